@@ -128,8 +128,8 @@ export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
   readonly silenceMs: number;
-  /** An exact path, without a query, that accepts larger bodies. */
-  readonly larger?: { readonly path: string; readonly bodyBytes: number };
+  /** Paths, without a query, that accept larger bodies. */
+  readonly larger?: readonly { readonly path: RegExp; readonly bodyBytes: number }[];
   /** Paths, with all paths below them, that accept larger heads (request line and headers). */
   readonly largerHeads?: { readonly below: readonly string[]; readonly headBytes: number };
 };

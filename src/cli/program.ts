@@ -138,7 +138,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,
       (await import("./judge/run.ts")).registerChecklistRun,
-      (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
+      (await import("./judge/webhooks.ts")).registerChecklistWebhooks,
       (await import("./judge/run.ts")).registerChecklistParts,
     ],
   },

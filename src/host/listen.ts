@@ -1,6 +1,7 @@
 import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
+import { DRILL_BODIES } from "../core/control/protocol.ts";
 import type { LoopbackHost } from "../core/loopback.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { isRefusedPort } from "../core/network/refused-ports.ts";
@@ -44,7 +45,7 @@ export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
  * heads, because a browser sends the cookies of all programs on this machine with them (decision 58).
  */
 const LIMITS = {
-  larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },
+  larger: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
   largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 

@@ -1,9 +1,12 @@
+import { DRILL_BODIES } from "../core/control/protocol.ts";
 import { answerFetch } from "../web/fetch.ts";
 import { isWholeBody } from "../web/http.ts";
 import { SERVER_LIMITS } from "../web/server/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { HttpRequest } from "../world.ts";
 import { sleep } from "./world.ts";
+
+const LIMITS = { larger: [DRILL_BODIES] };
 
 /**
  * The answer of a sandbox to a request of a Worker. A Worker cannot close a connection without an answer: a dropped
@@ -14,7 +17,7 @@ export async function toWorkerResponse(
   request: Request,
 ): Promise<Response> {
   try {
-    return await answerFetch(service, request, { limits: {}, isStreamed: false, whenLate });
+    return await answerFetch(service, request, { limits: LIMITS, isStreamed: false, whenLate });
   } catch (error) {
     if (!(error instanceof TypeError) || error.message !== "fetch failed") throw error;
     return new Response(brokenBody(error), { status: 502, headers: { "Content-Length": "1" } });

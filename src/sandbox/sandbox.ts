@@ -30,7 +30,6 @@ import type { OperationContext } from "./control/handler.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/caller.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
-import { createWebhookWatch } from "./readiness/webhook-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotStorage } from "./snapshot/storage.ts";
@@ -237,7 +236,6 @@ function drillsOf(
   const changed = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
   return {
     retrieveWatch: createRetrieveWatch(),
-    webhookWatch: createWebhookWatch(changed),
     listenerTargets: new Map<string, string>(),
     leases: createLeases(world, { report, changed }),
   };

@@ -92,7 +92,11 @@ test("a refused request names the field as the wire has it", () => {
       { action: "drop", match: { eventType: "order.*" } },
       /^match: Unrecognized key: "eventType"; allowed: method, path, event_type, event_id, endpoint_id, order_id, nth, probability; got /,
     ],
-    ["recordBrowserReturn", { return_url: "http://localhost", steps: [{}] }, /^steps\.0\.name: /],
+    [
+      "recordDrill",
+      { kind: "browser_return", subject: "http://localhost", steps: [{}] },
+      /^steps\.0\.name: /,
+    ],
     ["listEvents", { wait_ms: "soon" }, /^wait_ms: expected a whole number/],
     ["listEvents", { limit: "1001" }, /^limit: Too big/],
     [

@@ -2,7 +2,6 @@ import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
 import { CASE_NAMES, DRILL_CASES } from "../../src/core/readiness/drills/webhook.ts";
 import { openDrillSite } from "../support/drill-site.ts";
-import { eventually } from "../support/eventually.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "../support/portal.ts";
@@ -117,29 +116,19 @@ test("a drill is skipped with a reason, for 7 days, and is a risk of its item", 
   expect((await get()).html).toContain('name="drill" value="browser_return"');
 });
 
-test("the drill of webhooks runs from the page: its steps, its verdict, and order events only with consent", async () => {
+test("the page shows the steps and the verdict of a drill of webhooks, and the command that runs it", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
-  const { act, get, portal, at } = await openLaunch(site.harness, site.sandbox());
-  expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} valid and invalid requests`);
-  const page = await act("/webhooks");
-  expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
+  const { get } = await openLaunch(site.harness, site.sandbox());
+  expect((await get()).text).toContain("checkout checklist run webhooks");
+  await site.drill();
+  const page = await get();
   for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${english(DRILL_CASES[name].title)}`);
   expect(itemOf(page, "webhook_verification")).toMatch(/passed localhost:3000\/hooks ?: (\d+) of \1 steps/);
-  // Said once; the steps stay.
-  expect((await get()).text).not.toContain("The drill is finished");
-  type Drills = { drills: { steps: { name: string }[] }[] };
-  const drills = async (): Promise<number[]> => {
-    const { data } = await site.control<Drills>("/drills?kind=webhook");
-    return data.drills.map(({ steps }) => steps.length);
-  };
-  const [alone = 0] = await drills();
-  await act("/webhooks", { order_events: "yes" });
-  expect((await drills())[0]).toBeGreaterThan(alone);
 
   site.listen(() => 204);
-  const failed = await act("/webhooks");
-  expect(failed.text).toMatch(/failed, \d+ of \d+ steps/);
+  await site.drill();
+  const failed = await get();
   expect(itemOf(failed, "webhook_verification")).toContain("fail");
   expect(failed.text).toContain("It answers 2xx to everything");
   // One folded line for each endpoint, the steps that failed first; ids are in titles and links alone.
@@ -152,57 +141,25 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);
   expect(failed.text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-7/);
   site.harness.vacate(3000);
-  const { location = "" } = await portal.post(`${at}/webhooks`);
-  expect((await portal.get(location)).text).toContain("could not be reached, so the drill has no result");
+  await site.drill();
   expect(itemOf(await get(), "webhook_verification")).toContain("fail");
 });
 
-test("a drill of webhooks that runs is on the page with what was answered so far", async () => {
+test("a drill of webhooks that runs is on the page", async () => {
   const site = await openDrillSite();
-  const { act, get } = await openLaunch(site.harness, site.sandbox());
+  const { get } = await openLaunch(site.harness, site.sandbox());
   const pages: string[] = [];
   site.harness.vacate(3000);
   site.harness.occupy(3000, {
     answer: async () => {
-      pages.push((await get()).text);
+      if (pages.length === 0) pages.push((await get()).text);
       return { status: 204, headers: {}, body: "" };
     },
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
-  await act("/webhooks");
-  const running = `Webhook drill running http://localhost:3000/hooks`;
-  expect(pages[0]).toContain(`${running} 0 of ${CASE_NAMES.length} requests were answered`);
-  expect(pages[2]).toMatch(/2 of \d+ requests were answered [^:]+: 204 [^:]+: 204/);
-  expect((await get()).text).not.toContain("requests were answered");
-});
-
-test("a slow receiver does not hold the answer: the page shows the drill that goes on, and what it found", async () => {
-  const site = await openDrillSite();
-  const { post, portal, get } = await openLaunch(site.harness, site.sandbox());
-  const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
-  const { clock } = site.harness;
-  site.harness.vacate(3000);
-  site.harness.occupy(3000, {
-    answer: () => answered.then(() => ({ status: 204, headers: {}, body: "" })),
-    refuse: () => ({ status: 400, headers: {}, body: "" }),
-  });
-  const posting = post("/webhooks");
-  for (let turn = 0; turn < 20; turn += 1) await clock.sleep(0);
-  clock.advance(2000);
-  const { location = "" } = await posting;
-  expect((await portal.get(location)).text).toContain(`0 of ${CASE_NAMES.length} requests were answered`);
-  answerNow();
-  await eventually("the drill has ended", async () =>
-    expect(itemOf(await get(), "webhook_verification")).toMatch(
-      /failed localhost:3000\/hooks ?: \d+ of \d+ steps/,
-    ),
-  );
-});
-
-test("there is nothing to drill without an endpoint", async () => {
-  const { post } = await openPage();
-  const { status, text } = await post("/webhooks");
-  expect([status, text]).toEqual([409, expect.stringContaining("there is nothing to drill")]);
+  await site.drill();
+  expect(pages[0]).toContain("Webhook drill running since");
+  expect((await get()).text).not.toContain("Webhook drill running");
 });
 
 test("a drill that runs is on the page until its command ends", async () => {

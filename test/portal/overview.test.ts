@@ -18,7 +18,7 @@ test("the first page says how a store is connected until all its steps are done,
   await harness.run(["trigger", "order.succeeded"]);
   await harness.clock.sleep(1000);
   expect(await leads()).toBe(`${home}/connect`);
-  await portal.act(`${home}/launch/webhooks`);
+  await site.drill();
   expect(await leads()).toBe(`${home}/overview`);
   const after = await get(`${home}/connect`);
   expect(after.html).toMatch(/aria-current="page"><span>Connect</);

@@ -478,7 +478,7 @@ test("each endpoint that is on is drilled, or the one that is named", async () =
   const listener = endpoints.find(({ kind }) => kind === "listener");
   expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*belongs to checkout listen/s);
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
-  expect(await refused("")).toMatch(/^5 .*nothing to drill.*checkout endpoints add/s);
+  expect(await refused("")).toMatch(/^5 .*belongs to checkout listen.*checkout endpoints add/s);
 });
 
 test("where listen alone runs, what it forwards to is drilled with the secret of its endpoint", async () => {
@@ -496,7 +496,7 @@ test("where listen alone runs, what it forwards to is drilled with the secret of
   // One that only shows events has no receiver behind it.
   await site.control("/listener", { url: "http://localhost:3002/" });
   const { code, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
-  expect([code, stderr]).toEqual([5, expect.stringContaining("nothing to drill")]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining("belongs to checkout listen")]);
 });
 
 test("people see each step, what came, and each cause once", async () => {

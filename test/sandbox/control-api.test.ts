@@ -322,6 +322,8 @@ test("what is in another store is as unknown as what is nowhere, and nothing is 
   }
 });
 
+const POST = { method: "POST", suffix: "", headers: [], body: "", connection: "fresh" };
+
 test("an id in a body or a query is of the store in the path, too", async () => {
   const { harness, call, make, settle, ids } = await openTwoStores();
   const other = `/__sandbox/stores/${OTHER_STORE}`;
@@ -332,8 +334,7 @@ test("an id in a body or a query is of the store in the path, too", async () => 
     [`${other}/faults`, { action: "drop", match: { event_id: ids["events"] } }],
     [`${other}/faults`, { action: "drop", match: { endpoint_id: ids["endpoints"] } }],
     [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
-    [`${other}/drills/webhook`, { endpoint_id: ids["endpoints"] }],
-    [`${other}/drills/webhook`, { endpoint_id: own, lease_id: ids["leases"] }],
+    [`${other}/drills/post`, { ...POST, endpoint_id: own, lease_id: ids["leases"] }],
     [`${other}/listener`, { url: "http://localhost:3000/listener", since: { event_id: ids["events"] } }],
   ] as const;
   await settle();

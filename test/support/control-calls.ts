@@ -102,16 +102,22 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
     adminLog: [`${STORE}/admin/acts`],
     listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
-    runWebhookDrill: [`${STORE}/drills/webhook`, { endpoint_id: endpoint }],
-    recordBrowserReturn: [
-      `${STORE}/drills/browser-return`,
-      { return_url: `${receiver}/thanks`, steps: [STEP] },
-    ],
-    recordIdempotency: [`${STORE}/drills/idempotency`, { steps: [STEP] }],
     deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
-    recordDuplicates: [
-      `${STORE}/drills/duplicates`,
-      { lease_id: duplicates, subject: "<subject>", steps: [STEP] },
+    postToEndpoint: [
+      `${STORE}/drills/post`,
+      {
+        lease_id: duplicates,
+        endpoint_id: endpoint,
+        method: "PUT",
+        suffix: "?x=1",
+        headers: [{ name: "X-One", value: "1" }],
+        body: "e30=",
+        connection: "fresh",
+      },
+    ],
+    recordDrill: [
+      `${STORE}/drills`,
+      { kind: "duplicates", lease_id: duplicates, subject: "<subject>", steps: [STEP] },
     ],
     listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
     openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 }],

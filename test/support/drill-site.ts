@@ -17,7 +17,14 @@ import type { WireAnswerOf } from "./wire.ts";
 export type DrillReport = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly passed: boolean;
-  readonly drills: WireAnswerOf<"runWebhookDrill">["drills"];
+  readonly drills: readonly (Omit<WireAnswerOf<"recordDrill">, "id"> & {
+    /** Null if nothing was recorded. */
+    readonly id: string | null;
+    readonly verdict: "passed" | "failed" | "unknown";
+    readonly endpoint_id: string;
+    readonly url: string;
+    readonly order: { readonly id: string; readonly order_id: string } | null;
+  })[];
 };
 
 /** What tells of drills which steps failed, and why. */

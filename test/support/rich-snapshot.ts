@@ -82,7 +82,7 @@ async function setUp(sandbox: Sandbox, store: Store): Promise<void> {
   await done("waivers", { drill: "duplicates", reason: "by hand" });
   await done("explorations", EXPLORATION);
   await done("production-requests", { note: "please" });
-  await done("drills/browser-return", { return_url: "https://shop.example/thanks", steps: STEPS });
+  await done("drills", { kind: "browser_return", subject: "https://shop.example/thanks", steps: STEPS });
   const listener = await done("listener", { url: "http://127.0.0.1:8/listen", event_types: ["order.*"] });
   await done(`endpoints/${String(listener["id"])}/state`, { action: "pause" });
   const off = await done("endpoints", { url: "http://127.0.0.1:9/off", in_order: true });

@@ -3,11 +3,7 @@ import { openCheckout } from "../../src/core/checkout/checkout.ts";
 import { createEvent } from "../../src/core/checkout/event.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { drillSteps } from "../../src/core/readiness/drills/webhook-causes.ts";
-import {
-  sendCases,
-  type CasesContext,
-  type DrillSubject,
-} from "../../src/sandbox/readiness/webhook-cases.ts";
+import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms.ts";
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";
 import { HOOKS, type ShownDrills } from "./drill-site.ts";
@@ -15,19 +11,7 @@ import { someTerms } from "./rows.ts";
 
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const STARTED_AT = Date.UTC(2026, 0, 15, 12);
-const ENDPOINT = {
-  id: idOf(1),
-  storeId: idOf(2),
-  kind: "url",
-  url: HOOKS,
-  eventTypes: ["*"],
-  inOrder: false,
-  ca: null,
-  state: "enabled",
-  reason: null,
-  failingSince: null,
-  createdAt: STARTED_AT,
-} as const;
+const ENDPOINT = { id: idOf(1), storeId: idOf(2) };
 
 /**
  * Runs the drill of webhooks against a receiver: the requests and the causes of a sandbox, without its database, its
@@ -46,12 +30,13 @@ export async function drillWebhooksInMemory(
     pass,
     connection: wire.connection,
   });
-  const send: CasesContext["world"]["send"] = ({ method, url, headers, lines, body = "", connection }) => {
-    const { pathname, search, host } = new URL(url);
+  const post: FormsContext["post"] = ({ method, suffix, headers, lines, body }, connection) => {
+    const { pathname, host } = new URL(HOOKS);
     const rawHeaders = Object.entries({ Host: host, ...headers }).flatMap(([name, value]) =>
       (lines?.[name] ?? [value]).flatMap((line) => [name, line]),
     );
     const header = wire.take(connection);
+    const begun = now;
     const {
       status,
       headers: answered,
@@ -59,51 +44,47 @@ export async function drillWebhooksInMemory(
       dropped,
     } = answer({
       method,
-      target: pathname + search,
+      target: pathname + suffix,
       rawHeaders: [...rawHeaders, "Connection", header],
       body: Buffer.from(body),
     });
+    const milliseconds = now - begun;
+    const none = { url: HOOKS, milliseconds, status: null, body: "", retryAfter: null, fault: null };
     if (dropped === true)
-      return Promise.resolve({ ok: false, failure: "connection_lost", message: "socket hang up" });
+      return Promise.resolve({ ...none, error: "connection_lost", message: "socket hang up" });
     return Promise.resolve({
-      ok: true,
+      ...none,
       status,
-      headers: answered,
+      retryAfter: answered["retry-after"] ?? null,
       body: typeof text === "string" ? text : "",
+      error: null,
+      message: "",
     });
   };
-  const world: CasesContext["world"] = {
+  const world: FormsContext["world"] = {
     now: () => now,
-    monotonic: () => now,
     uuid: () => idOf((ids += 1)),
     sleep: async (milliseconds) => {
       pass(milliseconds);
       await nextTurn();
     },
-    resolve: () => Promise.resolve([]),
-    send,
   };
-  const subject: DrillSubject = {
-    endpoint: ENDPOINT,
+  const subject: FormReceiver = {
+    endpointId: ENDPOINT.id,
+    storeId: ENDPOINT.storeId,
+    url: HOOKS,
     secret: SECRET,
     olderSecrets: [],
     retiredSecret: undefined,
     order: consent ? acceptedEvent() : null,
     now,
   };
-  const context: CasesContext = {
-    world,
-    targets: { allowedHosts: [], ownPort: 4242 },
-    deliveryTimeoutMs: 15_000,
-    heldBack: () => undefined,
-    webhookWatch: { note: () => undefined, forget: () => undefined },
-  };
-  const steps = drillSteps(await sendCases(context, subject, () => true), ENDPOINT.id);
+  const steps = drillSteps(await sendForms({ world, post, isWanted: () => true }, subject), ENDPOINT.id);
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }
 
 /** The creation of an order, as it was delivered a moment ago. */
-function acceptedEvent(): DrillSubject["order"] {
+function acceptedEvent(): FormReceiver["order"] {
   const store = { id: ENDPOINT.storeId, active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms({ orderId: "order-1", amountMinor: 450 });
   const wanted = {

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ViewedCheckout } from "../../client/judge/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { merchantOrderId } from "../../client/drills/merchant-order.ts";
+import { merchantOrderId } from "../../client/judge/merchant-order.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { bytesOf } from "../../core/fraction.ts";

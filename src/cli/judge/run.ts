@@ -29,7 +29,6 @@ import { duplicatesSubject } from "../../core/readiness/drills/drill.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
-import { runWebhookDrill, worstProof } from "../readiness/drill-webhooks.ts";
 import { answered, callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { runWithSpinner } from "../target/waiting.ts";
@@ -46,6 +45,7 @@ import { orderIdsOfShop, orderSource } from "./orders.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
+import { judgeReceivers, worstVerdict } from "./webhooks.ts";
 
 /** Default time after which no new history starts, in milliseconds. */
 const BUDGET_MS = 120_000;
@@ -250,11 +250,11 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     world,
     control,
     { drill: "duplicates", timeoutMs, signal },
-    async ({ id: leaseId }) => {
+    async ({ id: leaseId, storeId }) => {
       const call = callUnder({ ...control, leaseId });
       const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
       return wrapAnswer(
-        await underLease(context, options, { ...run, bench, plain, base, onJudged, started }),
+        await underLease(context, options, { ...run, bench, storeId, plain, base, onJudged, started }),
       );
     },
   );
@@ -297,7 +297,8 @@ async function recordPlain(
   if (verdict.state !== "broken" || only !== undefined) return [];
   if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
     const steps = [stepOf(first.name, verdict, first.reference)];
-    const { id } = await callAt(context, control, { name: "recordIdempotency", body: { steps } });
+    const body = { kind: "idempotency", subject: "", steps } as const;
+    const { id } = await callAt(context, control, { name: "recordDrill", body });
     return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
   }
   if (!parts.has("duplicates")) return [];
@@ -312,8 +313,8 @@ async function recordPlain(
     control,
     { drill: "duplicates", timeoutMs: LEASE_REST_MS, signal },
     async ({ id: leaseId }) => {
-      const body = { leaseId, subject, steps };
-      return wrapAnswer(await callAt(context, control, { name: "recordDuplicates", body }));
+      const body = { kind: "duplicates", leaseId, subject, steps } as const;
+      return wrapAnswer(await callAt(context, control, { name: "recordDrill", body }));
     },
   );
   const { id } = unwrap(answered(leased));
@@ -325,6 +326,7 @@ const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order",
 
 type LeasedRun = Run & {
   readonly bench: Bench;
+  readonly storeId: string;
   readonly plain: PlainPurchase;
   readonly base: Pick<RunReport, "seed" | "budgetMs" | "kept" | "missing">;
   readonly onJudged: (judged: JudgedHistory) => void;
@@ -410,27 +412,15 @@ async function recordParts(
       records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
       continue;
     }
-    const recorded = await callAt(context, control, recordCall(part, run, steps));
+    const { bench, shop } = run;
+    const subject = { duplicates: bench.noted.subject, browser_return: shop.returnUrl, idempotency: "" }[
+      part
+    ];
+    const body = { kind: part, subject: subject ?? "", leaseId: bench.leaseId, steps };
+    const recorded = await callAt(context, control, { name: "recordDrill", body });
     records.push({ part, verdict, drillId: recorded.id, steps });
   }
   return records;
-}
-
-function recordCall(
-  part: History["part"],
-  { bench, shop }: Pick<LeasedRun, "bench" | "shop">,
-  steps: readonly DrillStep[],
-) {
-  switch (part) {
-    case "duplicates": {
-      const body = { leaseId: bench.leaseId, subject: bench.noted.subject ?? "", steps };
-      return { name: "recordDuplicates", body } as const;
-    }
-    case "browser_return":
-      return { name: "recordBrowserReturn", body: { returnUrl: shop.returnUrl ?? "", steps } } as const;
-    case "idempotency":
-      return { name: "recordIdempotency", body: { steps } } as const;
-  }
 }
 
 function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
@@ -442,18 +432,17 @@ function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
 
 async function drillWebhooks(
   context: Context,
-  { control, described, signal }: LeasedRun,
+  { control, described, bench, storeId, signal }: LeasedRun,
 ): Promise<PartRecord> {
-  context.printer.talk("forged and genuine webhooks");
-  const endpoint = await endpointOf(context, control, described);
-  const body = { orderEvents: true, ...(endpoint === undefined ? {} : { endpointId: endpoint }) };
-  const { drills } = await runWebhookDrill(context, control, { body, signal });
-  const [first] = drills;
-  const steps = drills.flatMap((drill) => drill.steps);
-  const verdict = worstProof(drills);
   const { printer } = context;
+  printer.talk("forged and genuine webhooks");
+  const endpointId = await endpointOf(context, control, described);
+  const wanted = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, signal };
+  const judged = await judgeReceivers(context, control, wanted);
+  const verdict = worstVerdict(judged);
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
-  return { part: "webhook", verdict, drillId: first?.id ?? null, steps };
+  const drillId = judged[0]?.recorded?.id ?? null;
+  return { part: "webhook", verdict, drillId, steps: judged.flatMap(({ steps }) => steps) };
 }
 
 /** The fields that the description leaves out, and whose absence leaves something unjudged. */

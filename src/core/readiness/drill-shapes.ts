@@ -21,10 +21,8 @@ export const drillStep = z.strictObject({
 /** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
-/** `unknown`: the drill proves nothing, and is not recorded. */
-const drillVerdict = z.enum(["passed", "failed", "unknown"]);
-/** The verdict on a drill. */
-export type DrillVerdict = z.output<typeof drillVerdict>;
+/** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */
+export type DrillVerdict = "passed" | "failed" | "unknown";
 
 /** The result of a drill. */
 export const drillResult = z.object({
@@ -38,19 +36,6 @@ export const drillResult = z.object({
 });
 /** The result of a drill as evidence. */
 export type DrillFact = DomainOf<typeof drillResult>;
-
-/** A drill of an endpoint. */
-export const endpointDrill = z.extend(drillResult, {
-  /** Null if the receiver could not be reached; then the result is not recorded. */
-  id: z.nullable(z.uuid()),
-  verdict: drillVerdict,
-  endpointId: z.uuid(),
-  url: z.string(),
-  /** The checkout whose events were also sent; null if no order events were sent. */
-  order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
-});
-/** A drill of an endpoint; without an id if the result was not recorded. */
-export type EndpointDrill = DomainOf<typeof endpointDrill>;
 
 /** A running drill and the time of its start. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });

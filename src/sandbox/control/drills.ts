@@ -1,8 +1,8 @@
 import { accept, mapValue } from "../../core/outcome.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { openExploreLease } from "../readiness/explore-lease.ts";
-import { deliverForDrill, recordDuplicatesDrill } from "../readiness/duplicates.ts";
-import { recordDrill, runWebhookDrill } from "../readiness/drills.ts";
+import { deliverForDrill, postToEndpoint } from "../readiness/posts.ts";
+import { recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** Default length of a list. */
@@ -19,14 +19,9 @@ export const drillHandlers = {
     return accept({ id, storeId });
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
-  runWebhookDrill: async (context, { storeId, body }) =>
-    mapValue(await runWebhookDrill(context, storeId, body), (drills) => ({ drills })),
-  recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
-    recordDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
-  recordIdempotency: (context, { storeId, body: { steps } }) =>
-    recordDrill(context, { storeId, kind: "idempotency", subject: storeId, steps }),
+  recordDrill: (context, { storeId, body }) => recordDrill(context, storeId, body),
   listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
     mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
-  recordDuplicates: (context, { storeId, body }) => recordDuplicatesDrill(context, storeId, body),
+  postToEndpoint: (context, { storeId, body }) => postToEndpoint(context, storeId, body),
 } satisfies HandlersOf<"drills">;

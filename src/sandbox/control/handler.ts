@@ -3,7 +3,6 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
-import type { WebhookWatch } from "../readiness/webhook-watch.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { WriteSignals } from "../runtime/write-signals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
@@ -23,7 +22,6 @@ export type OperationContext = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly writeSignals: WriteSignals;
-    readonly webhookWatch: WebhookWatch;
     /** The forwarding addresses of each store's listener, as reported in this run. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;

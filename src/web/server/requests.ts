@@ -8,9 +8,9 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 /** Maximum number of bytes in the body of a request. */
 export function bodyLimit(
   target: string,
-  { bodyBytes = DEFAULT_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
+  { bodyBytes = DEFAULT_LIMITS.bodyBytes, larger = [] }: Partial<ServerLimits>,
 ): number {
-  return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
+  return larger.find(({ path }) => path.test(target))?.bodyBytes ?? bodyBytes;
 }
 
 export function requestOf(

@@ -1,17 +1,21 @@
 import * as z from "zod/mini";
-import { drillResult, drillStep, drillText, endpointDrill } from "../../readiness/drill-shapes.ts";
+import { drillResult, drillStep, drillText } from "../../readiness/drill-shapes.ts";
 import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
+import { CONNECTION_FAULTS } from "../../network/connection-fault.ts";
 import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
 import { storeOperation } from "../operation.ts";
 
 /** Maximum number of steps of a drill. */
-const MAX_STEPS = 50;
+const MAX_STEPS = 400;
 const MAX_PAGE = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 /** Maximum number of further events that are sent together with an event. */
 const MAX_TOGETHER = 10;
+/** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
+const MAX_HEADERS = 20;
+const MAX_POSTED = 200_000;
 
 const doneSteps = z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS));
 
@@ -47,40 +51,6 @@ export const drillOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
       }),
     answer: () => z.object({ drills: z.array(drillResult) }),
-  }),
-  runWebhookDrill: storeOperation({
-    method: "POST",
-    path: "/drills/webhook",
-    summary: "Runs the webhook drill",
-    description:
-      "Sends valid and invalid requests to one endpoint or to all enabled endpoints, and returns which of them each receiver accepted, with the likely cause of each mistake. Refuses an unknown or disabled endpoint, and a store without an enabled endpoint.",
-    request: () =>
-      z.strictObject({
-        endpointId: z.optional(z.uuid()),
-        /** The lease; if it ends, the drill stops without a result. */
-        leaseId: z.optional(z.uuid()),
-        /** Whether events of an order are sent too, which needs the merchant's consent. */
-        orderEvents: z.optional(z.boolean()),
-      }),
-    answer: () => z.object({ drills: z.array(endpointDrill) }),
-    refusals: ["state_conflict"],
-  }),
-  recordBrowserReturn: storeOperation({
-    method: "POST",
-    path: "/drills/browser-return",
-    summary: "Records the result of a browser-return drill",
-    description: "Stores the steps of a drill that ran on the command line, and returns the result.",
-    request: () => z.strictObject({ returnUrl: drillText, steps: doneSteps }),
-    answer: () => drillResult,
-  }),
-  recordIdempotency: storeOperation({
-    method: "POST",
-    path: "/drills/idempotency",
-    summary: "Records the result of an idempotency drill",
-    description:
-      "Stores the steps of an idempotency drill that ran on the command line, and returns the result.",
-    request: () => z.strictObject({ steps: doneSteps }),
-    answer: () => drillResult,
   }),
   listRetrieves: storeOperation({
     path: "/leases/{id}/retrieves",
@@ -124,13 +94,57 @@ export const drillOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  recordDuplicates: storeOperation({
+  postToEndpoint: storeOperation({
     method: "POST",
-    path: "/drills/duplicates",
-    summary: "Records the result of a duplicates drill",
+    path: "/drills/post",
+    summary: "Sends a request to an endpoint under a lease",
     description:
-      "Stores the steps of a duplicates drill that ran on the command line under this lease, and returns the result. Refuses a lease that has ended, and endpoints that have changed meanwhile.",
-    request: () => z.strictObject({ leaseId: z.uuid(), subject: drillText, steps: doneSteps }),
+      "Sends one request as it is given to the address of an endpoint, or to the address to which its listener forwards, and returns the answer. It is no delivery: nothing is written. Refuses a lease that has ended, and an endpoint that is not enabled.",
+    request: () =>
+      z.strictObject({
+        leaseId: z.uuid(),
+        endpointId: z.uuid(),
+        method: z.enum(["POST", "PUT", "PATCH"]),
+        /** Added to the address. */
+        suffix: z.enum(["", "/", "?x=1"]),
+        /** A name can have several lines. */
+        headers: z
+          .array(z.strictObject({ name: z.string(), value: z.string() }))
+          .check(z.maxLength(MAX_HEADERS)),
+        /** In base64. */
+        body: z.string().check(z.maxLength(MAX_POSTED)),
+        /** Over a kept connection, as deliveries, or over a new one. */
+        connection: z.enum(["kept", "fresh"]),
+      }),
+    answer: () =>
+      z.object({
+        url: z.string(),
+        milliseconds: wholeNumber(0),
+        /** The answer; null if there was none. */
+        status: z.nullable(z.int()),
+        body: z.string(),
+        retryAfter: z.nullable(z.string()),
+        /** Why there was no answer, in the words of the network, and what was observed. */
+        error: z.nullable(z.enum(DELIVERY_ERRORS)),
+        message: z.string(),
+        fault: z.nullable(z.enum([...CONNECTION_FAULTS, "elsewhere"])),
+      }),
+    refusals: ["state_conflict"],
+  }),
+  recordDrill: storeOperation({
+    method: "POST",
+    path: "/drills",
+    summary: "Records the result of a drill",
+    description:
+      "Stores the steps of a drill that ran on the command line, and returns the result. A drill of duplicates needs its lease, and is refused if the endpoints have changed meanwhile.",
+    request: () =>
+      z.strictObject({
+        kind: z.enum(DRILL_KINDS),
+        /** Identifies what was drilled; for `idempotency` it is the store. */
+        subject: drillText,
+        steps: doneSteps,
+        leaseId: z.optional(z.uuid()),
+      }),
     answer: () => drillResult,
     refusals: ["state_conflict"],
   }),

@@ -1,6 +1,5 @@
-// To change a drill: its file here (steps, expectations, causes, verdict), its command in cli/readiness/, its
-// requests in client/drills/. What the sandbox does meanwhile: sandbox/readiness/drill-lease.ts; its own requests:
-// `isDrillRequest` in sandbox/api/caller.ts.
+// The record of a drill, which `checklist run` makes (cli/judge/). What the sandbox does meanwhile:
+// sandbox/readiness/drill-lease.ts, posts.ts; its own requests: `isDrillRequest` in sandbox/api/caller.ts.
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";

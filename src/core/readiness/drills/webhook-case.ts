@@ -7,7 +7,8 @@ import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 /** A request of the drill as sent. */
 export type DrillRequest = {
   readonly method: "POST" | "PUT" | "PATCH";
-  readonly url: string;
+  /** Added to the address of the endpoint. */
+  readonly suffix: "" | "/" | "?x=1";
   readonly headers: Readonly<Record<string, string>>;
   /** Headers that are sent as several lines, with the value of each line. */
   readonly lines?: Readonly<Record<string, readonly string[]>>;

@@ -12,7 +12,6 @@ import {
   replaceHeaders,
   wrongDigits,
   type DrillCase,
-  type DrillRequest,
 } from "./webhook-case.ts";
 
 const LARGE_BODY_BYTES = 100 * 1024;
@@ -60,12 +59,14 @@ export const REQUEST_FORMS = {
     ...request,
     method: "PATCH",
   })),
-  with_query: carriedCase(["with ?x=1 after the path", "路径后带 ?x=1"], "skips_paths", (request) =>
-    changePath(request, "?x=1"),
-  ),
-  final_slash: carriedCase(["with a slash after the path", "路径后带斜杠"], "skips_paths", (request) =>
-    changePath(request, "/"),
-  ),
+  with_query: carriedCase(["with ?x=1 after the path", "路径后带 ?x=1"], "skips_paths", (request) => ({
+    ...request,
+    suffix: "?x=1",
+  })),
+  final_slash: carriedCase(["with a slash after the path", "路径后带斜杠"], "skips_paths", (request) => ({
+    ...request,
+    suffix: "/",
+  })),
   empty_body: otherBodyCase(["with an empty body", "请求体为空"], "skips_odd_bodies", () => ""),
   json_array: otherBodyCase(
     ["as a JSON array", "请求体为 JSON 数组"],
@@ -335,11 +336,4 @@ function padBody(body: string, bytes: number): string {
 function changeEnd(id: string): string {
   const changed = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
   return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;
-}
-
-function changePath(request: DrillRequest, end: "/" | "?x=1"): DrillRequest {
-  const url = new URL(request.url);
-  if (end === "/") url.pathname += "/";
-  else url.searchParams.append("x", "1");
-  return { ...request, url: url.href };
 }

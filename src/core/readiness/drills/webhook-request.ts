@@ -27,7 +27,7 @@ export type DrillEvent = {
 };
 
 /** An event of an order that the drilled receiver has already accepted. */
-type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
+export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
   /** Accepted events of other types, about this order and an order of the other kind. */
   readonly others?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
@@ -92,18 +92,14 @@ export function buildDrillRequest(
   return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
 
-/** The final request of a case, with all its changes; `url` is the endpoint's address. */
+/** The final request of a case, with all its changes. */
 export function buildCaseRequest(
   name: CaseName,
-  {
-    url,
-    headers,
-    body,
-  }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body"> & { readonly url: string },
+  { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   realNow: number,
 ): DrillRequest {
   const { how } = DRILL_CASES[name];
-  const request = { method: "POST", url, headers, body } as const;
+  const request = { method: "POST", suffix: "", headers, body } as const;
   return how === undefined ? request : how(request, String(Math.floor(realNow / 1000)));
 }
 

@@ -1,14 +1,12 @@
-import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
-import { drillWords, failureWords } from "../../../../core/readiness/drill-text.ts";
+import { drillWords } from "../../../../core/readiness/drill-text.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { RUN_STEPS } from "../../../../core/judge/histories.ts";
-import { CASE_NAMES, WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
-import { inputField, checkbox } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { inputField } from "../fields.ts";
+import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -55,67 +53,25 @@ const DRILLS: Readonly<
   },
 };
 
-/** The findings of a webhook drill, one line for each endpoint, including endpoints whose results were not recorded. */
-export function findingLines({ drills }: AnswerOf<"runWebhookDrill">): string {
-  return drills
-    .map(({ url, verdict, steps }) =>
-      [verdict, steps.filter((step) => step.passed).length, steps.length, url].join(" "),
-    )
-    .join("\n");
-}
-
-export function latestFindings({ shownOnce }: View): Html {
-  if (shownOnce === undefined) return html``;
-  return html`<div class="notice" role="status">
-    <strong>${LAUNCH_TEXTS.ran}</strong>
-    <ul class="evidence">
-      ${shownOnce.split("\n").map((line) => html`<li>${foundLine(line)}</li>`)}
-    </ul>
-  </div>`;
-}
-
-function foundLine(line: string): Html {
-  const [verdict, passed = "", all = "", url = ""] = line.split(" ");
-  if (verdict === "unknown") return html`${LAUNCH_TEXTS.nothingKnown(url)}`;
-  const result = verdict === "passed" ? LAUNCH_TEXTS.drillPassed : LAUNCH_TEXTS.drillFailed;
-  return html`${url}: ${result}, ${LAUNCH_TEXTS.steps(Number(passed), Number(all))}`;
-}
-
 export function runningDrills(
-  context: Pick<PortalContext, "retrieveWatch" | "webhookWatch">,
-  view: View,
+  { retrieveWatch }: Pick<PortalContext, "retrieveWatch">,
+  { storeId }: View,
   { underway, now }: ReadinessFacts,
 ): Html {
-  const held = underway.filter(({ drill }) => drill !== "webhook");
-  return html`${context.webhookWatch.of(view.storeId).map((progress) => runningWebhooks(progress))}
-  ${held.map(
-    ({ id, drill, since }) =>
-      html`<section class="panel running">
-        <h2>
-          ${LAUNCH_TEXTS.drillKinds[drill]} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-          <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
-        </h2>
-        <p>${LAUNCH_TEXTS.heldBack}</p>
-        <p>${LAUNCH_TEXTS.retrieved(context.retrieveWatch.of({ storeId: view.storeId, id }).length)}</p>
-      </section>`,
-  )}`;
-}
-
-/** The running drill of an endpoint, with the answered requests; the drill may have been started elsewhere. */
-function runningWebhooks({ endpoint, total, results }: WebhookProgress): Html {
-  return html`<section class="panel running" id="running-${endpoint.id}">
-    <h2>
-      ${LAUNCH_TEXTS.drillKinds.webhook} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-      <span class="hint">${endpoint.url}</span>
-    </h2>
-    <p>${LAUNCH_TEXTS.sent(results.length, total)}</p>
-    <ol class="evidence">
-      ${results.map(({ name, answer }) => {
-        const got = "status" in answer ? String(answer.status) : failureWords(answer.message);
-        return html`<li>${WEBHOOK_STEPS[name].title}: ${got}</li>`;
-      })}
-    </ol>
-  </section>`;
+  return html`${underway.map(({ id, drill, since }) => {
+    const held =
+      drill === "webhook"
+        ? ""
+        : html`<p>${LAUNCH_TEXTS.heldBack}</p>
+            <p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
+    return html`<section class="panel running">
+      <h2>
+        ${LAUNCH_TEXTS.drillKinds[drill]} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
+        <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
+      </h2>
+      ${held}
+    </section>`;
+  })}`;
 }
 
 export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
@@ -137,22 +93,17 @@ export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts)
   const waiver = known.waivers.find(
     ({ drill, at }) => drill === kind && known.now - at < EVIDENCE_VALIDITY_MS,
   );
-  const run =
-    kind === "webhook"
-      ? runForm(view)
-      : html`<details>
-          <summary>${LAUNCH_TEXTS.needsShell}</summary>
-          <p>${copyableText(command)}</p>
-        </details>`;
+  const run = html`<details>
+    <summary>${LAUNCH_TEXTS.needsShell}</summary>
+    <p>${copyableText(command)}</p>
+  </details>`;
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
       ${LAUNCH_TEXTS.drillKinds[kind]}
       ${isNew ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
       ${waiver === undefined ? "" : html`<span class="badge warn">${LAUNCH_TEXTS.waived}</span>`}
     </h4>
-    <p class="hint">
-      ${kind === "webhook" ? LAUNCH_TEXTS.runHint(CASE_NAMES.length) : LAUNCH_TEXTS.drillHints[kind]}
-    </p>
+    <p class="hint">${LAUNCH_TEXTS.drillHints[kind]}</p>
     ${
       waiver === undefined
         ? ""
@@ -233,12 +184,6 @@ function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepLis
 
 function removeScheme(url: string): string {
   return url.replace(/^https?:\/\//, "");
-}
-
-function runForm(view: View): Html {
-  const action = storePath(view, "/launch/webhooks");
-  const content = checkbox(LAUNCH_TEXTS.orderEvents, "order_events", { typed: typedValues(view, action) });
-  return actionForm(view, { action, label: LAUNCH_TEXTS.run, content });
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {

@@ -8,7 +8,7 @@ import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
 import { ageOf, copyableText, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { drillActions, drillResults, drillsIn, latestFindings, runningDrills } from "./drills.ts";
+import { drillActions, drillResults, drillsIn, runningDrills } from "./drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -30,8 +30,8 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { facts: known, checklist: shown } = judged.value;
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
-  const main = html`${latestFindings(view)} ${runningDrills(context, view, known)}
-    ${checklist(view, shown, known)} ${explorationPart(shown)}
+  const main = html`${runningDrills(context, view, known)} ${checklist(view, shown, known)}
+    ${explorationPart(shown)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>

@@ -1,8 +1,6 @@
 import { filledFields } from "../fields.ts";
-import { storePath } from "../forms.ts";
 import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { assumptionsPage } from "./assumptions-page.ts";
-import { findingLines } from "./drills.ts";
 import { launchPage } from "./launch-page.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
@@ -11,15 +9,6 @@ const FORM = { page: launchPage };
 export const READINESS_ROUTES: readonly PortalRoute[] = [
   pageRoute("/portal/{store_id}/launch", launchPage),
   pageRoute("/portal/{store_id}/launch/assumptions", assumptionsPage),
-  // Without a lease, because there is no command that could end before the drill.
-  actionRoute("/portal/{store_id}/launch/webhooks", {
-    operation: "runWebhookDrill",
-    read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
-    // The page shows the progress of a running drill, and its results once it has ended.
-    meanwhile: (view) => storePath(view, "/launch"),
-    reveals: findingLines,
-    form: FORM,
-  }),
   actionRoute("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),

@@ -23,6 +23,10 @@ export const LAUNCH_TEXTS = {
     browser_return: ["Browser return drill", "浏览器返回演练"],
   },
   drillHints: {
+    webhook: [
+      "Sends valid and invalid requests to each enabled endpoint, and checks which requests the endpoint accepts. No event is written.",
+      "依次向每个启用的接收端发送有效和无效的请求，检查哪些被接受。不会产生事件。",
+    ],
     duplicates: [
       "Sends the events of one payment more than once, and reads from your shop how often the payment was booked.",
       "多次发送同一笔支付的事件，并查询您的商店入账了几次。",
@@ -41,10 +45,6 @@ export const LAUNCH_TEXTS = {
   heldBack: [
     "The webhooks of this store are held until the drill ends.",
     "在演练结束前，此商店的 Webhook 会暂停发送。",
-  ],
-  sent: (answered: number, all: number) => [
-    `${answered} of ${all} requests were answered`,
-    `${all} 个请求中 ${answered} 个已有响应`,
   ],
   retrieved: (count: number) => [
     `Paid checkouts that were retrieved meanwhile: ${count}`,
@@ -71,20 +71,6 @@ export const LAUNCH_TEXTS = {
   ],
   reason: ["Reason", "原因"],
   waiveNow: ["Skip this drill", "跳过此演练"],
-  run: ["Run the drill now", "立即运行演练"],
-  runHint: (count: number) => [
-    `Sends ${count} valid and invalid requests to each enabled endpoint, and checks which requests the endpoint accepts. No event is written.`,
-    `依次向每个启用的接收端发送 ${count} 个有效和无效的请求，检查哪些被接受。不会产生事件。`,
-  ],
-  orderEvents: [
-    "Also send forged events of my newest order (a correct receiver refuses them)",
-    "同时发送最新订单的伪造事件（正确的接收端会拒绝）",
-  ],
-  ran: ["The drill is finished", "演练已完成"],
-  nothingKnown: (url: string) => [
-    `${url}: could not be reached, so the drill has no result, and nothing was recorded`,
-    `${url}：无法连接，因此情况未知，没有保存结果`,
-  ],
   needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
     "Production has not been requested yet. Requesting it does not open the gate: the administrator decides.",

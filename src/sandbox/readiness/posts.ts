@@ -1,9 +1,9 @@
+// What a drill sends to receivers: events of the store like deliveries, and requests as they are given.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
-import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
@@ -11,7 +11,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, postToReceiver, type PostResult } from "../webhook/post.ts";
-import { endpointsToDrill, insertDrill, type DrillsContext } from "./drills.ts";
+import { currentEndpoints, endpointToDrill, type DrillsContext } from "./drills.ts";
 
 /** The drills that send events themselves. */
 const SENDING_DRILLS: readonly DrillKind[] = ["duplicates", "browser_return"];
@@ -66,17 +66,64 @@ async function postAsDelivery(
   return wasClosed ? postToReceiver(context, { ...outgoing, connection: "fresh" }) : posted;
 }
 
-/** Records the result of a drill of duplicates. Refuses as `deliverForDrill` does. */
-export function recordDuplicatesDrill(
+/**
+ * Posts a request to an endpoint under a lease, and again over a new connection if the receiver has closed the kept one.
+ * Refuses with `not_found` a lease that has ended, and as `endpointToDrill` does.
+ */
+export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
-  { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
-): Promise<Outcome<RecordedDrill>> {
-  return atStore(context, storeId, (_store, now) =>
-    mapValue(currentSubject(context, { storeId, leaseId, subject }, ["duplicates"]), (current) =>
-      insertDrill(context, { storeId, kind: "duplicates", subject: current.subject, steps }, now),
+  { leaseId, endpointId, method, suffix, headers, body, connection }: RequestOf<"postToEndpoint">,
+): Promise<Outcome<AnswerOf<"postToEndpoint">>> {
+  const held = context.leases.check({ storeId, id: leaseId });
+  if (!held.ok) return held;
+  const endpoint = endpointToDrill(context, storeId, endpointId);
+  if (!endpoint.ok) return endpoint;
+  const values = Map.groupBy(headers, ({ name }) => name);
+  const post = {
+    storeId,
+    ca: endpoint.value.ca,
+    url: withSuffix(endpoint.value.url, suffix),
+    method,
+    body: Buffer.from(body, "base64"),
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+    lines: Object.fromEntries(
+      [...values].flatMap(([name, all]) => (all.length > 1 ? [[name, all.map(({ value }) => value)]] : [])),
     ),
-  );
+  };
+  const posted = await postToReceiver(context, { ...post, connection });
+  const { result } = posted;
+  const isStale =
+    result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
+  const last = isStale ? await postToReceiver(context, { ...post, connection: "fresh" }) : posted;
+  return accept({ url: endpoint.value.url, milliseconds: last.milliseconds, ...wholeAnswer(last) });
+}
+
+function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["suffix"]): string {
+  const url = new URL(address);
+  if (suffix === "") return address;
+  if (suffix === "/") url.pathname += suffix;
+  else url.searchParams.append("x", "1");
+  return url.href;
+}
+
+type WholeAnswer = Omit<AnswerOf<"postToEndpoint">, "url" | "milliseconds">;
+
+function wholeAnswer({ result }: PostResult): WholeAnswer {
+  const none = { status: null, body: "", retryAfter: null, error: null, message: "", fault: null } as const;
+  if (result === "forbidden")
+    return { ...none, error: "target_forbidden", message: "the sandbox may not send to this address" };
+  if (result.ok) {
+    const { status, body, headers } = result;
+    return { ...none, status, body, retryAfter: headers["retry-after"] ?? null };
+  }
+  const { fault, elsewhere } = result.facts ?? {};
+  return {
+    ...none,
+    error: deliveryErrorOf(result),
+    message: result.message,
+    fault: fault === "refused" && elsewhere !== undefined ? "elsewhere" : (fault ?? null),
+  };
 }
 
 /** The requests of the events, signed with the active secrets. */
@@ -86,7 +133,7 @@ function prepare(
   { leaseId, eventId, subject, together = [], ...how }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvents>> {
   return atStore(context, storeId, (store, now) => {
-    const current = currentSubject(context, { storeId, leaseId, subject }, SENDING_DRILLS);
+    const current = currentEndpoints(context, { storeId, leaseId, subject }, SENDING_DRILLS);
     if (!current.ok) return current;
     const posts: OutgoingPost[] = [];
     for (const id of [eventId, ...together]) {
@@ -151,29 +198,6 @@ function forgePayment(
   const own = { id: world.uuid(), storeId: order.storeId, createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now() };
   return buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
-}
-
-/**
- * The endpoints and the subject of the drill under this lease. Refuses with `state_conflict` if the endpoints have
- * changed.
- */
-function currentSubject(
-  context: DrillsContext,
-  wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
-  drills: readonly DrillKind[],
-): Outcome<{ readonly endpoints: readonly Endpoint[]; readonly subject: string }> {
-  const { storeId, leaseId, subject } = wanted;
-  const held = context.leases.check({ storeId, id: leaseId }, drills);
-  if (!held.ok) return held;
-  const endpoints = endpointsToDrill(context, storeId);
-  if (!endpoints.ok) return endpoints;
-  const current = duplicatesSubject(endpoints.value);
-  return subject === undefined || subject === current
-    ? accept({ endpoints: endpoints.value, subject: current })
-    : refuse("state_conflict", [
-        "the endpoints changed during the drill, so the drill proves nothing",
-        "演练期间接收端有变，因此结果无效",
-      ]);
 }
 
 function answerOf({ eventId }: OutgoingPost, { result }: PostResult): DeliveredEvents["answers"][number] {

@@ -1,0 +1,257 @@
+// `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import { wrapAnswer } from "../../client/control/control.ts";
+import { withLease } from "../../client/control/lease.ts";
+import { sendForms } from "../../client/judge/forms.ts";
+import { findReceivers, type FoundReceiver } from "../../client/judge/receivers.ts";
+import { fillAddress } from "../../client/judge/view.ts";
+import { toIso } from "../../core/clock.ts";
+import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
+import { webhookSubject } from "../../core/readiness/drills/drill.ts";
+import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
+import { wasOutOfReach } from "../../core/readiness/drills/webhook-request.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
+import { loadConfig } from "../../host/config/load.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { parseId } from "../parsers.ts";
+import { EXIT, interruptedProblem, Refused, unwrap } from "../problem.ts";
+import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
+import { answered, callAt } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+import { runWithSpinner } from "../target/waiting.ts";
+import { endpointOf } from "./endpoint.ts";
+
+type WebhookOptions = CommonOptions & {
+  readonly endpoint?: string;
+  readonly orderView?: string;
+  readonly all?: boolean;
+};
+
+/** What a receiver did with the forms; without a record if nothing is known of it. */
+type JudgedReceiver = {
+  readonly receiver: Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now">;
+  readonly verdict: DrillVerdict;
+  readonly steps: readonly DrillStep[];
+  readonly subject: string;
+  readonly recorded: AnswerOf<"recordDrill"> | undefined;
+};
+
+/** Timeout of the whole part, in milliseconds: an endpoint may answer each request slowly. */
+const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
+/** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
+const POST_TIMEOUT_MS = 120_000;
+
+const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
+
+const NOTHING_TO_DRILL =
+  "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
+
+/** `checkout checklist run webhooks`, below the command that runs everything. */
+export function registerChecklistWebhooks(group: Group): void {
+  const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
+  register<WebhookOptions>(
+    { ...group, command },
+    {
+      name: "webhooks",
+      summary: "send valid and invalid webhooks to your endpoint, and check which ones it accepts",
+      exitCodes: {
+        0: "passed",
+        1: "failed: each failed step has a cause",
+        3: "unknown: an answer that the drill needs is missing",
+      },
+      examples: [
+        "checkout checklist run webhooks --order-view http://localhost:3000/orders/{order_id}",
+        "checkout checklist run webhooks",
+        "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
+      ],
+      options: [
+        valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
+        valueOption(
+          "--order-view <view>",
+          "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
+        ),
+        switchOption("--all", "also show the steps that passed"),
+      ],
+      run: runWebhooks,
+    },
+  );
+}
+
+/** A failed part is a result, not a failure of the command: it is printed, and the exit code is 1. */
+async function runWebhooks(context: Context, options: WebhookOptions): Promise<number> {
+  const control = await controlTarget(context);
+  const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
+  const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
+  const endpointId = options.endpoint ?? (await endpointOf(context, control, shop));
+  const judged = await runWithSpinner(context, async ({ signal }) => {
+    const leased = await withLease(
+      context.world,
+      control,
+      { drill: "webhook", timeoutMs: TIMEOUT_MS, signal },
+      async ({ id: leaseId, storeId }) => {
+        const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, signal };
+        return wrapAnswer(await judgeReceivers(context, control, wanted));
+      },
+    );
+    if (signal.aborted) throw new Refused(interruptedProblem());
+    return unwrap(answered(leased));
+  });
+  const verdict = worstVerdict(judged);
+  const look = { ...context.printer, all: options.all === true };
+  const json = { verdict, passed: verdict === "passed", drills: judged.map(drillJson) };
+  await context.printer.result(json, async () =>
+    (await Promise.all(judged.map((one) => report(one, orderView, look)))).join("\n\n"),
+  );
+  return EXIT_CODES[verdict];
+}
+
+/** Sends the forms to each receiver under a lease, and records what each one did. */
+export async function judgeReceivers(
+  context: Context,
+  control: ControlTarget,
+  {
+    leaseId,
+    storeId,
+    signal,
+    ...wanted
+  }: Parameters<typeof findReceivers>[1] & {
+    readonly leaseId: string;
+    readonly storeId: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<readonly JudgedReceiver[]> {
+  const { world } = context;
+  const found = await findReceivers(
+    ({ storeId: _store, ...call }) =>
+      callAt(context, control, {
+        ...call,
+        nextAfter: { not_found: "checkout endpoints list shows the endpoints" },
+      }),
+    wanted,
+    { storeId, realNow: world.now() },
+  );
+  if (found.length === 0) throw refuseWithoutReceiver(wanted.endpointId);
+  return Promise.all(found.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, signal })));
+}
+
+async function judgeReceiver(
+  context: Context,
+  control: ControlTarget,
+  {
+    receiver,
+    leaseId,
+    signal,
+  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly signal: AbortSignal },
+): Promise<JudgedReceiver> {
+  const { world } = context;
+  const { endpointId, secret, checkout, now } = receiver;
+  let { url } = receiver;
+  const sent = await sendForms(
+    {
+      world,
+      isWanted: () => !signal.aborted,
+      post: async ({ headers, lines = {}, body, ...request }, connection) => {
+        const rows = Object.entries(headers).flatMap(([name, value]) =>
+          (lines[name] ?? [value]).map((line) => ({ name, value: line })),
+        );
+        const posted = await callAt(context, control, {
+          name: "postToEndpoint",
+          body: {
+            leaseId,
+            endpointId,
+            ...request,
+            headers: rows,
+            body: Buffer.from(body).toString("base64"),
+            connection,
+          },
+          timeoutMs: POST_TIMEOUT_MS,
+          nextAfter: { state_conflict: NOTHING_TO_DRILL },
+        });
+        ({ url } = posted);
+        return posted;
+      },
+    },
+    receiver,
+  );
+  const isUnknown = wasOutOfReach(sent.results) || signal.aborted;
+  // If the receiver is down, only the forms that were sent have results.
+  const names = isUnknown ? sent.results.map(({ name }) => name) : sent.names;
+  const steps = drillSteps({ ...sent, names }, endpointId);
+  const subject = webhookSubject({ id: endpointId, url }, secret);
+  const shown = { receiver: { endpointId, url, checkout, now }, subject, steps };
+  // A result without a verdict does not replace the last one with a verdict.
+  if (isUnknown) return { ...shown, verdict: "unknown", recorded: undefined };
+  const body = { kind: "webhook", subject, steps } as const;
+  const recorded = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
+  return { ...shown, verdict: recorded.passed ? "passed" : "failed", recorded };
+}
+
+function refuseWithoutReceiver(endpointId: string | undefined): Refused {
+  if (endpointId !== undefined)
+    return new Refused({
+      exitCode: EXIT.failed,
+      code: "not_found",
+      message: `there is no endpoint ${endpointId}`,
+      next: "checkout endpoints list shows the endpoints",
+    });
+  return new Refused({
+    exitCode: EXIT.conflict,
+    code: "state_conflict",
+    message: "no enabled endpoint has its own address, so there is nothing to drill",
+    next: NOTHING_TO_DRILL,
+  });
+}
+
+function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiver): object {
+  const { endpointId, url, checkout, now } = receiver;
+  return {
+    id: recorded?.id ?? null,
+    kind: "webhook",
+    subject,
+    passed: recorded?.passed ?? false,
+    at: toIso(recorded?.at ?? now),
+    steps,
+    verdict,
+    endpoint_id: endpointId,
+    url,
+    order: checkout === null ? null : { id: checkout.id, order_id: checkout.orderId },
+  };
+}
+
+/** The verdict on all receivers. */
+export function worstVerdict(judged: readonly Pick<JudgedReceiver, "verdict">[]): DrillVerdict {
+  const has = (wanted: DrillVerdict): boolean => judged.some(({ verdict }) => verdict === wanted);
+  if (has("failed")) return "failed";
+  return has("unknown") ? "unknown" : "passed";
+}
+
+async function report(
+  { receiver: { url, checkout }, verdict, steps }: JudgedReceiver,
+  orderView: string | undefined,
+  look: DrillLayout,
+): Promise<string> {
+  const { style } = look;
+  const failed = steps.filter((step) => !step.passed).length;
+  const what = {
+    passed: "accepts valid webhooks and refuses invalid ones",
+    failed: `failed ${failed} of ${steps.length} steps`,
+    unknown: "could not be reached, so the drill has no result",
+  }[verdict];
+  const lines = [
+    `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
+    await drillLines(steps, { titles: WEBHOOK_STEPS, ...look }),
+  ];
+  if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(checkout, orderView)}`);
+  return lines.join("\n");
+}
+
+function orderLine(checkout: FoundReceiver["checkout"], orderView: string | undefined): string {
+  if (orderView === undefined)
+    return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
+  if (checkout === null)
+    return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create an order, and run the drill again.";
+  return `The drill also sent forged events of order ${printableLiteral(checkout.orderId)} (${checkout.id}), and does not read your view: check there whether the order has changed: ${printable(fillAddress(orderView, checkout))}`;
+}

@@ -1,0 +1,185 @@
+// Sends the forms of webhooks to a receiver, and judges the answers. The forms: core/readiness/drills/webhook.ts.
+import { parseRetryAfter } from "../../core/network/headers.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
+import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
+import {
+  isAccepted,
+  isWorthProbing,
+  forgeriesToRepeat,
+  type DrillResults,
+} from "../../core/readiness/drills/webhook-pattern.ts";
+import { buildProbes } from "../../core/readiness/drills/webhook-probes.ts";
+import {
+  casesOf,
+  buildDrillRequest,
+  eventOfCase,
+  shouldContinue,
+  buildCaseRequest,
+  type DrillEvent,
+  type OrderEvent,
+} from "../../core/readiness/drills/webhook-request.ts";
+import {
+  DRILL_CASES,
+  FIRST_CASES,
+  type CaseName,
+  type CaseResult,
+} from "../../core/readiness/drills/webhook.ts";
+import type { World } from "../../world.ts";
+
+/** A receiver, and what its forms are made of. */
+export type FormReceiver = {
+  readonly endpointId: string;
+  readonly storeId: string;
+  readonly url: string;
+  readonly secret: string;
+  /** Older secrets, newest first. One of them may be `retiredSecret`, which is no longer active. */
+  readonly olderSecrets: readonly string[];
+  readonly retiredSecret: string | undefined;
+  /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
+  readonly order: OrderEvent | null;
+  /** The store's time. */
+  readonly now: number;
+};
+
+/** An answer of a receiver, or why there is none. */
+type PostedAnswer = AnswerOf<"postToEndpoint">;
+
+/** The outside of sending forms; `post` sends one request to the receiver. */
+export type FormsContext = {
+  readonly world: Pick<World, "now" | "uuid" | "sleep">;
+  readonly post: (request: DrillRequest, connection: "kept" | "fresh") => Promise<PostedAnswer>;
+  readonly isWanted: () => boolean;
+};
+
+/** Maximum number of requests in flight to an endpoint. */
+const MAX_IN_FLIGHT = 4;
+/** Response time from which a receiver gets one request at a time, in milliseconds. */
+const SLOW_MS = 2000;
+/** Maximum number of attempts of a request to a receiver that answers 429. */
+const MAX_ATTEMPTS = 6;
+/** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 30_000;
+/** Maximum total time of the pauses for one receiver, in milliseconds. */
+const ALL_PAUSES_MS = 60_000;
+
+/** Sends all forms, some in sequence and some in parallel, until too many have no answer or they are no longer wanted. */
+export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
+  const { isWanted } = context;
+  const names = casesOf(receiver.order);
+  const results: CaseResult[] = [];
+  const send = createSender(context, receiver);
+  const run = async (name: CaseName): Promise<void> => {
+    if (shouldContinue(results) && isWanted()) results.push(await send.form(name));
+  };
+  const last = names.slice(-2);
+  for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
+  const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
+  const probed = isWorthProbing(results) && isWanted() ? await probe(send, receiver, lanes) : undefined;
+  const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
+  await runInLanes(middle, lanes, run);
+  const repeated: CaseResult[] = [];
+  await runInLanes(forgeriesToRepeat(results), lanes, async (name) => {
+    if (isWanted()) repeated.push(await send.form(name));
+  });
+  for (const name of last) await run(name);
+  const usedRetired = receiver.retiredSecret !== undefined;
+  const sorted = results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
+  return { results: sorted, repeated, names, usedRetired, probed };
+}
+
+/** Runs `act` for each item, with as many in parallel as there are lanes. */
+async function runInLanes<One>(
+  all: readonly One[],
+  lanes: number,
+  act: (one: One) => Promise<void>,
+): Promise<void> {
+  const left = all.values();
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (const one of left) await act(one);
+    }),
+  );
+}
+
+type Sender = ReturnType<typeof createSender>;
+
+/** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
+function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
+  const { storeId, url, secret, retiredSecret, order, now } = receiver;
+  const begun = world.now();
+  let newest = now - 1;
+  const event = (): Required<DrillEvent> => {
+    // Each event has its own time, like the service's events.
+    newest = Math.max(newest + 1, now + world.now() - begun);
+    return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
+  };
+  const first = event();
+  const pace = createPace(world);
+  const form = async (name: CaseName): Promise<CaseResult> => {
+    const own = name === "good_event" ? first : event();
+    const realNow = name === "good_event" ? first.sentAt : world.now();
+    const keys = { secret, retiredSecret, realNow, url };
+    const { eventId, ...basic } = buildDrillRequest(name, { own, first, order }, keys);
+    const request = buildCaseRequest(name, basic, realNow);
+    const { limited, ...sent } = await pace(() => post(request, DRILL_CASES[name].connection ?? "kept"));
+    const { milliseconds } = sent;
+    return { name, eventId, milliseconds, answer: answerOf(sent), ...(limited ? { limited } : {}) };
+  };
+  return { form, event, post: (request: DrillRequest) => pace(() => post(request, "kept")) };
+}
+
+/** Finds the signing mistake with which the receiver accepts a signature. */
+async function probe(
+  send: Sender,
+  { secret, olderSecrets }: FormReceiver,
+  lanes: number,
+): Promise<DrillCause | undefined> {
+  const own = send.event();
+  const event = eventOfCase("good_event", { own, first: own, order: null });
+  let found: DrillCause | undefined;
+  await runInLanes(buildProbes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+    if (found !== undefined) return;
+    const { cause, headers, body } = one;
+    const sent = await send.post({ method: "POST", suffix: "", headers, body });
+    if (isAccepted({ answer: answerOf(sent) })) found ??= cause;
+  });
+  return found;
+}
+
+/**
+ * Creates a function that sends a request, and resends it after a 429. All requests share the pause, and the total time
+ * of the pauses is limited.
+ */
+function createPace(world: Pick<World, "now" | "sleep">) {
+  let paused = 0;
+  let until = 0;
+  const rest = async (): Promise<void> => {
+    while (world.now() < until) await world.sleep(until - world.now());
+  };
+  const pause = (milliseconds: number): boolean => {
+    const more = Math.max(0, world.now() + milliseconds - Math.max(until, world.now()));
+    if (paused + more > ALL_PAUSES_MS) return false;
+    paused += more;
+    until = Math.max(until, world.now() + milliseconds);
+    return true;
+  };
+  return async (send: () => Promise<PostedAnswer>): Promise<PostedAnswer & { readonly limited: boolean }> => {
+    for (let tries = 1; ; tries += 1) {
+      await rest();
+      const posted = await send();
+      const { status, retryAfter } = posted;
+      if (status !== 429 || tries === MAX_ATTEMPTS)
+        return { ...posted, limited: status !== 429 && tries > 1 };
+      const named = parseRetryAfter(retryAfter ?? undefined, world.now());
+      const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
+      if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
+    }
+  };
+}
+
+function answerOf({ status, body, error, message, fault }: PostedAnswer): CaseResult["answer"] {
+  if (status !== null) return { status, body };
+  return { error: error ?? "connection_lost", message, fault: fault ?? undefined };
+}

@@ -1,0 +1,93 @@
+// The receivers of a store's webhooks, with their secrets and the events that they have accepted.
+import { isRecord, parseJson } from "../../core/json.ts";
+import type { OrderEvent } from "../../core/readiness/drills/webhook-request.ts";
+import type { CallOperation } from "../control/control.ts";
+import type { FormReceiver } from "./forms.ts";
+
+/** A receiver, and the checkout whose events are also sent; null if no order events are sent. */
+export type FoundReceiver = FormReceiver & {
+  readonly checkout: { readonly id: string; readonly orderId: string } | null;
+};
+
+/** Number of last accepted deliveries that are searched for an order's event: the newest may all be tests. */
+const SEARCHED_DELIVERIES = 500;
+
+/**
+ * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners. Signs
+ * only with the newest secret, so that the result stays true after the overlap of a rotation.
+ */
+export async function findReceivers(
+  call: CallOperation,
+  wanted: { readonly endpointId: string | undefined; readonly hasOrder: boolean },
+  { storeId, realNow }: { readonly storeId: string; readonly realNow: number },
+): Promise<readonly FoundReceiver[]> {
+  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
+  const isOn = endpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
+  const own = isOn.filter(({ kind }) => kind === "url");
+  const named = endpoints.filter(({ id }) => id === wanted.endpointId);
+  const chosen = wanted.endpointId === undefined ? (own.length > 0 ? own : isOn) : named;
+  return Promise.all(
+    chosen.map(async ({ id, url }) => {
+      const { inForce, retired, storeTime } = await call({ name: "showSecret", id, body: undefined });
+      const [secret, ...older] = inForce;
+      if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
+      const found = wanted.hasOrder ? await acceptedOrder(call, id) : null;
+      return {
+        endpointId: id,
+        storeId,
+        url,
+        secret,
+        olderSecrets: [...older, ...retired],
+        retiredSecret: retired[0],
+        order: found?.event ?? null,
+        checkout: found?.checkout ?? null,
+        now: storeTime ?? realNow,
+      };
+    }),
+  );
+}
+
+/**
+ * The newest checkout with an event that the endpoint accepted, and the newest accepted event of each other type, of this
+ * checkout and of the newest one of the other kind; null if the last deliveries contain none.
+ */
+async function acceptedOrder(
+  call: CallOperation,
+  endpointId: string,
+): Promise<{ readonly event: OrderEvent; readonly checkout: FoundReceiver["checkout"] } | null> {
+  const body = { endpointId, state: "succeeded", limit: SEARCHED_DELIVERIES } as const;
+  const { deliveries } = await call({ name: "listDeliveries", body });
+  const accepted = deliveries.filter(({ checkoutId }) => checkoutId !== null);
+  const [first] = accepted;
+  if (first === undefined) return null;
+  const other = accepted.find(({ type }) => kindOf(type) !== kindOf(first.type));
+  const ids = new Set([first.checkoutId, other?.checkoutId]);
+  // Newest first, so that of each type the newest stays.
+  const byType = new Map(
+    accepted
+      .filter(({ checkoutId }) => ids.has(checkoutId))
+      .toReversed()
+      .map((one) => [one.type, one]),
+  );
+  const events = await Promise.all(
+    [...new Map([...byType, [first.type, first] as const]).values()].map(({ eventId }) =>
+      call({ name: "showEvent", id: eventId, body: undefined }),
+    ),
+  );
+  const known = events.map(({ eventId, type, body: text }) => ({ id: eventId, type, body: text }));
+  const event = known.find(({ id }) => id === first.eventId);
+  if (event === undefined) return null;
+  const others = known.filter(({ id }) => id !== event.id);
+  const orderId = orderIdOf(event.body);
+  return { event: { ...event, others }, checkout: { id: first.checkoutId ?? "", orderId } };
+}
+
+function kindOf(type: string): string {
+  return type.split(".")[0] ?? "";
+}
+
+function orderIdOf(body: string): string {
+  const event = parseJson(body);
+  const data = isRecord(event) && isRecord(event["data"]) ? event["data"] : {};
+  return String(data["order_id"]);
+}
