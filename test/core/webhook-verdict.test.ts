@@ -6,6 +6,7 @@ import {
   isAccepted,
   isWorthProbing,
   forgeriesToRepeat,
+  type CaseResult,
   type DrillResults,
 } from "../../src/core/readiness/drills/webhook-pattern.ts";
 import {
@@ -13,7 +14,6 @@ import {
   DRILL_CASES,
   ORDER_CASE_NAMES,
   type CaseName,
-  type CaseResult,
 } from "../../src/core/readiness/drills/webhook.ts";
 import { shouldContinue, wasOutOfReach } from "../../src/core/readiness/drills/webhook-request.ts";
 

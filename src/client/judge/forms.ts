@@ -7,6 +7,7 @@ import {
   isAccepted,
   isWorthProbing,
   forgeriesToRepeat,
+  type CaseResult,
   type DrillResults,
 } from "../../core/readiness/drills/webhook-pattern.ts";
 import { buildProbes } from "../../core/readiness/drills/webhook-probes.ts";
@@ -19,12 +20,7 @@ import {
   type DrillEvent,
   type OrderEvent,
 } from "../../core/readiness/drills/webhook-request.ts";
-import {
-  DRILL_CASES,
-  FIRST_CASES,
-  type CaseName,
-  type CaseResult,
-} from "../../core/readiness/drills/webhook.ts";
+import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
 import type { World } from "../../world.ts";
 
 /** A receiver, and what its forms are made of. */

@@ -1,10 +1,11 @@
+// The grammar of forms: a genuine event with mutations of its body, timestamp, secret, signature, headers and request.
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
-import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
+import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
-/** A request of the drill as sent. */
+/** A request of a form as sent. */
 export type DrillRequest = {
   readonly method: "POST" | "PUT" | "PATCH";
   /** Added to the address of the endpoint. */
@@ -15,26 +16,26 @@ export type DrillRequest = {
   readonly body: string | Uint8Array;
 };
 
-/** The differences between a drill's request and a valid request. */
-type CaseRequest = {
+type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;
+
+/** The differences between a form and a genuine request. */
+type Mutations = {
   /**
-   * The event to send (default: a new one). `first`: the event of the first case. `order`: the order event that the
+   * The event to send (default: a new one). `first`: the event of the first form. `order`: the order event that the
    * receiver has already accepted. `payment`: a new event that says that this order was paid. A type: a new event of
    * that type, about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
   /** The type of an already accepted event to send instead. */
   readonly accepted?: CheckoutEvent["type"];
-  /** Changes the event's bytes before they are signed. */
+  /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
   readonly signed?: (body: string) => string;
-  /** Changes the signed bytes before they are sent. */
   readonly sent?: (signed: string) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
-  /** The Checkout headers to omit. */
-  readonly without?: readonly (keyof typeof DEFAULT_HEADER_NAMES)[];
+  readonly without?: readonly OurHeader[];
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
   /** Whether timestamp and signature are copied from the first event. */
@@ -43,56 +44,60 @@ type CaseRequest = {
   readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (right: string) => string;
-  /** Changes a request that has the form of a delivery; `timestamp` is the current time, in Unix seconds. */
-  readonly how?: (request: DrillRequest, timestamp: string) => DrillRequest;
-  /** `fresh`: sent over a new connection. Default: over a kept connection, like deliveries. */
+  readonly method?: DrillRequest["method"];
+  readonly suffix?: DrillRequest["suffix"];
+  /** Headers that are replaced in place, added at the end, or, if undefined, removed. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** A header of ours that is sent as several lines; `now` is the current time, in Unix seconds. */
+  readonly lines?: readonly [header: OurHeader, lines: (once: string, now: string) => readonly string[]];
+  readonly pack?: (body: string) => Uint8Array;
+  /** Sent over a new connection. Default: over a kept connection, like deliveries. */
   readonly connection?: "fresh";
 };
 
 /**
- * The source of the cause if a request that must be refused is accepted: a fixed cause, the part of the signature that
- * is compared (`by_part`), or the difference in the request.
+ * The expected answer. `not 2xx`: to requests that the service never sends, on which frameworks may fail, or close the
+ * connection. `2xx or 4xx`: about which the interface says nothing.
  */
-type WhyTaken =
-  | { readonly taken: DrillCause | "by_part" }
-  | { readonly without: NonNullable<CaseRequest["without"]> }
-  | { readonly age: number };
+type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx";
 
-/**
- * A request that must be accepted, and the likely cause if it is not. `by_bytes`: the results of the cases with
- * unusual bytes show the cause.
- */
-type GoodCase = { readonly expected: "2xx"; readonly untaken: DrillCause | "by_bytes" };
-/** A request that must be refused, or at least not accepted: `not 2xx` is for requests that the service never sends. */
-type BadCase = { readonly expected: "4xx" | "not 2xx" } & WhyTaken;
-/** A request about which the interface says nothing, and the note about its answer if the drill passes. */
-type OpenCase = {
-  readonly expected: "2xx or 4xx";
-  readonly taken?: DrillCause;
-  readonly notes: { readonly taken?: DrillNote; readonly refused?: DrillNote };
+/** A form: its title, its mutations, the expected answer, and the likely cause of another one. */
+export type Form = Mutations & {
+  readonly title: Words;
+  readonly expected: Expected;
+  /**
+   * The cause if a form that must be refused is accepted, or a form that must be accepted is refused. `by_part`: the part
+   * of the signature that is compared; `by_bytes`: the forms with unusual bytes show it. Without one the mutation shows it.
+   */
+  readonly cause?: DrillCause | "by_part" | "by_bytes";
+  /** Notes about an answer that the interface leaves open. */
+  readonly notes?: { readonly taken?: DrillNote; readonly refused?: DrillNote };
 };
 
-/** A request of the drill: its title, the expected answer, and the cause of any other answer. */
-export type DrillCase = CaseRequest & { readonly title: Words } & (GoodCase | BadCase | OpenCase);
-
-/** A valid request. */
-export function goodCase(title: Words, untaken: GoodCase["untaken"], how: CaseRequest = {}) {
-  return { title, expected: "2xx", untaken, ...how } as const;
+/** A form that must be accepted. */
+export function genuine(title: Words, cause: Form["cause"], mutations: Mutations = {}): Form {
+  return { title, expected: "2xx", ...(cause === undefined ? {} : { cause }), ...mutations };
 }
 
-/** A well-formed request that must be refused. */
-export function badCase(title: Words, how: CaseRequest & WhyTaken) {
-  return { title, expected: "4xx", ...how } as const;
+/** A well-formed form that must be refused. */
+export function forged(title: Words, cause: Form["cause"], mutations: Mutations): Form {
+  return { title, expected: "4xx", ...(cause === undefined ? {} : { cause }), ...mutations };
 }
 
-/** A request that the service never sends: frameworks may fail on it, or close the connection. */
-export function oddCase(title: Words, how: CaseRequest & WhyTaken) {
-  return { title, expected: "not 2xx", ...how } as const;
+/** A form that the service never sends. */
+export function unusual(title: Words, cause: Form["cause"], mutations: Mutations): Form {
+  return { ...forged(title, cause, mutations), expected: "not 2xx" };
 }
 
-/** A request about which the interface says nothing. */
-export function unspecifiedCase(title: Words, how: CaseRequest & Omit<OpenCase, "expected">) {
-  return { title, expected: "2xx or 4xx", ...how } as const;
+/** A badly signed form that a receiver may trust because of how it is sent. */
+export function badlySigned([text, chinese]: Words, cause: DrillCause, mutations: Mutations): Form {
+  const title: Words = [`badly signed, ${text}`, `签名错误，${chinese}`];
+  return unusual(title, cause, { signature: wrongDigits, ...mutations });
+}
+
+/** A form about which the interface says nothing. */
+export function open(title: Words, notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+  return { title, expected: "2xx or 4xx", notes, ...mutations };
 }
 
 /** Digits that were not computed with any secret. */
@@ -105,17 +110,24 @@ export function flipDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }
 
+/** The fields of an event. */
+export type EventFields = Readonly<Record<string, unknown>>;
+
 /** The fields of a body, in their order. */
 export function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** A request with some headers replaced in place, added at the end, or, if undefined, removed. */
-export function replaceHeaders(
-  request: DrillRequest,
-  changes: Readonly<Record<string, string | undefined>>,
-): DrillRequest {
-  const entries = Object.entries({ ...request.headers, ...changes });
-  const headers = entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  return { ...request, headers: Object.fromEntries(headers) };
+/** A body with other values of some fields. */
+export function claim(change: (event: EventFields) => EventFields): (body: string) => string {
+  return (body) => {
+    const event = Object.fromEntries(fieldsOf(body));
+    return JSON.stringify({ ...event, ...change(event) });
+  };
+}
+
+/** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
+export function changeEnd(id: string): string {
+  const changed = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
+  return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;
 }

@@ -3,23 +3,16 @@ import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
-import { CLAIMED_SECRETS } from "./webhook-forgeries.ts";
+import { CASE_NAMES, DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "./webhook.ts";
 import {
-  CASE_NAMES,
-  DRILL_CASES,
-  NOT_SENT_STEP,
   caseResultText,
-  twinOf,
-  type CaseName,
-  type CaseResult,
-} from "./webhook.ts";
-import {
   GOOD_CASES,
   patternOf,
   REORDERED_CASES,
   type DrillResults,
   type AnswerKind,
   type AnswerPattern,
+  type CaseResult,
 } from "./webhook-pattern.ts";
 import type { DrillStep } from "../drill-shapes.ts";
 
@@ -94,8 +87,7 @@ function noteOf(
   if (isKnownBeforeAge(name, pattern)) return "dedups_before_age";
   const kind = pattern.kind(name);
   const one = DRILL_CASES[name];
-  if (!("notes" in one) || (kind !== "taken" && kind !== "refused")) return undefined;
-  return one.notes[kind];
+  return kind === "taken" || kind === "refused" ? one.notes?.[kind] : undefined;
 }
 
 function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
@@ -207,8 +199,8 @@ function whyTaken(name: CaseName, pattern: AnswerPattern): DrillCause {
   if (formal !== undefined) return formal;
   if (name === "rewritten_body" && kind("changed_byte") === "taken") return "body_not_covered";
   const one = DRILL_CASES[name];
-  if ("taken" in one && one.taken !== undefined)
-    return one.taken === "by_part" ? whyPartly(pattern) : one.taken;
+  if (one.cause !== undefined && one.cause !== "by_bytes")
+    return one.cause === "by_part" ? whyPartly(pattern) : one.cause;
   if (one.age !== undefined) return whyStale(one.age, pattern);
   return one.without === undefined ? "verifies_sometimes" : whyWithout(name, pattern);
 }
@@ -270,7 +262,7 @@ const CLAIMED_CASES = (["live", "other_store"] as const).map(
   (claim) =>
     [
       claim,
-      CASE_NAMES.filter((name) => Object.hasOwn(CLAIMED_SECRETS, name) && name.startsWith(claim)),
+      CASE_NAMES.filter((name) => DRILL_CASES[name].cause === "chooses_secret" && name.startsWith(claim)),
     ] as const,
 );
 const GUESSED_TEXTS = ["undefined", "none"] as const;
@@ -391,7 +383,8 @@ function whyRefused(name: CaseName, pattern: AnswerPattern): DrillCause {
 /** Why a valid request was not accepted although another valid event was; undefined if its bytes are the reason. */
 function whyUntaken(name: CaseName): DrillCause | undefined {
   const one = DRILL_CASES[name];
-  return "untaken" in one && one.untaken !== "by_bytes" ? one.untaken : undefined;
+  const isCause = one.expected === "2xx" && one.cause !== "by_bytes" && one.cause !== "by_part";
+  return isCause ? one.cause : undefined;
 }
 
 /** Why a request was answered with 5xx. */

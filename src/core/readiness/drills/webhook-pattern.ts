@@ -1,7 +1,27 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
-import { UUID_SOURCE } from "../../text.ts";
+import { english } from "../../language.ts";
+import { excerpt, UUID_SOURCE } from "../../text.ts";
+import type { DeliveryError } from "../../webhook/delivery.ts";
+import { QUOTING_RESULTS } from "../drill-sentences.ts";
 import type { DrillCause } from "./webhook-advice.ts";
-import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName, type CaseResult } from "./webhook.ts";
+import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "./webhook.ts";
+
+/** The result of one case: the receiver's answer, or why there is none. */
+export type CaseResult = {
+  readonly name: CaseName;
+  readonly eventId: string;
+  readonly milliseconds: number;
+  /** Whether the request was resent because the receiver limits the rate. */
+  readonly limited?: true;
+  readonly answer:
+    | { readonly status: number; readonly body: string }
+    | {
+        readonly error: DeliveryError;
+        readonly message: string;
+        /** What was observed; undefined if the network gives no code. `elsewhere`: the other loopback address answers. */
+        readonly fault?: ConnectionFault | "elsewhere" | undefined;
+      };
+};
 
 /** The kinds of answers. `limited`: 429. `unsent`: the drill had already stopped. */
 export type AnswerKind =
@@ -150,4 +170,17 @@ function isForged(name: CaseName): boolean {
 /** Whether a receiver that compares only some digits may accept one signature of the case and refuse the next. */
 function isTakenByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
+}
+
+/** The result of a case, in English. */
+export function caseResultText({ answer, milliseconds }: CaseResult): string {
+  const ms = `${milliseconds}`;
+  if ("error" in answer) return english(QUOTING_RESULTS.afterWith(answer.error, ms, excerpt(answer.message)));
+  const { status, body } = answer;
+  const isTold = body !== "" && status >= 300;
+  return english(
+    isTold
+      ? QUOTING_RESULTS.afterWith(`${status}`, ms, excerpt(body))
+      : QUOTING_RESULTS.after(`${status}`, ms),
+  );
 }

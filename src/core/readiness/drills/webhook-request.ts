@@ -4,15 +4,9 @@ import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { DEFAULT_HEADER_NAMES, signatureOf } from "../../webhook/signature.ts";
-import {
-  ACCEPTED_CASE_NAMES,
-  CASE_NAMES,
-  DRILL_CASES,
-  ORDER_CASE_NAMES,
-  type CaseName,
-  type CaseResult,
-} from "./webhook.ts";
+import { ACCEPTED_CASE_NAMES, CASE_NAMES, DRILL_CASES, ORDER_CASE_NAMES, type CaseName } from "./webhook.ts";
 import type { DrillRequest } from "./webhook-case.ts";
+import type { CaseResult } from "./webhook-pattern.ts";
 
 /** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED = 3;
@@ -98,9 +92,22 @@ export function buildCaseRequest(
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   realNow: number,
 ): DrillRequest {
-  const { how } = DRILL_CASES[name];
-  const request = { method: "POST", suffix: "", headers, body } as const;
-  return how === undefined ? request : how(request, String(Math.floor(realNow / 1000)));
+  const { method = "POST", suffix = "", headers: changed = {}, lines, pack } = DRILL_CASES[name];
+  const all = Object.entries({ ...headers, ...changed });
+  const shown = all.flatMap(([header, value]) => (value === undefined ? [] : [[header, value] as const]));
+  const whole = {
+    method,
+    suffix,
+    headers: Object.fromEntries(shown),
+    body: pack === undefined ? body : pack(body),
+  };
+  if (lines === undefined) return whole;
+  const [doubled, linesOf] = lines;
+  const header = DEFAULT_HEADER_NAMES[doubled];
+  return {
+    ...whole,
+    lines: { [header]: linesOf(headers[header] ?? "", String(Math.floor(realNow / 1000))) },
+  };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */
