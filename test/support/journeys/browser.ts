@@ -41,10 +41,10 @@ export async function walkInBrowser(
 }
 
 async function fill(site: Site): Promise<Readonly<Record<string, string>>> {
-  await site.type(`endpoints add ${site.receiver}/hooks`);
-  await site.type("return-origins add https://shop.example");
-  await site.type("snapshots create one");
-  await site.type("faults add drop --times 1");
+  await site.ask(`endpoints add ${site.receiver}/hooks`);
+  await site.ask("return-origins add https://shop.example");
+  await site.ask("snapshots create one");
+  await site.ask("faults add drop --times 1");
   const { data } = await site.ask<{ readonly data: Readonly<Record<string, string>> }>(
     "orders create --order-id in-a-browser --price-id price_coffee",
   );

@@ -47,13 +47,13 @@ export async function walkTools(site: Site): Promise<void> {
     (await site.ask<{ readonly status: string }>(`orders get ${orderId}`)).status;
   await site.type("faults add --profile rate-limited");
   agree("faults", ((await site.ask<Listed>("faults list"))["faults"] ?? []).length, 1);
-  await site.type("faults clear");
-  await site.type("orders create --order-id kept --price-id price_coffee");
+  await site.ask("faults clear");
+  await site.ask("orders create --order-id kept --price-id price_coffee");
   await site.type("snapshots create kept");
-  await site.type("sandbox clock freeze");
+  await site.ask("sandbox clock freeze");
   await site.type("sandbox clock advance 2h");
   agree("an order after two hours", await statusOf("kept"), "expired");
-  await site.type("sandbox clock real");
+  await site.ask("sandbox clock real");
   await site.type("snapshots restore kept");
   agree("the order of the snapshot", await statusOf("kept"), "created");
   await site.type("sandbox pay kept");
@@ -63,11 +63,11 @@ export async function walkTools(site: Site): Promise<void> {
   const config = JSON.parse(exported) as { readonly stores: readonly { prices: object[] }[] };
   config.stores[0]?.prices.push({ ...TEA });
   site.write("checkout.config.json", JSON.stringify(config));
-  await site.type("config validate");
+  await site.ask("config validate");
   await site.type("config diff", { code: 3 });
   await site.type("config apply");
-  await site.type("config diff");
-  await site.type("orders create --order-id a-tea --price-id price_tea");
+  await site.ask("config diff");
+  await site.ask("orders create --order-id a-tea --price-id price_tea");
 }
 
 /** The checklist with a short drill, and the questions that calibrate asks a service. */
@@ -116,7 +116,7 @@ export async function walkTerminal(site: Site): Promise<void> {
   for (const topic of some(Object.keys(TOPIC_SUMMARIES))) await site.type(`help ${topic}`);
   await site.type("help --json");
   await site.type("whoami");
-  await site.type("orders create --order-id at-the-prompt --price-id price_coffee");
+  await site.ask("orders create --order-id at-the-prompt --price-id price_coffee");
   const completed = await site.type(["complete", "--", "sandbox", "pay", "at-"]);
   agree("completed", completed.stdout, "at-the-prompt\torder, created\n:4\n");
   for (const shell of some(["bash", "zsh", "fish", "powershell"])) await site.type(`completion ${shell}`);

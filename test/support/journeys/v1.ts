@@ -79,10 +79,10 @@ export async function walkV1(site: Site): Promise<void> {
   for (const [index, code] of ERROR_CODES.entries()) {
     const refused = REFUSALS[code];
     if (typeof refused === "string") continue;
-    for (const line of refused.before ?? []) await site.type(line);
+    for (const line of refused.before ?? []) await site.ask(line);
     const answer = await site.request(callOf(refused, { index, ordersKey: ordersKey ?? "" }));
     agree("a refusal", [answer.status, said(answer).error?.code], [ERRORS[code].status, code]);
-    for (const line of refused.after ?? []) await site.type(line);
+    for (const line of refused.after ?? []) await site.ask(line);
   }
 }
 
