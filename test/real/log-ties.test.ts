@@ -13,7 +13,7 @@ const PROGRAM = join(import.meta.dirname, "../support/tie-program.ts");
 const FILES = ["", "-wal", "-opening"] as const;
 /** The calls that change a file, its name or what is on disk; a process is killed before one of them. */
 const CALLS = ["pwrite64", "write", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "rmdir"];
-const TRIALS = size(12, 150);
+const TRIALS = size(3, 150);
 /** Kills of one folder, one after the other. */
 const KILLS = 3;
 
