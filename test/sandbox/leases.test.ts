@@ -25,6 +25,7 @@ type Kind = keyof typeof DRILLS;
 const KINDS = Object.keys(DRILLS) as readonly Kind[];
 
 type Site = Awaited<ReturnType<typeof openSite>>;
+type Faults = { readonly faults: readonly { readonly action: string }[] };
 
 /** A shop that does all right, its client, and what is asked of it. */
 async function openSite(start = EPHEMERAL) {
@@ -90,6 +91,7 @@ async function openSite(start = EPHEMERAL) {
     waitFor: (next: typeof before) => void (before = next),
     readiness: async () => (await site.control<WireAnswerOf<"readiness">>("/readiness")).data,
     endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,
+    faults: async () => (await site.control<Faults>("/faults")).data.faults,
     drills: async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills,
     endpointId: endpoint.id,
   };
@@ -104,6 +106,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
     label,
     undefined,
   ]);
+  await eventually(`${label}: no fault is left`, async () => expect(await site.faults()).toEqual([]));
   const states = (await site.endpoints()).map(({ state, paused_by: by }) => [state, by]);
   expect([label, states]).toEqual([label, [["enabled", null]]]);
   await eventually(`${label}: every webhook is delivered`, async () => {
@@ -328,8 +331,6 @@ test("what a drill holds is shown with its reason, and is no pause of an endpoin
     ["paused", "request"],
   ]);
 });
-
-type Faults = { readonly faults: readonly { readonly action: string }[] };
 
 test("a fault that somebody adds during a drill stays, and those of the drill end with it", async () => {
   const site = await openSite();

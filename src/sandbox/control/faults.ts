@@ -7,12 +7,14 @@ export const faultHandlers = {
     const added = await addFaults(context, storeId, body);
     const [first] = added.ok ? added.value : [];
     if (!added.ok || first === undefined) return added as Outcome<never>;
-    if (leaseId !== undefined)
-      context.leases.addFaults(
-        leaseId,
-        added.value.map(({ id }) => id),
-      );
-    return accept({ fault: first, faults: added.value });
+    const faults = added.value;
+    if (leaseId === undefined) return accept({ fault: first, faults });
+    const ids = faults.map(({ id }) => id);
+    const known = context.leases.addFaults({ id: leaseId, storeId }, ids);
+    if (known.ok) return accept({ fault: first, faults });
+    // The lease has ended while the faults were written.
+    for (const id of ids) await removeFault(context, storeId, id);
+    return known;
   },
   listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>

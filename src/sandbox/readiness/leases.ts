@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
 import { DRILL_NAMES, type DrillKind, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
@@ -16,8 +16,8 @@ export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: L
 export type Leases = {
   /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
   readonly open: (lease: Lease, options: { readonly timeoutMs: number; readonly undo: Undo }) => void;
-  /** Lets faults end with a lease. */
-  readonly addFaults: (id: string, faults: readonly string[]) => void;
+  /** Lets faults end with a lease. Refuses with `not_found` if the lease has ended, or belongs to another store. */
+  readonly addFaults: (ref: LeaseRef, faults: readonly string[]) => Outcome<void>;
   /**
    * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when the client
    * disconnects.
@@ -94,7 +94,7 @@ export function createLeases(
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    addFaults: (id, faults) => void held.get(id)?.faults.push(...faults),
+    addFaults: (ref, faults) => mapValue(check(ref), () => void held.get(ref.id)?.faults.push(...faults)),
     hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
     check,
     of,
