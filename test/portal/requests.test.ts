@@ -119,7 +119,7 @@ test("the log is read by an index, from any place on, and what a store does not 
   const prepare = connection.prepare.bind(connection);
   Object.assign(connection, { prepare: (sql: string) => (asked.push(sql), prepare(sql)) });
   const log = requestsTable(connection);
-  log.between({ storeId: "s", after: 0, before: 1 }, 1);
+  log.search("s", 0, { before: 1, limit: 1 });
   const plans = asked
     .filter((sql) => /^SELECT requests .*@before/s.test(sql))
     .map((sql) =>
@@ -140,7 +140,7 @@ test("the log is read by an index, from any place on, and what a store does not 
   for (const span of [[1, 2, 3], [4], [5, 6, 7, 8]])
     log.append([{ storeId: "s", requests: span.map(request) }], 100);
   const between = (after: number, before: number, limit = 100): readonly number[] =>
-    log.between({ storeId: "s", after, before }, limit).map(({ position }) => position);
+    log.search("s", after, { before, limit }).found.map(({ position }) => position);
   for (let after = 0; after <= 9; after += 1)
     for (let before = 0; before <= 10; before += 1) {
       const wanted = [8, 7, 6, 5, 4, 3, 2, 1].filter((one) => one > after && one < before);

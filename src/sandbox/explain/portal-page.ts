@@ -7,7 +7,7 @@ import type { RequestLog } from "../runtime/request-log.ts";
 
 type FindContext = {
   readonly store: Store;
-  readonly requests: Pick<RequestLog, "before" | "find">;
+  readonly requests: Pick<RequestLog, "search" | "find">;
 };
 
 /** How many of the newest objects of each kind are searched for the end of an id, as in the commands. */
@@ -96,7 +96,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
     ...store.endpoints.of(storeId),
     ...store.events.latest({ ...none, storeId, type: null }),
     ...store.deliveries.list(anyDelivery),
-    ...requests.before(storeId, undefined, MAX_SEARCHED).map(({ requestId: id }) => ({ id })),
+    ...requests.search(storeId, { limit: MAX_SEARCHED }).found.map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [only, ...others] = new Set(ids);
   return only === undefined || others.length > 0 ? undefined : pathOfId(context, storeId, only);
@@ -105,8 +105,8 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const found = requests
-    .before(storeId, undefined, MAX_SEARCHED)
-    .find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
+    .search(storeId, { limit: MAX_SEARCHED })
+    .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return found && `/requests/${found.requestId}`;
 }
 

@@ -14,7 +14,7 @@ import type { RefusalFact } from "../../core/refusals.ts";
 import { cutText, redactValues } from "../../core/text.ts";
 import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
-import type { RequestBatch } from "../../store/request/requests.ts";
+import type { LogSearch, LogSearchResult, RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer, LogFields } from "../answer.ts";
@@ -35,6 +35,8 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: num
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
+const NOTHING_FOUND: LogSearchResult = { found: [], read: 0, next: null };
+
 /** A row without the columns that its batch adds. */
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
@@ -44,8 +46,8 @@ export type RequestLog = {
   readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
   /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
-  /** The newest requests before a position, newest first. Default: the newest of all. */
-  readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
+  /** Searches the log backwards; finds nothing if the log cannot be read. */
+  readonly search: (storeId: string, search: LogSearch) => LogSearchResult;
   readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
   /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
   readonly refusedOf: (
@@ -144,10 +146,8 @@ export function createRequestLog(
     },
     list: (storeId, filter) =>
       reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
-    before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) =>
-      reading((log) =>
-        log.between({ storeId, after: lastForgotten(log, storeId, options), before }, limit),
-      ) ?? [],
+    search: (storeId, search) =>
+      reading((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
     find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
     refusedOf: (storeId, text) =>
       reading((log) =>

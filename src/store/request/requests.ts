@@ -27,6 +27,24 @@ CREATE TABLE request_batches (
 const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
+/** A search of a store's requests, newest first. */
+export type LogSearch = {
+  /** The position before which the search begins. Default: after the newest request. */
+  readonly before?: number | undefined;
+  /** Maximum number of requests found. */
+  readonly limit: number;
+  /** Maximum number of requests read. Default: all. */
+  readonly maxRead?: number;
+  readonly isMatch?: (request: LoggedRequest) => boolean;
+};
+
+export type LogSearchResult = {
+  readonly found: readonly LoggedRequest[];
+  readonly read: number;
+  /** The position before which the next search continues; null if there is nothing more to find. */
+  readonly next: number | null;
+};
+
 /** A range of positions of a store's requests, excluding both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
@@ -72,8 +90,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     /** The position of a store's newest request; 0 if it has none. */
     last: (storeId: string): number => last.get(storeId) ?? 0,
 
-    /** The newest requests between two positions, newest first. */
-    between: readBetween(connection, parsed),
+    search: createSearch(connection, parsed),
 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
@@ -147,13 +164,13 @@ function statements(connection: Connection) {
 }
 
 /**
- * Reads the requests between two positions. A batch contains the positions up to its last request, so the first batch
- * that reaches the end of the range is the last batch needed.
+ * Reads the requests between two positions, newest first. A batch contains the positions up to its last request, so the
+ * first batch that reaches the end of the range is the last batch needed.
  */
-function readBetween(
+function createSearch(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,
-): (span: PositionRange, limit: number) => LoggedRequest[] {
+): (storeId: string, after: number, search: LogSearch) => LogSearchResult {
   const batches = connection
     .prepare<PositionRange, string>(
       `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
@@ -161,13 +178,20 @@ function readBetween(
          ORDER BY last DESC`,
     )
     .pluck();
-  return ({ storeId, after, before }, limit) => {
+  return (storeId, after, { before = Number.MAX_SAFE_INTEGER, limit, maxRead = Infinity, isMatch }) => {
     const found: LoggedRequest[] = [];
+    let read = 0;
+    let position = before;
     for (const batch of batches.iterate({ storeId, after, before }))
       for (const request of parsed(batch).toReversed()) {
-        if (found.length >= limit) return found;
-        if (request.position > after && request.position < before) found.push(request);
+        if (request.position <= after || request.position >= before) continue;
+        if (read === maxRead) return { found, read, next: position };
+        read += 1;
+        ({ position } = request);
+        if (isMatch?.(request) === false) continue;
+        if (found.length === limit) return { found, read, next: found.at(-1)?.position ?? null };
+        found.push(request);
       }
-    return found;
+    return { found, read, next: null };
   };
 }

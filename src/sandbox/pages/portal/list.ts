@@ -1,15 +1,13 @@
-import { accept, mapValue, refuse, type Outcome } from "../../../core/outcome.ts";
-import { printableLiteral } from "../../../core/text.ts";
+import { accept, mapValue, refuseValue, type Outcome } from "../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { listUrl, storePath } from "./forms.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import { linkButton, table, type TableRow } from "./parts.ts";
 import { COMMON_TEXTS } from "./texts.ts";
-import type { ListUpdates, View } from "./view.ts";
+import type { ListUpdates, LiveTopic, PageContent, View } from "./view.ts";
 
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
 type Filter = {
-  readonly name: string;
   readonly label: Text;
   /** The values to choose from, each with its text; another value of the address is added. Default: any text. */
   readonly options?: readonly (readonly [value: string, text: Text])[];
@@ -17,6 +15,8 @@ type Filter = {
   /** Whether a text field takes all the space that is left. */
   readonly isWide?: boolean;
 };
+
+type Filters = Readonly<Record<string, Filter>>;
 
 /** The filled-in filters of an address, and the position `before` which this part of the list ends. */
 export type ListQuery = Readonly<Partial<Record<string, string>>>;
@@ -26,54 +26,43 @@ export type ListPart<Item> = {
   readonly items: readonly Item[];
   /** The position before which the next part begins; null at the end of the list. */
   readonly next: string | number | null;
-  /** What a search covered, above the rows. */
+  /** What the rows cover, if they are not the whole part of the list. */
   readonly extent?: Html;
   /** The link to the next part, if a search stopped before this part was full. Default: the older rows. */
   readonly searchOn?: { readonly hint: Text; readonly label: Text } | undefined;
 };
 
 type List<Item> = {
+  readonly title: Text;
+  readonly live: LiveTopic;
   /** The page of the list, below the store. */
   readonly path: string;
   readonly caption: Text;
-  readonly filters?: readonly Filter[];
+  readonly filters?: Filters;
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
   /** The content of the whole list while it is empty. */
   readonly none: Html;
   /** Another place to look, if nothing matches. */
-  readonly elsewhere?: Html | "";
+  readonly elsewhere?: Html;
   readonly style: string;
   /** The position of a row in an open list; newer rows have higher positions. Default: new rows are not counted. */
   readonly positionOf?: (item: Item) => number;
   /** The id of a row that can change. Default: rows do not change. */
   readonly rowId?: (item: Item) => string;
+  /** The page around the list. */
+  readonly around?: (list: Html) => Html;
 };
 
-/** A list with its filters, rows, and links to its other parts. Refuses what `read` refuses. */
-export async function listPage<Item>(
-  view: View,
-  list: List<Item>,
-): Promise<Outcome<{ readonly content: Html; readonly news: ListUpdates }>> {
-  const { filters = [], caption, columns, style, none, elsewhere = "", rowId, positionOf = () => 0 } = list;
-  const query = queryOf(view, [...filters.map(({ name }) => name), "before"]);
-  const all = storePath(view, list.path);
+/** The page of a list with its filters, rows, and links to its other parts. Refuses what `read` refuses. */
+export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
+  const { title, live, path, filters = {}, rowId, around = (content) => content } = list;
+  const query = queryOf(view, [...Object.keys(filters), "before"]);
   return mapValue(await list.read(query), (part) => {
-    const { items, next, extent = "" } = part;
-    const rows = rowId === undefined ? [] : items.map(rowId);
-    const isWhole = next === null && Object.keys(query).length === 0;
-    const nothing = html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
-      <p>${linkButton(all, COMMON_TEXTS.showAll, "plain")}</p>
-      ${elsewhere}`;
-    const shown =
-      items.length > 0
-        ? html`<div class="${style}">${table(caption, items, columns, { opens: true, ids: rows })}</div>`
-        : isWhole
-          ? none
-          : nothing;
-    const content = html`${filters.length === 0 ? "" : filterForm(all, filters, query)} ${extent} ${shown}
-    ${pager(view, list.path, { query, part })}`;
-    return { content, news: updatesOf(view, items, { positionOf, rows }) };
+    const shown = { query, part, rows: rowId === undefined ? [] : part.items.map(rowId) };
+    const content = html`${filterForm(storePath(view, path), filters, query)} ${part.extent ?? ""}
+    ${rowsOf(view, list, shown)} ${pager(view, path, shown)}`;
+    return { title, main: around(content), live, news: updatesOf(view, list, shown) };
   });
 }
 
@@ -84,16 +73,19 @@ function queryOf(view: View, names: readonly string[]): ListQuery {
 }
 
 /** A form that only changes the address. */
-function filterForm(all: string, filters: readonly Filter[], query: ListQuery): Html {
+function filterForm(all: string, filters: Filters, query: ListQuery): Html {
+  const names = Object.keys(filters);
+  if (names.length === 0) return html``;
   return html`<form method="get" action="${all}" class="filters">
-    ${filters.map((filter) => filterField(filter, query[filter.name] ?? ""))}
+    ${Object.entries(filters).map(([name, filter]) => filterField(name, filter, query[name] ?? ""))}
     <button type="submit">${COMMON_TEXTS.filter}</button>
-    ${filters.some(({ name }) => query[name] !== undefined) ? html`<a href="${all}">${COMMON_TEXTS.clear}</a>` : ""}
+    ${names.some((name) => query[name] !== undefined) ? html`<a href="${all}">${COMMON_TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
 function filterField(
-  { name, label, options, placeholder = "", isWide = false }: Filter,
+  name: string,
+  { label, options, placeholder = "", isWide = false }: Filter,
   value: string,
 ): Html {
   if (options === undefined)
@@ -119,11 +111,27 @@ function filterField(
   </label>`;
 }
 
-function pager<Item>(
+type ShownPart<Item> = {
+  readonly query: ListQuery;
+  readonly part: ListPart<Item>;
+  /** The ids of rows that can change. */
+  readonly rows: readonly string[];
+};
+
+function rowsOf<Item>(
   view: View,
-  path: string,
-  { query, part: { next, searchOn } }: { readonly query: ListQuery; readonly part: ListPart<Item> },
+  { path, caption, columns, style, none, elsewhere = html`` }: List<Item>,
+  { query, part: { items, next }, rows }: ShownPart<Item>,
 ): Html {
+  if (items.length > 0)
+    return html`<div class="${style}">${table(caption, items, columns, { opens: true, ids: rows })}</div>`;
+  if (next === null && Object.keys(query).length === 0) return none;
+  return html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
+    <p>${linkButton(storePath(view, path), COMMON_TEXTS.showAll, "plain")}</p>
+    ${elsewhere}`;
+}
+
+function pager<Item>(view: View, path: string, { query, part: { next, searchOn } }: ShownPart<Item>): Html {
   const isFirst = query["before"] === undefined;
   if (isFirst && next === null) return html``;
   const address = (before: string | null): string => listUrl(view, path, { ...query, before });
@@ -136,22 +144,23 @@ function pager<Item>(
 
 function updatesOf<Item>(
   { query }: Pick<View, "query">,
-  shown: readonly Item[],
-  { positionOf, rows }: { readonly positionOf: (item: Item) => number; readonly rows: readonly string[] },
-): ListUpdates {
+  { positionOf }: List<Item>,
+  { part: { items }, rows }: ShownPart<Item>,
+): ListUpdates | undefined {
+  if (positionOf === undefined) return undefined;
   const seen = query.get(SEEN_PARAMETER);
-  const [newest] = shown;
+  const [newest] = items;
   // Only a page that asks again gets the number, which needs a look-up of each position.
-  const count = seen === null ? 0 : shown.filter((item) => positionOf(item) > Number(seen)).length;
+  const count = seen === null ? 0 : items.filter((item) => positionOf(item) > Number(seen)).length;
   return { newest: newest === undefined ? 0 : positionOf(newest), count, rows };
 }
 
 /** The position `before` which a part of a list ends, if it is a number. Refuses others with `invalid_parameter`. */
 export function parsePosition({ before }: ListQuery): Outcome<number | undefined> {
-  if (before === undefined || /^\d{1,15}$/.test(before))
-    return accept(before === undefined ? undefined : Number(before));
-  return refuse("invalid_parameter", [
-    `before must be a position in this list, a whole number; got ${printableLiteral(before)}`,
-    `before 是此列表中的位置，即一个整数；收到 ${printableLiteral(before)}`,
-  ]);
+  if (before === undefined) return accept(undefined);
+  if (/^\d{1,15}$/.test(before)) return accept(Number(before));
+  return refuseValue(
+    ["before must be a position in this list, a whole number", "before 是此列表中的位置，即一个整数"],
+    before,
+  );
 }

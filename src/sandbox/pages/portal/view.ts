@@ -65,7 +65,7 @@ export type PageContent = {
   /** The changes after which the page is shown again in place. Default: the page does not update. */
   readonly live?: LiveTopic;
   /** The updates of a list, which says how many rows are new, and does not move. */
-  readonly news?: ListUpdates;
+  readonly news?: ListUpdates | undefined;
 };
 
 /** The updates of a list since it was last read, by the positions of its rows; newer rows have higher positions. */

@@ -25,34 +25,32 @@ import { lastChangeText } from "./last.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
 
+type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
+
 /** The checkouts of a store, newest first, 50 per page. */
-export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export function showCheckouts(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { storeId } = view;
-  const lists = context.store.checkoutLists;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
-  const listed = await listPage<ListedCheckout>(view, {
+  return listPage<ListedCheckout>(view, {
+    title: FRAME_TEXTS.checkouts,
+    live: "writes",
     path: "/checkouts",
     caption: FRAME_TEXTS.checkouts,
     style: "checkouts",
-    filters: [
-      { name: "q", label: CHECKOUTS_TEXTS.search, isWide: true },
-      { name: "status", label: COMMON_TEXTS.status, options: Object.entries(COMMON_TEXTS.statuses) },
-      { name: "object", label: COMMON_TEXTS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
-      { name: "method", label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
-    ],
-    columns: (listedCheckout) => row(view, listedCheckout, storeTime(context, storeId)),
+    filters: {
+      q: { label: CHECKOUTS_TEXTS.search, isWide: true },
+      status: { label: COMMON_TEXTS.status, options: Object.entries(COMMON_TEXTS.statuses) },
+      object: { label: COMMON_TEXTS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
+      method: { label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
+    },
+    columns: (listed) => row(view, listed, storeTime(context, storeId)),
     read: (query) => readCheckouts(context, view, query),
     none: noItems(CHECKOUTS_TEXTS.noCheckouts, command, testOrderForm(view)),
     elsewhere: amongRequests(view),
-    positionOf: ({ checkout: { id } }) => lists.positionOf(storeId, id) ?? 0,
+    positionOf: ({ checkout: { id } }) => context.store.checkoutLists.positionOf(storeId, id) ?? 0,
     rowId: ({ checkout: { id } }) => `checkout-${id}`,
   });
-  return mapValue(listed, ({ content, news }) => {
-    return { title: FRAME_TEXTS.checkouts, main: content, live: "writes", news };
-  });
 }
-
-type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
 
 async function readCheckouts(
   context: PortalContext,

@@ -17,10 +17,9 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Maximum number of rows in each part; number of requests read to find refused requests, in total and at a time. */
+/** Maximum number of rows in each part, and of requests read to find refused requests. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
-const READ_STEP = 100;
 /** Maximum number of unpaid checkouts that are counted. */
 const MAX_UNPAID = 99;
 
@@ -121,17 +120,10 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
   return part(OVERVIEW_TEXTS.refused, list, more);
 }
 
-/** The newest refused requests: the log is read backwards, in parts, until there are enough. */
+/** The newest refused requests among the newest requests. */
 function lastRefused(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
-  const found: LoggedRequest[] = [];
-  let before: number | undefined;
-  for (let read = 0; read < MAX_READ && found.length < MAX_SHOWN; read += READ_STEP) {
-    const some = log.before(storeId, before, READ_STEP);
-    found.push(...some.filter(({ status }) => status >= 400));
-    before = some.at(-1)?.position;
-    if (some.length < READ_STEP) break;
-  }
-  return found.slice(0, MAX_SHOWN);
+  const isMatch = ({ status }: LoggedRequest): boolean => status >= 400;
+  return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_READ, isMatch }).found;
 }
 
 function due(context: PortalContext, view: View, now: number): Html {

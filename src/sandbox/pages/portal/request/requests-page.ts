@@ -1,8 +1,7 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, refuseValue, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
-import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listUrl, storePath } from "../forms.ts";
@@ -13,81 +12,56 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
 const PAGE = 50;
-/** Number of requests read at a time to find matching ones, and the maximum. */
-const READ_STEP = 500;
+/** Maximum number of requests read to find matching ones. */
 const MAX_READ = 2000;
 
 /** The page of the request log, newest first. */
-export async function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
   const statuses = ["2xx", "4xx", "409", "5xx"].map((one) => [one, one] as const);
-  const listed = await listPage<LoggedRequest>(view, {
+  return listPage<LoggedRequest>(view, {
+    title: FRAME_TEXTS.requests,
+    live: "store",
     path: "/requests",
     caption: REQUEST_TEXTS.requests,
     style: "requests",
-    filters: [
-      { name: "status", label: COMMON_TEXTS.status, options: statuses },
-      { name: "path", label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
-      { name: "q", label: REQUEST_TEXTS.search },
-    ],
+    filters: {
+      status: { label: COMMON_TEXTS.status, options: statuses },
+      path: { label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
+      q: { label: REQUEST_TEXTS.search },
+    },
     columns: (request) => requestRow(context, view, { request, now }),
     read: (query) => readRequests(context.requests, view.storeId, query),
     none: noItems(REQUEST_TEXTS.noRequests, command, connect),
     positionOf: ({ position }) => position,
-  });
-  return mapValue(listed, ({ content, news }) => {
-    return { title: FRAME_TEXTS.requests, main: html`<section>${content}</section>`, live: "store", news };
+    around: (list) => html`<section>${list}</section>`,
   });
 }
 
-/** Reads the log backwards, up to a limit, until a page is full. Refuses an invalid status and position. */
+/** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
 function readRequests(
   log: PortalContext["requests"],
   storeId: string,
-  query: ListQuery,
+  { status, path = "", q = "", ...query }: ListQuery,
 ): Outcome<ListPart<LoggedRequest>> {
-  const from = parsePosition(query);
-  if (!from.ok) return from;
-  const isMatch = matcherOf(query);
-  if (!isMatch.ok) return isMatch;
-  const isAll = ["status", "path", "q"].every((name) => query[name] === undefined);
-  const found: LoggedRequest[] = [];
-  let before = from.value;
-  let read = 0;
-  while (found.length <= PAGE && read < MAX_READ) {
-    const limit = isAll ? PAGE + 1 : READ_STEP;
-    const some = log.before(storeId, before, limit);
-    read += some.length;
-    found.push(...some.filter(isMatch.value));
-    before = some.at(-1)?.position;
-    if (some.length < limit) {
-      before = undefined;
-      break;
-    }
-  }
-  const items = found.slice(0, PAGE);
-  const next = (found.length > PAGE ? items.at(-1)?.position : before) ?? null;
-  const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
-  return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
-}
-
-/** Whether a request fits the filters. Refuses an invalid status with `invalid_parameter`. */
-function matcherOf({ status, path = "", q = "" }: ListQuery): Outcome<(request: LoggedRequest) => boolean> {
+  const before = parsePosition(query);
+  if (!before.ok) return before;
   const statuses = status === undefined ? [0, 999] : parseStatuses(status);
   if (statuses === undefined)
-    return refuse("invalid_parameter", [
-      `status must have the form 404 or 4xx; got ${printableLiteral(status ?? "")}`,
-      `status 形如 404 或 4xx；收到 ${printableLiteral(status ?? "")}`,
-    ]);
+    return refuseValue(["status must have the form 404 or 4xx", "status 形如 404 或 4xx"], status);
   const [lowest = 0, highest = 0] = statuses;
   const text = q.toLowerCase();
-  return accept((request) => {
+  const isMatch = (request: LoggedRequest): boolean => {
     const { orderId, code, requestId } = request;
     const isFound = [orderId ?? "", code ?? "", requestId].some((one) => one.toLowerCase().includes(text));
     return request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound;
-  });
+  };
+  const search = { before: before.value, limit: PAGE, maxRead: MAX_READ, isMatch };
+  const { found: items, read, next } = log.search(storeId, search);
+  const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
+  return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
 }
 
 function requestRow(

@@ -22,7 +22,8 @@ import { keysPage, parseKeyForm } from "./keys-page.ts";
 import { parseReturnOriginForm, settingsPage } from "./settings-page.ts";
 import { connectPage } from "./connect-page.ts";
 import { hasFinishedFirstSteps } from "./first-steps.ts";
-import { parseStoreConfirmation, parseStoreForm, storesPage, storeOfFormPage } from "./stores-page.ts";
+import { parseStoreConfirmation, parseStoreForm, storeOfFormPage } from "../stores/store-forms.ts";
+import { storesPage } from "../stores/stores-page.ts";
 import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;

@@ -1,6 +1,6 @@
 import { merchantText } from "../../shared/merchant-text.ts";
 import { parseJson } from "../../../../core/json.ts";
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, refuse, refuseValue, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
 import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
@@ -11,35 +11,37 @@ import { storePath, testOrderForm } from "../forms.ts";
 import { listPage, type ListPart, type ListQuery } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
-import type { PortalContext, View } from "../view.ts";
-import { COMMON_TEXTS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { COMMON_TEXTS, FRAME_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 type ListContext = Pick<PortalContext, "store" | "world">;
 
 const PAGE = 50;
 
-/** The list of deliveries with its filters. Refuses invalid filters. */
-export function deliveryList(context: ListContext, view: View): ReturnType<typeof listPage> {
+/** The page of deliveries with its filters; `around` is the rest of the page. Refuses invalid filters. */
+export function deliveriesPage(
+  context: ListContext,
+  view: View,
+  around: (list: Html) => Html,
+): Promise<Outcome<PageContent>> {
   const known = context.store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
-  const isOfOne = view.query.has("endpoint");
   return listPage<Delivery>(view, {
+    title: FRAME_TEXTS.webhooks,
+    live: "writes",
     path: "/webhooks",
     caption: WEBHOOK_TEXTS.deliveries,
     style: "deliveries",
-    filters: [
+    filters: {
       // A removed endpoint still has its deliveries.
-      { name: "endpoint", label: WEBHOOK_TEXTS.endpoint, options: known },
-      { name: "state", label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
-      {
-        name: "type",
-        label: COMMON_TEXTS.eventType,
-        options: EVENT_TYPES.map((type) => [type, type] as const),
-      },
-    ],
-    columns: (delivery) => deliveryRow(context, view, { delivery, isOfOne }),
+      endpoint: { label: WEBHOOK_TEXTS.endpoint, options: known },
+      state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
+      type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES.map((type) => [type, type] as const) },
+    },
+    columns: deliveryRow(context, view, { isOfOne: view.query.has("endpoint") }),
     read: (query) => readDeliveries(context.store, view.storeId, query),
     none: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
+    around,
   });
 }
 
@@ -58,9 +60,19 @@ function readDeliveries(
       `there is no delivery ${printableLiteral(before)} from which to continue`,
       `没有可接着显示的推送 ${printableLiteral(before)}`,
     ]);
-  const filter = { endpointId: endpoint ?? null, state: state.value, type: type.value, before };
-  const all = { storeId, eventId: null, checkoutId: null, limit: PAGE };
-  const { deliveries: items, nextBefore: next } = deliveries.page({ ...all, ...filter });
+  const filter = {
+    storeId,
+    endpointId: endpoint ?? null,
+    state: state.value,
+    type: type.value,
+    before,
+    limit: PAGE,
+  };
+  const { deliveries: items, nextBefore: next } = deliveries.page({
+    ...filter,
+    eventId: null,
+    checkoutId: null,
+  });
   return accept({ items, next });
 }
 
@@ -69,9 +81,9 @@ export function deliveryTable(
   view: View,
   { deliveries, isOfOne }: { readonly deliveries: readonly Delivery[]; readonly isOfOne: boolean },
 ): Html {
-  const rowOf = (delivery: Delivery): TableRow => deliveryRow(context, view, { delivery, isOfOne });
+  const columns = deliveryRow(context, view, { isOfOne });
   return html`<div class="deliveries">
-    ${table(WEBHOOK_TEXTS.deliveries, deliveries, rowOf, { opens: true })}
+    ${table(WEBHOOK_TEXTS.deliveries, deliveries, columns, { opens: true })}
   </div>`;
 }
 
@@ -96,48 +108,43 @@ export function orderLink(view: View, event: StoredEvent): Html {
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
 }
 
+/** The columns of deliveries; without the endpoint if all go to one endpoint, which the page shows elsewhere. */
 function deliveryRow(
   context: ListContext,
   view: View,
-  {
-    delivery,
-    isOfOne,
-  }: {
-    readonly delivery: Delivery;
-    /** Whether all deliveries of the list go to one endpoint, which the page shows elsewhere. */
-    readonly isOfOne: boolean;
-  },
-): TableRow {
+  { isOfOne }: { readonly isOfOne: boolean },
+): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
-  const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
-  const event = store.events.find(eventId);
-  const last = store.deliveryAttempts.last(id);
-  const url = last?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
-  const order = event === undefined ? "" : orderLink(view, event);
-  const took =
-    last === undefined || last.milliseconds === null
-      ? ""
-      : html` <span class="hint">${last.error ?? ""} ${WEBHOOK_TEXTS.took(last.milliseconds)}</span>`;
-  const isOpen = last !== undefined && last.status === null && last.error === null;
-  const result =
-    last === undefined
-      ? html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`
-      : isOpen
-        ? html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`
-        : html`${answerBadge(last.status)}${took}`;
-  const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
-  const page = storePath(view, `/webhooks/deliveries/${id}`);
-  const cells: TableRow = [
-    [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
-    [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
-    [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
-    [WEBHOOK_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
-    [COMMON_TEXTS.answer, result],
-    [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
-    [COMMON_TEXTS.state, deliveryState(delivery, now)],
-  ];
-  return isOfOne ? cells.filter(([column]) => column !== WEBHOOK_TEXTS.endpoint) : cells;
+  return (delivery) => {
+    const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
+    const event = store.events.find(eventId);
+    const last = store.deliveryAttempts.last(id);
+    const url = last?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
+    const order = event === undefined ? "" : orderLink(view, event);
+    const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
+    const page = storePath(view, `/webhooks/deliveries/${id}`);
+    const cells: TableRow = [
+      [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
+      [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
+      [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
+      [WEBHOOK_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
+      [COMMON_TEXTS.answer, attemptResult(last)],
+      [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
+      [COMMON_TEXTS.state, deliveryState(delivery, now)],
+    ];
+    return isOfOne ? cells.filter(([column]) => column !== WEBHOOK_TEXTS.endpoint) : cells;
+  };
+}
+
+/** The answer to the last attempt; in its place that there is none yet. */
+function attemptResult(last: ReturnType<ListContext["store"]["deliveryAttempts"]["last"]>): Html {
+  if (last === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
+  const { status, error, milliseconds } = last;
+  if (status === null && error === null) return html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`;
+  if (milliseconds === null) return answerBadge(status);
+  return html`${answerBadge(status)}
+    <span class="hint">${error ?? ""} ${WEBHOOK_TEXTS.took(milliseconds)}</span>`;
 }
 
 /** The filled-in value of a filter, or null. Refuses other values than these with `invalid_parameter`. */
@@ -149,8 +156,8 @@ function oneOf<const Value extends string>(
   if (text === undefined) return accept(null);
   const known = values.find((value) => value === text);
   if (known !== undefined) return accept(known);
-  return refuse("invalid_parameter", [
-    `${name} must be one of ${values.join(", ")}; got ${printableLiteral(text)}`,
-    `${name} 必须是 ${values.join("、")} 之一；收到 ${printableLiteral(text)}`,
-  ]);
+  return refuseValue(
+    [`${name} must be one of ${values.join(", ")}`, `${name} 必须是 ${values.join("、")} 之一`],
+    text,
+  );
 }

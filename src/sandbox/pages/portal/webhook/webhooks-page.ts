@@ -1,12 +1,12 @@
 import { toIso } from "../../../../core/clock.ts";
-import { accept, type Outcome } from "../../../../core/outcome.ts";
+import type { Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { deliveryList } from "./deliveries.ts";
+import { deliveriesPage } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
@@ -15,36 +15,35 @@ const HOUR_MS = 3_600_000;
 
 /** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const deliveries = await deliveryList(context, view);
-  if (!deliveries.ok) return deliveries;
   const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
-  const main = html`${webhookTabs(view, "deliveries")}
-    <section>
-      <h2>${WEBHOOK_TEXTS.endpoints}</h2>
-      ${
-        endpoints.length === 0
-          ? noItems(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
-          : html`${endpointTable(context, view, endpoints)}
-              <p class="hint">${WEBHOOK_TEXTS.healthHint}</p>`
-      }
-      <details
-        class="panel"
-        ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
-      >
-        <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
-        ${addEndpointForm(view)}
-      </details>
-    </section>
-    <section>
-      <div class="row between">
-        <h2>${WEBHOOK_TEXTS.deliveries}</h2>
-        ${endpoints.length === 0 ? "" : html`<div class="actions">${retryForm(view)} ${replayFailedForm(context, view)}</div>`}
-      </div>
-      ${replayNotice(view)} ${deliveries.value.content}
-    </section>`;
-  return accept({ title: FRAME_TEXTS.webhooks, main, live: "writes" });
+  const around = (list: Html): Html =>
+    html`${webhookTabs(view, "deliveries")}
+      <section>
+        <h2>${WEBHOOK_TEXTS.endpoints}</h2>
+        ${
+          endpoints.length === 0
+            ? noItems(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
+            : html`${endpointTable(context, view, endpoints)}
+                <p class="hint">${WEBHOOK_TEXTS.healthHint}</p>`
+        }
+        <details
+          class="panel"
+          ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
+        >
+          <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
+          ${addEndpointForm(view)}
+        </details>
+      </section>
+      <section>
+        <div class="row between">
+          <h2>${WEBHOOK_TEXTS.deliveries}</h2>
+          ${endpoints.length === 0 ? "" : html`<div class="actions">${retryForm(view)} ${replayFailedForm(context, view)}</div>`}
+        </div>
+        ${replayNotice(view)} ${list}
+      </section>`;
+  return deliveriesPage(context, view, around);
 }
 
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {

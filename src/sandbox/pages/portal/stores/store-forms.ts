@@ -1,0 +1,111 @@
+import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { NEW_MERCHANT } from "../../../../core/control/operations/stores.ts";
+import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { printableLiteral, displayText } from "../../../../core/text.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
+import { selectField, inputField, filledFields } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import type { PortalContext, View } from "../view.ts";
+import { COMMON_TEXTS } from "../texts.ts";
+import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
+import type { StoreEntry } from "../../../../core/store/shapes.ts";
+
+/** Parses the store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
+export function parseStoreConfirmation(
+  fields: ReadonlyMap<string, string>,
+  { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
+): Outcome<string> {
+  const name = context.store.stores.names(storeId)?.store;
+  const got = (fields.get("name") ?? "").trim();
+  if (name === undefined || got === name || got === displayStoreName(name)) return accept(storeId);
+  const wanted = printableLiteral(displayStoreName(name));
+  return refuse(
+    "invalid_parameter",
+    [
+      `expected the name of the store, ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
+      `应为商店名称 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
+    ],
+    { field: "name" },
+  );
+}
+
+export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
+  return filledFields(fields, ["name", "merchant"]);
+}
+
+export function resetForm(view: View, { storeId, name }: StoreEntry): Html {
+  // Not below the store: a reset waits until the requests of its store have ended.
+  return namedForm(view, name, {
+    label: TEXTS.reset,
+    question: TEXTS.resetQuestion(displayStoreName(name)),
+    action: "/portal/stores/reset",
+    button: TEXTS.resetNow,
+    fields: { store: storeId },
+  });
+}
+
+export function deleteForm(view: View, store: StoreEntry): Html {
+  return namedForm(view, store.name, {
+    label: TEXTS.delete,
+    question: TEXTS.deleteQuestion(displayStoreName(store.name)),
+    action: storePath(store, "/delete"),
+    button: TEXTS.deleteNow,
+    fields: {},
+  });
+}
+
+/** A destructive action on a store, confirmed by typing the store's name. */
+function namedForm(
+  view: View,
+  name: string,
+  act: {
+    readonly label: Text;
+    readonly question: Text;
+    readonly action: string;
+    readonly button: Text;
+    readonly fields: Readonly<Record<string, string>>;
+  },
+): Html {
+  const { label, question, action, button, fields } = act;
+  const typed = typedValues(view, action, fields);
+  const content = inputField(TEXTS.typeName(displayStoreName(name)), "name", { required: true, typed });
+  return formWithConfirmation(
+    view,
+    { label, question },
+    { action, label: button, fields: { ...fields, ...pageField(view) }, content, style: "danger" },
+  );
+}
+
+/** A form field with the store of the page that contains the form: a refused form is shown on that page again. */
+export function pageField({ storeId }: View): Readonly<Record<string, string>> {
+  return { [PAGE_OF]: storeId };
+}
+
+const PAGE_OF = "page_of";
+
+/** The id of the store on whose page a refused form is shown again; empty if the form does not name it. */
+export function storeOfFormPage(fields: ReadonlyMap<string, string>): string {
+  return fields.get(PAGE_OF) ?? "";
+}
+
+export function createForm(view: View, stores: readonly StoreEntry[]): Html {
+  const merchants = new Map(
+    stores.map(({ merchantId, merchantName }) => [merchantId, displayText(merchantName)]),
+  );
+  const action = storePath(view, "/stores");
+  const typed = typedValues(view, action);
+  const content = html`<div class="fields">
+    ${inputField(COMMON_TEXTS.name, "name", { hint: TEXTS.nameHint, typed })}
+    ${selectField(
+      COMMON_TEXTS.merchant,
+      "merchant",
+      [["", TEXTS.sameMerchant], [NEW_MERCHANT, TEXTS.newMerchant], ...[...merchants].slice(1)],
+      typed,
+    )}
+  </div>`;
+  return html`<section class="panel">
+    <h2>${TEXTS.create}</h2>
+    <p class="hint">${TEXTS.createHint}</p>
+    ${actionForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
+  </section>`;
+}

@@ -1,0 +1,73 @@
+import { mapValue, type Outcome } from "../../../../core/outcome.ts";
+import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
+import type { StoredEvent } from "../../../../store/checkout/events.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { storePath, testOrderForm } from "../forms.ts";
+import { listPage, parsePosition, type ListPart, type ListQuery } from "../list.ts";
+import { storeTime } from "../../../at-store.ts";
+import { rawBytes, copyableText, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { orderLink } from "./deliveries.ts";
+import { sampleBody } from "./sample-body.ts";
+import { COMMON_TEXTS } from "../texts.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
+import { webhookTabs } from "./webhooks-page.ts";
+
+const PAGE = 50;
+
+/** The page of events: the newest events, and a sample body of each type. */
+export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+  return listPage<StoredEvent>(view, {
+    title: WEBHOOK_TEXTS.tabEvents,
+    live: "writes",
+    path: "/webhooks/events",
+    caption: WEBHOOK_TEXTS.newestEvents,
+    style: "events",
+    columns: (event) => eventRow(view, event, storeTime(context, view.storeId)),
+    read: (query) => readEvents(context, view.storeId, query),
+    none: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
+    around: (list) =>
+      html`${webhookTabs(view, "events")}
+        <details class="panel">
+          <summary>${WEBHOOK_TEXTS.samples}</summary>
+          <p class="hint">${WEBHOOK_TEXTS.samplesHint}</p>
+          ${EVENT_TYPES.map((type) => sample(context, view, type))}
+        </details>
+        <section>
+          <h2>${WEBHOOK_TEXTS.newestEvents}</h2>
+          ${list}
+        </section>`,
+  });
+}
+
+function sample(context: PortalContext, view: View, type: string): Html {
+  const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
+  return html`<details class="sample">
+    <summary>${type}</summary>
+    ${rawBytes(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
+  </details>`;
+}
+
+/** Refuses an invalid position with `invalid_parameter`. */
+function readEvents(
+  { store }: PortalContext,
+  storeId: string,
+  query: ListQuery,
+): Outcome<ListPart<StoredEvent>> {
+  return mapValue(parsePosition(query), (before) => {
+    const filter = { storeId, type: null, checkoutId: null, limit: PAGE + 1 };
+    const found = store.events.latest(before === undefined ? filter : { ...filter, before }).toReversed();
+    const items = found.slice(0, PAGE);
+    return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
+  });
+}
+
+function eventRow(view: View, event: StoredEvent, now: number): TableRow {
+  const page = storePath(view, `/webhooks/events/${event.id}`);
+  return [
+    [COMMON_TEXTS.time, linkTo(page, listTime(event.createdAt, now))],
+    [COMMON_TEXTS.eventType, event.type],
+    [COMMON_TEXTS.order, orderLink(view, event)],
+    [WEBHOOK_TEXTS.sequence, String(event.sequence)],
+  ];
+}
