@@ -4,7 +4,7 @@ import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
-import { EXIT, START_SANDBOX } from "../problem.ts";
+import { EXIT, Refused, START_SANDBOX } from "../problem.ts";
 import { checkNode, checkProxies, checkService, checkSystem, checkVariables } from "./environment.ts";
 import { checkClock, checkDisk, checkFiles, checkFolder, checkLog, databaseCheck } from "./folder.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./sandbox.ts";
 import { wrapText } from "../wrap.ts";
 import { knownSecrets } from "./secrets.ts";
-import { createCheckSubjects, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
+import { createCheckSubjects, inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 /** Every check, in the order of the report. */
@@ -26,13 +26,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   node: checkNode,
   system: checkSystem,
   folder: checkFolder,
-  files: checkFiles,
+  files: inFolder(checkFiles),
   "sandbox.db": databaseCheck("database"),
   "journal.db": databaseCheck("journal"),
   "requests.db": databaseCheck("requests"),
   disk: checkDisk,
   clock: checkClock,
-  lock: checkLock,
+  lock: inFolder(checkLock),
   port: checkPort,
   health: checkHealth,
   store_clock: checkStoreClock,
@@ -40,7 +40,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   service: checkService,
   proxies: checkProxies,
   variables: checkVariables,
-  log: checkLog,
+  log: inFolder(checkLog),
 };
 
 /** `checkout doctor`; `variables` are the variables that the program reads. */
@@ -95,11 +95,12 @@ async function runDoctor(
   return isWell ? EXIT.done : EXIT.failed;
 }
 
-/** Runs a check. If the check itself fails, its failure is a finding. */
+/** Runs a check. A refusal of the check is a problem; if the check itself fails, its failure is a finding. */
 async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding> {
   try {
     return await check(subjects);
   } catch (error) {
+    if (error instanceof Refused) return ["problem", error.problem.message, error.problem.next];
     const why = error instanceof Error ? error.message : String(error);
     return ["unknown", `cannot be determined: ${why}`, "correct the cause, then run checkout doctor again"];
   }

@@ -8,8 +8,8 @@ import type { World } from "../../world.ts";
 import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { resolveTarget } from "../target/resolve.ts";
 import type { KnownVariables } from "../variables.ts";
-import { isSecretName } from "./secrets.ts";
-import { findingOf, type CheckSubjects, type Finding } from "./subjects.ts";
+import { isSecretVariable } from "../../core/request/redaction.ts";
+import type { CheckSubjects, Finding } from "./subjects.ts";
 
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** The largest edit distance that counts as a misspelling. */
@@ -33,9 +33,7 @@ export function checkSystem({ context: { world } }: CheckSubjects): Finding {
 
 /** Checks which service the commands use, and whether there is an API key for it. */
 export function checkService({ context }: CheckSubjects): Finding {
-  const resolved = catchRefusal(() => resolveTarget(context));
-  if (!resolved.ok) return findingOf(resolved.refusal);
-  const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
+  const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolveTarget(context);
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return ["warning", `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`, START_SANDBOX];
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
@@ -95,7 +93,7 @@ function judgeVariable(name: string, known: KnownVariables, env: World["env"]): 
     const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
   }
-  if (isSecretName(name)) return ["ok", `${name} (secret)`];
+  if (isSecretVariable(name)) return ["ok", `${name} (secret)`];
   const isPlain = PLAIN_VALUE.test(value) && !HIDDEN_VARIABLES.test(name);
   return ["ok", isPlain ? `${name}=${value}` : `${name} (set)`];
 }

@@ -17,7 +17,8 @@ import {
 import { readHostedState } from "../../hosted/dev/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import { isTyped } from "../option-rules.ts";
-import { findingOf, SKIPPED_FOLDER, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
+import { unwrap } from "../problem.ts";
+import { inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
@@ -30,14 +31,12 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder({ context: { world }, options, folder, trusted }: CheckSubjects): Finding {
-  const checked = trusted();
-  if (!checked.ok) return findingOf(checked.refusal);
+  const content = unwrap(trusted());
   const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
   const source = isTyped(world, "dir") ? "--dir" : options.dir === undefined ? found : "CHECKOUT_DIR";
   const named = `${folder} (${source})`;
-  if (checked.value === "nothing") return ["ok", `${named}: missing; the first start creates it`];
-  const contents = checkContents(world, folder);
-  if (!contents.ok) return findingOf(contents.refusal);
+  if (content === "nothing") return ["ok", `${named}: missing; the first start creates it`];
+  unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "an unknown file system"}`;
   if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ["ok", on];
@@ -48,18 +47,14 @@ export function checkFolder({ context: { world }, options, folder, trusted }: Ch
 export function checkFiles(subjects: CheckSubjects): Finding {
   const { context, folder, trusted } = subjects;
   const { world } = context;
-  const checked = trusted();
-  if (!checked.ok) return SKIPPED_FOLDER;
-  if (checked.value !== "used") return ["ok", "none yet"];
-  const isSeeded = world.files.exists(stateFile(folder, "database"));
-  const refused = [
-    readCredentials(world, folder),
-    readAdminToken(world, folder),
-    isHostedFolder(world, folder) ? readHostedState(world, folder) : checkDatabaseIsThere(world, folder),
-    // If there is a database, its key is only read; no key is created.
-    ...(isSeeded ? [readOrCreateMasterKey(world, folder, "filled")] : []),
-  ].find((read) => !read.ok);
-  if (refused?.ok === false) return findingOf(refused.refusal);
+  if (unwrap(trusted()) !== "used") return ["ok", "none yet"];
+  unwrap(readCredentials(world, folder));
+  unwrap(readAdminToken(world, folder));
+  if (isHostedFolder(world, folder)) unwrap(readHostedState(world, folder));
+  else unwrap(checkDatabaseIsThere(world, folder));
+  // If there is a database, its key is only read; no key is created.
+  if (world.files.exists(stateFile(folder, "database")))
+    unwrap(readOrCreateMasterKey(world, folder, "filled"));
   return ["ok", ownFiles(subjects).toSorted().join(", ")];
 }
 
@@ -70,8 +65,7 @@ function ownFiles({ context, folder }: CheckSubjects): string[] {
 /** Checks a database of the folder: `explain` must be able to read the request log, which repairs itself. */
 export function databaseCheck(file: "database" | "journal" | "requests"): Check {
   const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
-  return ({ context: { world }, folder, trusted }) => {
-    if (!trusted().ok) return SKIPPED_FOLDER;
+  return inFolder(({ context: { world }, folder }) => {
     const read = checkDatabase(stateFile(folder, file), {
       kind,
       nativeBinding: world.sqliteAddon(),
@@ -95,7 +89,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     if (checked === "head") return ["ok", `${size}; ${head}`];
     const next = "run checkout doctor again when the sandbox is idle";
     return ["unknown", `${size}; the file changed during every read`, next];
-  };
+  });
 }
 
 const DAMAGED_LOG_REMEDY =
@@ -149,8 +143,7 @@ const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\
 const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */
-export function checkLog({ context: { world }, folder, trusted }: CheckSubjects): Finding {
-  if (!trusted().ok) return SKIPPED_FOLDER;
+export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {
   const path = join(folder, LOG_FILE);
   const facts = world.files.look(path);
   if (facts === undefined) return ["ok", `there is no ${LOG_FILE}`];

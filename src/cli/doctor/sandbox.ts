@@ -10,14 +10,8 @@ import { stateFile } from "../../host/folder/files.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { lastResult } from "../webhook/report.ts";
-import {
-  findingOf,
-  REQUEST_TIMEOUT_MS,
-  SKIPPED_FOLDER,
-  type CheckSubjects,
-  type Finding,
-} from "./subjects.ts";
-import { catchRefusal, START_SANDBOX } from "../problem.ts";
+import { REQUEST_TIMEOUT_MS, type CheckSubjects, type Finding } from "./subjects.ts";
+import { START_SANDBOX } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
@@ -38,12 +32,9 @@ export function checkVersion({ context: { version }, live }: CheckSubjects): Fin
   return ["warning", `checkout ${version}; the running sandbox has ${theirs}`, next];
 }
 
-export async function checkLock({ context, folder, trusted }: CheckSubjects): Promise<Finding> {
-  const { world, around } = context;
-  if (!trusted().ok) return SKIPPED_FOLDER;
-  const live = catchRefusal(around.run);
-  if (!live.ok) return findingOf(live.refusal);
-  if (live.value !== undefined) return ["ok", `held by the running sandbox (pid ${live.value.pid})`];
+export async function checkLock({ context: { world, around }, folder }: CheckSubjects): Promise<Finding> {
+  const live = around.run();
+  if (live !== undefined) return ["ok", `held by the running sandbox (pid ${live.pid})`];
   const path = stateFile(folder, "run");
   const text = world.files.read(path) ?? "";
   // A crash can leave an empty file, which names no process.

@@ -1,14 +1,7 @@
+import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { CheckSubjects } from "./subjects.ts";
-
-const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
-/** The value of a field with a secret's name, also in a file that was cut off. */
-const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
-
-export function isSecretName(name: string): boolean {
-  return SECRET_WORD.test(name) && !/_FILE$/i.test(name);
-}
 
 /** The secrets in the environment, users' passwords in addresses included, and in the state folder. */
 export function knownSecrets(subjects: CheckSubjects): readonly string[] {
@@ -17,7 +10,7 @@ export function knownSecrets(subjects: CheckSubjects): readonly string[] {
 
 function secretsOfEnvironment(env: World["env"]): string[] {
   return Object.entries(env).flatMap(([name, value = ""]) => {
-    if (isSecretName(name)) return [value];
+    if (isSecretVariable(name)) return [value];
     const password = URL.canParse(value) ? new URL(value).password : "";
     return [password, attempt(() => decodeURIComponent(password)) ?? password];
   });
@@ -28,7 +21,7 @@ function secretsOfFolder({ context: { world }, folder, trusted }: CheckSubjects)
   const read = (file: Parameters<typeof stateFile>[1]): string =>
     attempt(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
-  return [...Array.from(texts.matchAll(SECRET_FIELD), ([, value = ""]) => value), read("masterKey").trim()];
+  return [...secretFieldsIn(texts), read("masterKey").trim()];
 }
 
 function attempt<Value>(work: () => Value): Value | undefined {

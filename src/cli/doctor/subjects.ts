@@ -3,7 +3,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
-import { catchRefusal, type Problem } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -18,15 +18,16 @@ export type Finding = readonly [
   next?: string | undefined,
 ];
 
-/** A check. It changes nothing, and sends requests only to this machine. */
+/**
+ * A check. It changes nothing, and sends requests only to this machine. A refusal that it throws is a problem that it
+ * found.
+ */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
-/** The finding about everything in a state folder that is not trusted (decision 70). */
-export const SKIPPED_FOLDER: Finding = ["unknown", "the state folder is not read"];
-
-/** The problem that a command would report, as a finding. */
-export function findingOf({ message, next }: Pick<Problem, "message" | "next">): Finding {
-  return ["problem", message, next];
+/** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
+export function inFolder(check: Check): Check {
+  return (subjects) =>
+    subjects.trusted().ok ? check(subjects) : ["unknown", "the state folder is not read"];
 }
 
 /** Timeout of each request of the doctor, in milliseconds. */

@@ -17,6 +17,26 @@ export function isSecretHeader(name: string): boolean {
   return SECRET_WORD.test(name) && !PUBLIC_HEADER.test(name);
 }
 
+const SECRET_VARIABLE = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
+const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
+const WITHHELD_FIELD =
+  /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
+
+/** Whether the name of an environment variable marks its value as a secret; the name of a file is none. */
+export function isSecretVariable(name: string): boolean {
+  return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
+}
+
+/** The values of the fields of a state file whose names mark a secret, also if the file was cut off. */
+export function secretFieldsIn(text: string): readonly string[] {
+  return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
+}
+
+/** Whether a field of a result is never given to an agent: keys, secrets, tokens, sign-in links, the portal's address. */
+export function isWithheldField(name: string): boolean {
+  return WITHHELD_FIELD.test(name);
+}
+
 /** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
