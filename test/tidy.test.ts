@@ -15,7 +15,7 @@ const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
 /** Those that users can rely on, and those about the inside: one list of numbers. Reference, not pages to be read. */
-const DECISIONS = ["docs/decisions.md", "docs/decisions-internal.md"];
+const DECISIONS = ["docs/decisions.md", "docs/internal/decisions.md"];
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
 const MAX_PAGE_BYTES = 12_288;
@@ -785,9 +785,9 @@ function commented(): string[] {
   return [SRC, ...["test", "bin"].map((name) => join(ROOT, name))].flatMap(files);
 }
 
-/** The documents at the top and in docs/. */
+/** The documents at the top, in docs/ and in docs/internal/. */
 function documents(): string[] {
-  return [ROOT, join(ROOT, "docs")].flatMap((folder) =>
+  return [ROOT, join(ROOT, "docs"), join(ROOT, "docs/internal")].flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith(".md"))
       .map((name) => join(folder, name)),

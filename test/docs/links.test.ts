@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const MAX_README_BYTES = 12_288;
 
-/** Every document: those at the top, and the pages of docs/. */
-const DOCUMENTS = ["", "docs"].flatMap((folder) =>
+/** Every document: those at the top, the pages of docs/, and those for maintainers, which the package leaves out. */
+const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(folder, name)),
@@ -66,10 +66,13 @@ test("every link of the documents leads to a file and an anchor that are there",
 
 test("README and every page of docs lead only to files that the package has", () => {
   const { files } = JSON.parse(textOf("package.json")) as { readonly files: readonly string[] };
-  const isShipped = (path: string): boolean =>
-    path === "README.md" ||
+  const isListed = (path: string): boolean =>
     files.some((one) => path === one || path.startsWith(`${one.replace(/\/\*.*$/, "")}/`));
-  const links = DOCUMENTS.filter((name) => name === "README.md" || name.startsWith("docs/")).flatMap(linksIn);
+  const isShipped = (path: string): boolean =>
+    path === "README.md" || (isListed(path) && !files.includes(`!${dirname(path)}`));
+  expect(isShipped("docs/internal/decisions.md")).toBe(false);
+  const pages = DOCUMENTS.filter((name) => name === "README.md" || dirname(name) === "docs");
+  const links = pages.flatMap(linksIn);
   expect(links.filter(({ file }) => !isShipped(file))).toEqual([]);
 });
 
@@ -78,7 +81,7 @@ test("two clicks from README reach every page of docs", () => {
   for (let clicks = 0; clicks < 2; clicks += 1)
     for (const name of [...reached].filter((one) => one.endsWith(".md")))
       for (const { file } of linksIn(name)) reached.add(file);
-  const pages = DOCUMENTS.filter((name) => name.startsWith("docs/"));
+  const pages = DOCUMENTS.filter((name) => dirname(name) === "docs");
   expect(pages.length).toBeGreaterThan(10);
   expect(pages.filter((name) => !reached.has(name))).toEqual([]);
 });
