@@ -111,7 +111,8 @@ export function temporaryName(path: string): string {
  */
 function makeFolder(path: string): void {
   const parent = dirname(path);
-  if (!existsSync(parent)) makeFolder(parent);
+  // The root of a drive of Windows that is missing has itself as its parent.
+  if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {

@@ -77,6 +77,20 @@ test("where nothing can be linked, a key and a token get their names when they a
   ]);
 });
 
+test("a folder on a drive that is missing is refused: the search for its parents ends at the root", () => {
+  const { existsSync } = fs;
+  // As on Windows, where the root of a drive may be missing.
+  Object.assign(fs, { existsSync: () => false });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    Object.assign(fs, { existsSync });
+    syncBuiltinESMExports();
+  });
+  const file = join(tempFolder(), "file");
+  files.write(file, "");
+  expect(() => files.makeFolder(join(file, "a/b"))).toThrow(/^E(?:NOTDIR|EXIST)/);
+});
+
 test("a temporary path in use, which cannot be removed, hides no result", () => {
   const { path, remove } = REAL.temporaryPath();
   files.write(path, "");
