@@ -544,6 +544,18 @@ test("answers that a fault was asked for, and a receiver's own, are no errors of
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
+test("after a listen has ended its endpoint is said to wait for it, and enabling it is not advised", async () => {
+  const one = await patient();
+  await one.start();
+  const listening = await one.harness.launch(["listen", "--json", "--port", "0"]);
+  await listening.stop();
+  expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({
+    status: "warning",
+    found: expect.stringContaining("waits for its listener"),
+    next: "checkout listen",
+  });
+});
+
 test("a healthy sandbox, a stopped one and an empty folder have no problem", async () => {
   const one = await patient();
   expect((await examine(one.harness)).code).toBe(0);

@@ -18,6 +18,23 @@ test("only a listener's own endpoint is left by its listener", async () => {
   expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
 });
 
+test("an endpoint whose listener went away is never told to be enabled, which would deliver to a closed port", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  const { data } = await site.control<{ readonly id: string }>("/listener", { url: site.receiver(3001).url });
+  const retry = async () => (await site.control("/deliveries/retry", { endpoint_id: data.id })).error;
+  for (const [action, until, next] of [
+    ["leave", "checkout listen runs again", "checkout listen"],
+    ["pause", "it is enabled", undefined],
+  ] as const) {
+    await site.control(`/endpoints/${data.id}/state`, { action });
+    const refused = await retry();
+    expect([refused?.message, refused?.next]).toEqual([
+      expect.stringContaining(`its deliveries are sent when ${until}`),
+      next,
+    ]);
+  }
+});
+
 test("a further page is never mixed with what is newer: since or wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);

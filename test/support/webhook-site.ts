@@ -40,7 +40,7 @@ export type Receiver = {
 export type Told<Data> = {
   readonly ok: boolean;
   readonly data: Data;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: string; readonly message: string; readonly next?: string };
 };
 
 /** A sandbox in this process with endpoints, receivers and a clock that only the test moves. */

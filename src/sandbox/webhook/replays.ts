@@ -141,12 +141,22 @@ function retryEndpoint(
   return { retried, more: store.deliveries.isWaiting(filter) };
 }
 
+/** If its listener went away, enabling the endpoint would deliver to a closed port. */
 function isPaused(endpoint: Endpoint): Outcome<never> {
-  const [why, chinese] = reasonWords(effectiveEndpoint(endpoint, undefined));
-  return refuse("state_conflict", [
-    `endpoint ${endpoint.id} is paused: ${why}; its deliveries are sent when it is enabled`,
-    `接收端 ${endpoint.id} 已暂停：${chinese}；启用后才会推送`,
-  ]);
+  const { pausedBy, ...effective } = effectiveEndpoint(endpoint, undefined);
+  const [why, chinese] = reasonWords(effective);
+  const [until, untilChinese, next] =
+    pausedBy === "listener"
+      ? ["checkout listen runs again", "再次运行 checkout listen", "checkout listen"]
+      : ["it is enabled", "启用", undefined];
+  return refuse(
+    "state_conflict",
+    [
+      `endpoint ${endpoint.id} is paused: ${why}; its deliveries are sent when ${until}`,
+      `接收端 ${endpoint.id} 已暂停：${chinese}；${untilChinese}后才会推送`,
+    ],
+    { next },
+  );
 }
 
 /** Why nothing would be sent (decisions 71, 95). */
