@@ -19,8 +19,8 @@ export type Leases = {
   /** Lets faults end with a lease. Refuses with `not_found` if the lease has ended, or belongs to another store. */
   readonly addFaults: (ref: LeaseRef, faults: readonly string[]) => Outcome<void>;
   /**
-   * The response body that holds a lease: the text, then nothing until the lease ends. The lease ends when the client
-   * disconnects.
+   * The response body that holds a lease: the text, then a line break each second until the lease ends. The lease ends
+   * when the client disconnects.
    */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or belongs to none of these drills. */
@@ -95,7 +95,14 @@ export function createLeases(
       world.after(timeoutMs, () => void finish(lease.id));
     },
     addFaults: (ref, faults) => mapValue(check(ref), () => void held.get(ref.id)?.faults.push(...faults)),
-    hold: (id, text) => createHeldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
+    hold: (id, text) =>
+      createHeldBody(text, {
+        isOver: () => {
+          const beat = new Promise<boolean>((resolve) => world.after(BEAT_MS, () => resolve(false)));
+          return Promise.race([held.get(id)?.over.then(() => true) ?? true, beat]);
+        },
+        finish: () => finish(id),
+      }),
     check,
     of,
     webhooksHeldBy: (storeId) => {
@@ -113,20 +120,23 @@ export function createLeases(
   };
 }
 
-/** Yields the text, then nothing until the lease has ended; the lease ends when the client disconnects. */
+/** How often something is sent to the command, in milliseconds: a Worker notices a closed connection only so. */
+const BEAT_MS = 1000;
+
+/** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */
 function createHeldBody(
   text: string,
-  lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },
+  lease: { readonly isOver: () => Promise<boolean>; readonly finish: () => Promise<void> },
 ): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
       let isSent = false;
       return {
         next: async () => {
-          if (isSent) await lease.over();
-          if (isSent) return { done: true, value: undefined };
+          if (isSent && (await lease.isOver())) return { done: true, value: undefined };
+          const value = Buffer.from(isSent ? "\n" : text);
           isSent = true;
-          return { done: false, value: Buffer.from(text) };
+          return { done: false, value };
         },
         return: async () => {
           await lease.finish();
