@@ -58,8 +58,8 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
 /**
- * Sends a request. The network of the Worker does not report why it did not connect: a refused address and a name
- * without an address look the same.
+ * Sends a request. The network of the Worker does not report why it did not connect: a refused address, a name without
+ * an address and a certificate that is not trusted look the same.
  */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, larger } = limits;
@@ -89,7 +89,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     if (signal.aborted)
       return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
     const message = isError(error) ? error.message : String(error);
-    // The runtime reports the loss of an established connection.
+    // The runtime reports the loss of an established connection, and a port on which nothing listens, in the same way.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
     return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
@@ -97,7 +97,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
 }
 
 const NOT_CONNECTED =
-  "no connection was established: no server listens there, the name has no address, or the network does not allow the address";
+  "no connection was established: no server listens there, the name has no address, the network does not allow the address, or TLS failed";
 
 type ReadBody = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
 

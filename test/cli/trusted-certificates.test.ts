@@ -97,6 +97,28 @@ test("certificates of an endpoint that cannot be trusted are refused before it i
   expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain('"endpoints":[]');
 });
 
+test("an endpoint gets other certificates by a configuration, to which a second add leads, and keeps what waits", async () => {
+  const { harness } = open();
+  await harness.start();
+  const run = (line: string) => harness.run(line.split(" "));
+  const { id } = JSON.parse((await run(`endpoints add ${SECURE} --ca root.pem --json`)).stdout) as {
+    id: string;
+  };
+  await run(`endpoints pause ${id}`);
+  await run("orders create --order-id order-1 --price-id price_coffee");
+  const again = await run(`endpoints add ${SECURE} --ca other.pem`);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining("then checkout config apply")]);
+  const { stdout } = await run("config export");
+  const file = join(harness.cwd, "checkout.config.json");
+  writeFileSync(join(harness.cwd, "both.pem"), CERTIFICATE + CERTIFICATE);
+  writeFileSync(file, stdout.replace(/("ca": ?)"[^"]*"/, '$1"both.pem"'));
+  expect((await run("config apply")).code).toBe(0);
+  const { endpoints } = JSON.parse((await run("endpoints list --json")).stdout) as { endpoints: object[] };
+  expect(endpoints).toMatchObject([{ id, ca: CERTIFICATE + CERTIFICATE }]);
+  const { deliveries } = JSON.parse((await run("deliveries list --json")).stdout) as { deliveries: object[] };
+  expect(deliveries).toMatchObject([{ state: "due" }]);
+});
+
 test("a configuration names the file of an endpoint's certificates, and is exported with their text", async () => {
   const { harness } = open();
   const file = join(harness.cwd, "checkout.config.json");

@@ -6,11 +6,16 @@ import { connect as openSocket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished, expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { causeText, outcomeOf } from "../../src/core/explain/delivery.ts";
+import { english } from "../../src/core/language.ts";
 import { markedUuid, MARK_COUNT } from "../../src/hosted/shared/marks.ts";
 import { NEVER_SENT_TO, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
 import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
+import { EDITIONS, serve } from "../support/editions.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHostedStore, databaseOf, startHosted, type HostedService } from "../support/hosted.ts";
 import { connect, sendCreate, type Create } from "../support/load.ts";
+import { ODD_ENDPOINTS } from "../support/odd-endpoints.ts";
 import { edgesOf } from "../support/ranges.ts";
 import { sendRaw } from "../support/send-raw.ts";
 import { sideBySide } from "../support/side-by-side.ts";
@@ -158,6 +163,41 @@ export default {
       : Response.json(await Promise.all(JSON.parse(await request.text()).map(look))),
 };
 `;
+
+/** Endpoints of the table of odd ones, with what a Worker's network lets the service say of each. */
+const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
+  ["nothing listens at localhost", /nothing listens at this address, or /],
+  ["https where nothing listens", /nothing listens at this address, or /],
+  ["closes at once", /or the receiver closed the connection/],
+  ["resets at once", /or the receiver closed the connection/],
+  ["ssh", /or the receiver closed the connection/],
+  ["half a head", /or the receiver closed the connection/],
+  ["http to an https port by address", /or the receiver closed the connection/],
+  ["a certificate signed by itself", /for https its certificate/],
+  ["a whole answer and more", /^accepted$/],
+];
+
+test("what a hosted service says of an endpoint is true of it, although its network gives no cause", async () => {
+  const [, hosted] = EDITIONS;
+  if (hosted === undefined) throw new Error("there are two editions");
+  const { control } = await serve(hosted);
+  const told: unknown[] = [];
+  for (const [name] of TOLD_OF_ENDPOINTS) {
+    const [, open] = ODD_ENDPOINTS.find(([one]) => one === name) ?? [];
+    const url = await open?.();
+    if (url === undefined) throw new Error(`no endpoint ${name}`);
+    const { id } = await control.call("addEndpoint", { body: { url } });
+    const { eventId } = await control.call("testEndpoint", { id, body: {} });
+    const attempt = await eventually(`${name} has a result`, async () => {
+      const { deliveries } = await control.call("showEvent", { id: eventId });
+      const found = deliveries[0]?.attempts.find(({ finishedAt }) => finishedAt !== null);
+      if (found === undefined) throw new Error("it has none");
+      return found;
+    });
+    told.push([name, causeText(outcomeOf(attempt), english) ?? "accepted"]);
+  }
+  expect(told).toEqual(TOLD_OF_ENDPOINTS.map(([name, said]) => [name, expect.stringMatching(said)]));
+});
 
 test("half a body is refused in time, and its connection is closed", async () => {
   const service = await startUntilEnd();

@@ -26,6 +26,10 @@ type AddOptions = CommonOptions & {
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
+/** An endpoint is changed by a file, and its deliveries stay; removing it would give them up. */
+const CHANGE_BY_FILE =
+  "checkout endpoints list shows the endpoints; to change one, such as its CA: checkout config export > checkout.config.json, edit it, then checkout config apply";
+
 /** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
 export function registerEndpoints(group: Group): void {
   register<AddOptions>(group, {
@@ -129,7 +133,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const adding = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },
-    nextAfter: { state_conflict: "checkout endpoints list shows the endpoints" },
+    nextAfter: { state_conflict: CHANGE_BY_FILE },
   });
   const added = unwrap(await catchRefusal(adding), (problem) =>
     problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,

@@ -187,14 +187,14 @@ const FAULT_CAUSES = {
 const ERROR_CAUSES = {
   unreachable: plain(
     "list",
-    "no connection was established, so nothing was sent: check the address, and whether the receiver is running",
-    "未建立连接，因此未发送任何内容：请检查地址，以及接收端是否在运行",
+    "no connection was established, so nothing was sent: check the address, whether the receiver is running, and for https its certificate",
+    "未建立连接，因此未发送任何内容：请检查地址、接收端是否在运行，以及 https 的证书",
   ),
   timeout: FAULT_CAUSES.silent,
   connection_lost: plain(
     "replay",
-    "the connection ended before a whole answer had come: check the receiver's log",
-    "完整的响应到达之前连接就结束了：请查看接收端的日志",
+    "no whole answer came: nothing listens at this address, or the receiver closed the connection; check whether it is running, and its log",
+    "没有收到完整的响应：该地址无人监听，或接收端关闭了连接；请检查接收端是否在运行，并查看其日志",
   ),
   bad_answer: plain("list", "the answer cannot be read as HTTP", "无法将响应按 HTTP 读取"),
   target_forbidden: plain(
