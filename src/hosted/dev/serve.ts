@@ -21,6 +21,7 @@ import { portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
+import { storageFailure } from "../../store/connection/storage-failure.ts";
 import {
   confirmFirstStore,
   holdOfState,
@@ -137,10 +138,10 @@ async function serveAt<Value>(
   const ran = runWorkerd(world, { folder, secrets: service, signal: ending.signal });
   try {
     const started = await untilReady(context, service, { ran, stopping: purpose.stopping });
-    if (!started.ok) return started;
+    if (!started.ok) return orFullDisk(world, folder, started);
     if (started.value === "stopped") return accept("stopped");
     const ready = await readReady(context, folder, service);
-    if (!ready.ok) return ready;
+    if (!ready.ok) return orFullDisk(world, folder, ready);
     const { store_id, version } = ready.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lost = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
@@ -153,6 +154,20 @@ async function serveAt<Value>(
     await ran;
   }
 }
+
+/** The runtime does not say that it could not write: on a disk without room, that is why the start failed. */
+function orFullDisk<Failed extends Outcome<never, HostFailure>>(
+  { files }: Pick<World, "files">,
+  folder: string,
+  failed: Failed,
+): Failed | ReturnType<typeof stateFailure> {
+  if (files.disk(folder).freeBytes >= FIRST_FILES_BYTES) return failed;
+  const { code, sentence, next } = storageFailure("disk_full");
+  return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
+}
+
+/** Less room than a first start needs for its databases, in bytes. */
+const FIRST_FILES_BYTES = 2 ** 18;
 
 /** The keys of a service. The key of a new first store is on disk before any object can create the store. */
 function readKeys(
