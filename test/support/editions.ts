@@ -7,7 +7,7 @@ import type { ReadyMessage } from "../../src/host/ready.ts";
 import { controlOf, type Control } from "./control.ts";
 import { beginHostedFolder, readyOf } from "./hosted-folder.ts";
 import { eventually } from "./eventually.ts";
-import { begin, type Running } from "./program.ts";
+import { begin, type RunOptions, type Running } from "./program.ts";
 import { sendRaw } from "./send-raw.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -15,7 +15,13 @@ import { tempFolder } from "./temp-folder.ts";
 export type Edition = {
   readonly name: "sandbox start" | "hosted dev";
   /** Starts it, and does not wait. It ends with the test. */
-  readonly begin: (folder: string, args?: readonly string[]) => Running;
+  readonly begin: (
+    folder: string,
+    args?: readonly string[],
+    options?: Pick<RunOptions, "command">,
+  ) => Running;
+  /** Disks on which it cannot start: without room for its first files, and without room for its databases. */
+  readonly tooSmall: readonly string[];
   /** The database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;
 };
@@ -23,15 +29,18 @@ export type Edition = {
 export const EDITIONS: readonly Edition[] = [
   {
     name: "sandbox start",
-    begin: (folder, args = []) =>
+    begin: (folder, args = [], options = {}) =>
       begin(["sandbox", "start", "--json", "--port", "0", "--quiet", "--dir", folder, ...args], {
         cwd: tempFolder(),
+        ...options,
       }),
+    tooSmall: ["64k", "256k"],
     databaseOf: (folder) => stateFile(folder, "database"),
   },
   {
     name: "hosted dev",
     begin: beginHostedFolder,
+    tooSmall: ["64k", "1540k", "2000k"],
     databaseOf: (folder, storeId) =>
       join(
         stateFile(folder, "objects"),
@@ -60,8 +69,12 @@ export type Served = Running & {
 };
 
 /** Starts an edition on a folder, and waits until it is ready. */
-export async function serve(edition: Edition, folder = join(tempFolder(), ".checkout")): Promise<Served> {
-  const running = edition.begin(folder);
+export async function serve(
+  edition: Edition,
+  folder = join(tempFolder(), ".checkout"),
+  options: Pick<RunOptions, "command"> = {},
+): Promise<Served> {
+  const running = edition.begin(folder, [], options);
   const ready = await eventually("the service is ready", () => {
     const told = readyOf(running);
     if (told === undefined) throw new Error(running.output.stderr);
@@ -92,8 +105,8 @@ export async function serve(edition: Edition, folder = join(tempFolder(), ".chec
         ...headers,
       };
       const method = body === undefined ? "GET" : "POST";
-      const options = { port: Number(port), method, path, headers: sent };
-      const answer = await sendRaw(options, body === undefined ? undefined : JSON.stringify(body));
+      const target = { port: Number(port), method, path, headers: sent };
+      const answer = await sendRaw(target, body === undefined ? undefined : JSON.stringify(body));
       return { status: answer.status, headers: answer.headers, body: String(answer.body) };
     },
   };

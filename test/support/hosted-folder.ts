@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadyMessage } from "../../src/host/ready.ts";
-import { begin, type Running } from "./program.ts";
+import { begin, type RunOptions, type Running } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -12,8 +12,15 @@ export type HostedStart = Running & {
 };
 
 /** Starts `hosted dev` on a state folder, and does not wait. It ends with the test. */
-export function beginHostedFolder(folder: string, args: readonly string[] = []): Running {
-  return begin(["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...args], { cwd: ROOT });
+export function beginHostedFolder(
+  folder: string,
+  args: readonly string[] = [],
+  options: Pick<RunOptions, "command"> = {},
+): Running {
+  return begin(["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...args], {
+    cwd: ROOT,
+    ...options,
+  });
 }
 
 /** Starts `hosted dev` on a state folder, and waits until it is ready or refused. It ends with the test. */
