@@ -57,6 +57,13 @@ const gitlab = z
   })
   .parse(parse(text("gitlab-ci.yml")));
 
+test("the action and the workflow name every action of others by its digest", () => {
+  const steps = [...action.runs.steps, ...Object.values(workflow.jobs).flatMap((one) => one.steps)];
+  const others = steps.flatMap(({ uses = "./" }) => (uses.startsWith("./") ? [] : [uses]));
+  expect(others.length).toBeGreaterThan(1);
+  for (const uses of others) expect(uses).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
+});
+
 test("each file has the form of its published schema", () => {
   const rows = [
     ["workflow.yml", "github-workflow.json"],

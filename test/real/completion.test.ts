@@ -61,6 +61,21 @@ for (const shell of SHELLS)
     expect(existsSync(join(cwd, "canary"))).toBe(false);
   });
 
+for (const shell of SHELLS)
+  test(`${shell} makes no home folder of an order_id that begins with ~`, async () => {
+    const cwd = tempFolder();
+    await startSandboxHere({ cwd });
+    const lines = await ordersOf(cwd, [{ typed: "", orderId: "~root" }]);
+    expect(lines).toHaveLength(1);
+    await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
+    const [reached = []] = await typedInto(shell, cwd, lines);
+    // A shell that would not quote it inserts nothing.
+    expect([
+      ["sandbox", "pay", "~root"],
+      ["sandbox", "pay"],
+    ]).toContainEqual(reached);
+  });
+
 test("every shell that is there parses its script, and no script evaluates text", () => {
   const folder = tempFolder();
   for (const shell of INSTALLED) {

@@ -175,8 +175,16 @@ test("the workflow is right for actionlint, names actions by digest, and asks fo
   const uses = [...text.matchAll(/uses: (\S+)/g)].map(([, action = ""]) => action);
   expect(uses.length).toBeGreaterThan(8);
   for (const action of uses) expect(action).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
-  const workflow = parse(text) as { permissions: object; jobs: Record<string, { permissions?: object }> };
+  const workflow = parse(text) as {
+    permissions: object;
+    jobs: Record<string, { permissions?: object; steps: readonly { run?: string }[] }>;
+  };
   expect(workflow.permissions).toEqual({ contents: "read" });
+  // No script of a package runs in the job whose token can publish.
+  const installs = workflow.jobs["publish"]?.steps.flatMap(
+    ({ run = "" }) => run.match(/npm (?:ci|i\b).*/g) ?? [],
+  );
+  expect(installs).toEqual(["npm ci --ignore-scripts"]);
   const asking = Object.entries(workflow.jobs).filter(([, job]) => job.permissions !== undefined);
   expect(asking.map(([name]) => name)).toEqual(["publish"]);
   // Every program that a release needs beside Node is installed by its job.
