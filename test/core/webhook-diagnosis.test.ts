@@ -343,10 +343,12 @@ test("a body that would take long is not varied for ever", () => {
   ];
   // A search may hash four times as many bytes, and it is the hashing that takes the time.
   const quarter = Buffer.alloc(16 * 1024 * 1024);
-  const hashing = processorTime(() => createHmac("sha256", SECRET).update(quarter).digest());
+  const ofThree = (act: () => unknown): readonly number[] => [1, 2, 3].map(() => processorTime(act));
+  const hashing = Math.max(...ofThree(() => createHmac("sha256", SECRET).update(quarter).digest()));
   for (const rawBody of bodies) {
-    const search = processorTime(() =>
-      expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained"),
+    // The least of three: a busy machine makes one slow, a search without an end all of them.
+    const search = Math.min(
+      ...ofThree(() => expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained")),
     );
     expect(search / hashing).toBeLessThan(5 * 4);
   }
