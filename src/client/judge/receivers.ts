@@ -1,5 +1,5 @@
 // The receivers of a store's webhooks, with their secrets and the events that they have accepted.
-import { isRecord, parseJson } from "../../core/json.ts";
+import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { OrderEvent } from "../../core/readiness/drills/webhook-request.ts";
 import type { CallOperation } from "../control/control.ts";
 import type { FormReceiver } from "./forms.ts";
@@ -78,16 +78,10 @@ async function acceptedOrder(
   const event = known.find(({ id }) => id === first.eventId);
   if (event === undefined) return null;
   const others = known.filter(({ id }) => id !== event.id);
-  const orderId = orderIdOf(event.body);
+  const orderId = orderIdInBody(event.body);
   return { event: { ...event, others }, checkout: { id: first.checkoutId ?? "", orderId } };
 }
 
 function kindOf(type: string): string {
   return type.split(".")[0] ?? "";
-}
-
-function orderIdOf(body: string): string {
-  const event = parseJson(body);
-  const data = isRecord(event) && isRecord(event["data"]) ? event["data"] : {};
-  return String(data["order_id"]);
 }

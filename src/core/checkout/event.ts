@@ -1,4 +1,5 @@
 import { toIso } from "../clock.ts";
+import { isRecord, parseJson } from "../json.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
 /** The API version in the body of events (interface 34). */
@@ -49,6 +50,13 @@ export function createTestEvent(
     null,
     "{}",
   );
+}
+
+/** The order_id in an event's body; empty if it has none. */
+export function orderIdInBody(body: string): string {
+  const event = parseJson(body);
+  const data = isRecord(event) && isRecord(event["data"]) ? event["data"] : {};
+  return typeof data["order_id"] === "string" ? data["order_id"] : "";
 }
 
 function withBody<

@@ -1,8 +1,8 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import { parseJson } from "../../../../core/json.ts";
 import { accept, refuse, refuseValue, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
+import { orderIdInBody } from "../../../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
@@ -94,18 +94,10 @@ export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextA
   return html`<span class="badge ${kind}">${WEBHOOK_TEXTS.states[state]}</span>${when}`;
 }
 
-/** The order_id in an event; empty if it has none. */
-function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
-  const event = parseJson(body) as { readonly data?: { readonly order_id?: unknown } } | undefined;
-  const orderId = event?.data?.order_id;
-  return typeof orderId === "string" ? orderId : "";
-}
-
 /** The order_id of an event, as a link to the page of its checkout. */
-export function orderLink(view: View, event: StoredEvent): Html {
-  const { checkoutId } = event;
+export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
   if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS.ofNoOrder}</span>`;
-  return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdOf(event)));
+  return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdInBody(body)));
 }
 
 /** The columns of deliveries; without the endpoint if all go to one endpoint, which the page shows elsewhere. */
