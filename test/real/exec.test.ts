@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
@@ -201,6 +201,34 @@ test("a command of exec needs no work folder that can be written, and leaves not
   const journal = ended.stdout.trimEnd().split("\n").at(-1) ?? "";
   expect([isAbsolute(journal), existsSync(journal)]).toEqual([true, false]);
   expect(readdirSync(cwd)).toEqual([]);
+});
+
+test("a state folder that is not believed keeps no command of exec from its own sandbox", async () => {
+  const harness = createHarness();
+  const folder = join(harness.cwd, ".checkout");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "credentials.json"), "{}");
+  chmodSync(folder, 0o777);
+  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const typed = [
+    create,
+    ["orders", "get", "order-1"],
+    ["orders", "list"],
+    ["whoami"],
+    ["idempotency", "list"],
+  ];
+  harness.setProgram(async ({ env }) => {
+    const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? ""]));
+    for (const words of typed) {
+      const { code, stderr } = await harness.run(words, { env: given });
+      expect([words, code, stderr]).toEqual([words, 0, ""]);
+    }
+    return EXITED;
+  });
+  expect((await harness.run(["exec", "npm"])).code).toBe(0);
+  expect(readdirSync(folder)).toEqual(["credentials.json"]);
+  const outside = await harness.run(create);
+  expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining("other users")]);
 });
 
 test("where no sandbox can be served, nothing is run, and that is exit 7", async () => {

@@ -1,11 +1,10 @@
 import type { Journal } from "../../core/checkout/journal.ts";
-import { isSameServer } from "../../core/loopback.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import type { Surroundings } from "../target/surroundings.ts";
+import { execFolder, type Surroundings } from "../target/surroundings.ts";
 import { problemOf, Refused } from "../problem.ts";
 
 /**
@@ -16,10 +15,8 @@ export function journalFolder(
   { world, around }: { readonly world: Pick<World, "env">; readonly around: Surroundings },
   target?: string,
 ): string {
-  const { CHECKOUT_EXEC_FOLDER: ofExec = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
-  if (target !== undefined || ofExec === "" || !URL.canParse(url)) return around.folder();
-  const address = around.address()?.value;
-  return address !== undefined && isSameServer(address, url) ? ofExec : around.folder();
+  const ofExec = target === undefined ? execFolder(world, around) : undefined;
+  return ofExec ?? around.folder();
 }
 
 /** Opens the journal of an existing state folder; the end of the enclosing block closes it. */

@@ -26,11 +26,13 @@ import { findNamedStore, requireOneStore, type NamedStore } from "./named-store.
 import { isTyped } from "../option-rules.ts";
 import { misspellingHint } from "./options.ts";
 import {
+  execFolder,
   isOwnSandbox,
   isQuoted,
   NO_CREDENTIALS,
   optionWithSource,
   UNSET_VALUE,
+  withoutFolder,
   type ValueWithSource,
 } from "./surroundings.ts";
 
@@ -84,9 +86,14 @@ export type ResolvedTarget = Identity & {
 /**
  * The target of a v1 command. The order of precedence of each value: flag, the service `named` in the configuration,
  * environment, `.checkout/`, default. An API key is never a flag; the folder's key is only for the folder's running
- * sandbox (decision 25).
+ * sandbox (decision 25). The sandbox of `checkout exec` needs nothing of the folder.
  */
-export function resolveTarget(context: Resolution, named?: NamedService): ResolvedTarget {
+export function resolveTarget(given: Resolution, service?: NamedService): ResolvedTarget {
+  const isOfExec = service === undefined && execFolder(given.world, given.around) !== undefined;
+  return resolve(isOfExec ? { ...given, around: withoutFolder(given.around) } : given, service);
+}
+
+function resolve(context: Resolution, named: NamedService | undefined): ResolvedTarget {
   const { world, around } = context;
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.

@@ -109,6 +109,28 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
   return own !== undefined && isSameServer(own, address);
 }
 
+/** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
+export function execFolder(world: Pick<World, "env">, around: Surroundings): string | undefined {
+  const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
+  const address = around.address()?.value;
+  if (folder === "" || address === undefined || !URL.canParse(url)) return undefined;
+  return isSameServer(address, url) ? folder : undefined;
+}
+
+/** The surroundings without the state folder, which is not looked at. */
+export function withoutFolder(around: Surroundings): Surroundings {
+  const nothing = (): undefined => undefined;
+  const credentials = (): Credentials => NO_CREDENTIALS;
+  return {
+    ...around,
+    folder: around.location,
+    run: nothing,
+    ownUrl: nothing,
+    chosenStore: nothing,
+    credentials,
+  };
+}
+
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
 export const NO_CREDENTIALS: Credentials = { stores: {} };
