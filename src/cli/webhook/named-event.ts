@@ -20,7 +20,8 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
   if (target === undefined) return undefined;
   for (const id of ids) {
     const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
-    if (event.ok) return addMessage(compareWithEvent(rawBody, event.value), true);
+    const found = event.ok ? compareWithEvent(rawBody, event.value) : undefined;
+    if (event.ok) return found && addMessage(found, true);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { CauseFinding } from "./causes.ts";
-import { bodyForms } from "./body-forms.ts";
+import { bodyForms, innerBodies } from "./body-forms.ts";
 
 /** An event as the service shows it. */
 type ComparedEvent = { readonly eventId: string; readonly body: string };
@@ -17,10 +17,18 @@ export function idsIn(rawBody: Uint8Array): readonly string[] {
   return [...new Set(texts.flatMap((text) => text.match(UUID) ?? []))].slice(0, MAX_IDS);
 }
 
-/** How a body differs from the event that it names: the first byte, and the values there. */
-export function compareWithEvent(rawBody: Uint8Array, { eventId, body }: ComparedEvent): CauseFinding {
-  const got = Buffer.from(rawBody);
+/**
+ * How a body differs from the event that it names: the first byte, and the values there. Of a form in which a body was
+ * handed on, the body inside is compared; undefined if that is the event, because then the form alone is the cause.
+ */
+export function compareWithEvent(
+  rawBody: Uint8Array,
+  { eventId, body }: ComparedEvent,
+): CauseFinding | undefined {
   const event = Buffer.from(body, "utf8");
+  const inside = innerBodies(rawBody).map(([, , inner]) => Buffer.from(inner));
+  if (inside.some((one) => one.equals(event))) return undefined;
+  const [got = Buffer.from(rawBody)] = inside;
   if (got.equals(event)) return { code: "body_is_event", detail: eventId };
   const at = firstDifference(got, event);
   const where = `event ${eventId} at byte ${at}`;
