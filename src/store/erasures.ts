@@ -28,17 +28,23 @@ CREATE TABLE event_floor (
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
 /** Deletes rows of a table; takes a store id and a number of rows. */
-function rowsOf(table: string, order = ""): string {
-  return `DELETE FROM ${table} WHERE store_id = ? ${order} LIMIT ?`;
+function rowsOf(table: string, next = "store_id = ? LIMIT ?"): string {
+  return `DELETE FROM ${table} WHERE ${next}`;
 }
 
 /** Deletes the rows that depend on the next rows of `owner`; takes a store id and a number of rows of `owner`. */
-function partsOf(owner: string, by: string, table: string): string {
-  return `DELETE FROM ${table} WHERE ${by} IN (SELECT id FROM ${owner} WHERE store_id = ? ${IN_ORDER} LIMIT ?)`;
+function partsOf(
+  owner: string,
+  next: string,
+  { table, by }: { readonly table: string; readonly by: string },
+): string {
+  return `DELETE FROM ${table} WHERE ${by} IN (SELECT id FROM ${owner} WHERE ${next})`;
 }
 
-/** The order of rows that have dependent rows: both statements then mean the same rows. */
-const IN_ORDER = "ORDER BY rowid";
+/** The next rows with dependent rows, in an order: both statements then mean the same rows. */
+const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
+const NEXT_DELIVERIES =
+  "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
 /**
  * The steps that delete the history of a store, each table before the tables that it refers to. The last statement of a
@@ -46,15 +52,18 @@ const IN_ORDER = "ORDER BY rowid";
  */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
-  [partsOf("deliveries", "delivery_id", "delivery_attempts"), rowsOf("deliveries", IN_ORDER)],
+  [
+    partsOf("deliveries", NEXT_DELIVERIES, { table: "delivery_attempts", by: "delivery_id" }),
+    rowsOf("deliveries", NEXT_DELIVERIES),
+  ],
   [rowsOf("events")],
   [
     // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
     // are deleted page by page.
     ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
-      partsOf("checkouts", "checkout_id", table),
+      partsOf("checkouts", NEXT_CHECKOUTS, { table, by: "checkout_id" }),
     ),
-    rowsOf("checkouts", IN_ORDER),
+    rowsOf("checkouts", NEXT_CHECKOUTS),
   ],
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [rowsOf(table)]),
 ];

@@ -1,5 +1,5 @@
 import { CAPABILITIES_DDL } from "./capabilities.ts";
-import { ATTEMPTS_DDL } from "./checkout/attempts.ts";
+import { ATTEMPTS_DDL, OPEN_ATTEMPTS_DDL } from "./checkout/attempts.ts";
 import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
 import { EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
@@ -23,6 +23,7 @@ import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
+import { DELIVERY_ROWS_DDL } from "./webhook/delivery-rows.ts";
 import { DELIVERY_QUEUES_DDL, DUE_DELIVERIES_DDL } from "./webhook/delivery-queues.ts";
 import {
   ATTEMPT_FACTS_DDL,
@@ -88,6 +89,7 @@ export const SANDBOX_FILE: FileKind = {
     LOG_OPENINGS_MIGRATION,
     ENDPOINT_REASONS_DDL,
     DUE_DELIVERIES_DDL + ATTEMPT_ROWS_DDL,
+    DELIVERY_ROWS_DDL + OPEN_ATTEMPTS_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

@@ -7,8 +7,8 @@ import { createHostedStore, startHosted, type HostedService } from "../support/h
 import type { Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
-/** Rows, with their indexes, of an order with one endpoint: created, pending, succeeded; and a line of the request log. */
-const MAX_ROWS = 69;
+/** Rows, with their indexes, of an order with one endpoint: created, pending, succeeded. */
+const MAX_ROWS = 55;
 
 /** The rows that the runtime counts for a paid order, which is what a platform bills. */
 export async function measureRowsOfOrder(bench: Bench): Promise<Figure> {

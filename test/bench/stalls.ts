@@ -147,14 +147,14 @@ function addQueued(
     .all(storeId, Math.ceil(queued / 2));
   const insert = database.prepare(
     `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, tries,
-       next_at, created_at, is_head)
-     VALUES (?, ?, ?, ?, ?, 1, 'replay', 0, 'due', 0, ?, 1, ?)`,
+       next_at, created_at)
+     VALUES (?, ?, ?, ?, ?, 1, 'replay', 0, 'due', 0, ?, 1)`,
   );
-  const add = ({ id, checkoutId }: (typeof events)[number], at: number, isHead: number): unknown =>
-    insert.run(v7(), storeId, endpointId, id, checkoutId, at, isHead);
-  for (const event of events) add(event, 2, 1);
+  const add = ({ id, checkoutId }: (typeof events)[number], at: number): unknown =>
+    insert.run(v7(), storeId, endpointId, id, checkoutId, at);
+  for (const event of events) add(event, 2);
   const [first] = events;
-  for (const _ of events) if (first !== undefined) add(first, 3, 0);
+  for (const _ of events) if (first !== undefined) add(first, 3);
 }
 
 function controlOf({ port, folder }: Pick<Sandbox, "port" | "folder">): Site["control"] {

@@ -217,9 +217,8 @@ test("a run.json of another version, whose sandbox runs, is said to be that, wit
 
 /** What the last migration replaces. */
 const BEFORE_LAST = `
-DROP INDEX due_deliveries;
-CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
-CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
+CREATE UNIQUE INDEX open_attempt_of_checkout ON attempts (checkout_id) WHERE outcome IS NULL;
+DROP TRIGGER attempts_are_one_at_a_time;
 `;
 
 /** Changes the schema version of a folder's database, as another version of the program would have left it. */
@@ -237,7 +236,7 @@ test("a folder of an older version is migrated with a note that names its backup
   await (await harness.start()).stop();
   const folder = join(harness.cwd, ".checkout");
   const present = currentSchemaVersion(SANDBOX_FILE);
-  // The last migration makes other indexes, and moves attempts to another table.
+  // The last migration makes other indexes, and moves deliveries and attempts to other tables.
   const path = plant(folder, present - 1, BEFORE_LAST);
   const starting = await harness.launch(["sandbox", "start", "--json"]);
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;

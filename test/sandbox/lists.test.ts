@@ -243,7 +243,8 @@ test("one order_id of more checkouts than an index sorts is listed whole, part b
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
-  /is_head = 0 AND next_at (<=|>) @now/,
+  // The deliveries of one checkout.
+  /deliveries_of_event\s+WHERE event_id IN \(SELECT id FROM events WHERE checkout_id/,
 ];
 
 /** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
@@ -256,23 +257,21 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
     "open_checkouts (store_id=? AND expires_at<?)",
   ],
-  [/is_head = 0 AND next_at <= @now/, "due_deliveries (endpoint_id=? AND is_head=? AND next_at<?)"],
+  [/AND next_at <= @now ORDER BY/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [
     /FROM checkouts WHERE store_id = \? AND order_id = \?/,
     "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
   ],
-  [/FROM deliveries AS head/, "due_deliveries (endpoint_id=? AND is_head=?)"],
-  [
-    /max\(next_at\) FROM deliveries/,
-    "queued_deliveries (endpoint_id=? AND <expr>=? AND is_head=? AND in_order=?)",
-  ],
-  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND is_head=? AND next_at<?)"],
+  [/\(next_at, rowid\) >/, "due_deliveries (endpoint_id=? AND next_at>?)"],
+  [/FROM deliveries AS queued INDEXED BY deliveries_of_event/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/max\(next_at\) FROM deliveries/, "sqlite_autoindex_events_2 (checkout_id=? AND sequence<?)"],
+  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
   [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT sum\(status BETWEEN.* 'due' /, "tried_deliveries (endpoint_id=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
-  [/^SELECT min\(next_at\) FROM \(SELECT/, "due_deliveries (endpoint_id=? AND is_head=?)"],
+  [/^SELECT min\(next_at\) FROM/, "due_deliveries (endpoint_id=?)"],
   [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
   [/^SELECT requests FROM request_batches .*@holds.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
   [
@@ -280,9 +279,9 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     "PRIMARY KEY (store_id=? AND last>? AND last<?)",
   ],
   [/SELECT max\(sequence\) FROM events/, "sqlite_autoindex_events_2 (checkout_id=?)"],
-  [/FROM events WHERE checkout_id IN/, "sqlite_autoindex_events_2 (checkout_id=?)"],
-  [/FROM events WHERE checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
-  [/FROM deliveries .* checkout_id IN/, "deliveries_of_checkout (checkout_id=? AND rowid<?)"],
+  [/^SELECT position FROM events WHERE checkout_id IN/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/^SELECT position FROM events WHERE checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
+  [/FROM deliveries .* checkout_id IN/, "deliveries_of_event (event_id=? AND rowid<?)"],
   [/FROM deliveries .* checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
 ];
 

@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IN_MEMORY, type FileConnection } from "../../src/store/connection/database.ts";
-import { openDatabase } from "../../src/store/connection/open-database.ts";
+import { applyMigrations, openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { deliveriesTable, type Delivery } from "../../src/store/webhook/deliveries.ts";
 import { deliveryAttemptsTable } from "../../src/store/webhook/delivery-attempts.ts";
-import { chooseHeads, DELIVERY_QUEUES_DDL } from "../../src/store/webhook/delivery-queues.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { insertion } from "../support/rows.ts";
 
@@ -25,7 +24,7 @@ function uuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 }
 
-/** Deliveries to one endpoint of a database in memory, without the rows that they refer to. */
+/** Deliveries to one endpoint of a database in memory, with their events, but without the other rows that they refer to. */
 function openQueues(watched = (connection: FileConnection): FileConnection => connection) {
   const opened = openDatabase(IN_MEMORY, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -35,23 +34,29 @@ function openQueues(watched = (connection: FileConnection): FileConnection => co
   const attempts = deliveryAttemptsTable(connection);
   const open: { readonly delivery: Delivery; readonly number: number }[] = [];
   let made = 100;
-  const sequences = new Map<number, number>();
+  /** The newest event of each checkout. */
+  const newest = new Map<number, { readonly id: string; readonly sequence: number }>();
+  const addEvent = (checkout: number): { readonly id: string; readonly sequence: number } => {
+    const event = { id: uuid((made += 1)), sequence: (newest.get(checkout)?.sequence ?? 0) + 1 };
+    if (checkout !== 0) newest.set(checkout, event);
+    const checkout_id = checkout === 0 ? null : uuid(checkout);
+    connection.exec(insertion("events", { ...event, store_id: STORE, checkout_id }));
+    return event;
+  };
   return {
     connection,
     deliveries,
     open,
-    /** Checkout 0 stands for events without one. */
+    /** Adds the delivery of a new event, or a replay of the newest one. Checkout 0 stands for events without one. */
     add: (checkout: number, inOrder: boolean, nextAt: number): void => {
-      made += 1;
-      const sequence = inOrder ? (sequences.get(checkout) ?? 0) + 1 : 1;
-      if (inOrder) sequences.set(checkout, sequence);
+      const event = (inOrder ? undefined : newest.get(checkout)) ?? addEvent(checkout);
       deliveries.insert({
-        id: uuid(made),
+        id: uuid((made += 1)),
         storeId: STORE,
         endpointId: ENDPOINT,
-        eventId: uuid(made),
+        eventId: event.id,
         checkoutId: checkout === 0 ? null : uuid(checkout),
-        sequence,
+        sequence: event.sequence,
         cause: inOrder ? "event" : "replay",
         inOrder,
         nextAt,
@@ -103,12 +108,12 @@ const step = fc.oneof(
     arbitrary: fc.tuple(fc.constant("finish"), time, fc.constantFrom("due", "succeeded", "failed"), time),
   },
   fc.tuple(fc.constantFrom("postpone", "drop"), time, time),
-  fc.tuple(fc.constantFrom("make all due", "restore"), time),
+  fc.tuple(fc.constant("make all due"), time),
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 function take(queues: ReturnType<typeof openQueues>, [kind, ...values]: Step): void {
-  const { connection, deliveries, open } = queues;
+  const { deliveries, open } = queues;
   const [one, two, three] = values as readonly unknown[];
   const next = deliveries.next(ENDPOINT, 100);
   const chosen = next[Number(one) % Math.max(next.length, 1)];
@@ -116,7 +121,6 @@ function take(queues: ReturnType<typeof openQueues>, [kind, ...values]: Step): v
   else if (kind === "finish")
     queues.finish(Number(one) % Math.max(open.length, 1), two as "due", Number(three));
   else if (kind === "make all due") deliveries.makeAllDue(ENDPOINT, Number(one));
-  else if (kind === "restore" && open.length === 0) chooseHeads(connection, STORE);
   else if (chosen === undefined) return;
   else if (kind === "start") queues.start(chosen);
   else if (kind === "postpone") deliveries.postpone(chosen, Number(two));
@@ -141,62 +145,104 @@ test("whatever happens, the head of each queue is the delivery that the rule say
   );
 });
 
-test("the migration chooses the heads of what waits already", () => {
+test("the last migration keeps deliveries in their order, with their attempts and references", () => {
   const opened = openDatabase(IN_MEMORY, {
-    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 1) },
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 10) },
   });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
-  connection.pragma("foreign_keys = OFF");
+  expect(connection.pragma("user_version", { simple: true })).toBe(39);
+  connection.exec(
+    insertion("merchants") + insertion("stores") + insertion("endpoints", { id: ENDPOINT, in_order: 0 }),
+  );
   for (let number = 0; number < 60; number += 1) {
     const inOrder = number % 3 > 0;
-    const [checkout, state] = [
-      number % 7 === 0 ? null : `c${number % 5}`,
-      number % 4 === 0 ? "failed" : "due",
-    ];
-    const cause = inOrder ? "event" : "replay";
+    const [checkout_id, id] = [number % 7 === 0 ? null : uuid(900 + (number % 5)), uuid(number)];
+    if (number < 5)
+      connection.exec(insertion("checkouts", { id: uuid(900 + number), order_id: `o-${number}` }));
     connection.exec(
-      insertion("deliveries", {
-        id: uuid(number),
-        event_id: `v${number}`,
-        checkout_id: checkout,
-        sequence: number,
-        cause,
-        in_order: Number(inOrder),
-        state,
-        next_at: (number * 7) % 13,
-      }),
+      insertion("events", { id: uuid(500 + number), checkout_id: null, sequence: number + 1 }) +
+        insertion("deliveries", {
+          id,
+          endpoint_id: ENDPOINT,
+          event_id: uuid(500 + number),
+          checkout_id: number < 5 ? null : checkout_id,
+          sequence: number + 1,
+          cause: inOrder ? "event" : "replay",
+          in_order: Number(inOrder),
+          state: number % 4 === 0 ? "failed" : "due",
+          next_at: (number * 7) % 13,
+        }) +
+        insertion("delivery_attempts", { delivery_id: id, finished_at: 5, error: "timeout" }),
     );
   }
-  connection.exec(DELIVERY_QUEUES_DDL);
-  const next = deliveriesTable(connection).next("e", 100);
-  expect(next.length).toBeGreaterThan(8);
-  expect(next.map(({ id }) => id)).toEqual(nextByRule(connection));
+  connection.exec("UPDATE deliveries SET rowid = rowid + 1000 WHERE state = 'due'");
+  const rows = (): unknown[] =>
+    ["deliveries", "delivery_attempts"].map((table) =>
+      connection
+        .prepare<[], Record<string, unknown>>(
+          `SELECT *${table === "deliveries" ? ", rowid AS place" : ""} FROM ${table} ORDER BY 1`,
+        )
+        .all()
+        .map(({ is_head: _head, ...row }) => row),
+    );
+  const before = rows();
+  applyMigrations(connection, SANDBOX_FILE);
+  expect(connection.pragma("user_version", { simple: true })).toBe(40);
+  expect(rows()).toEqual(before);
+  expect(connection.pragma("foreign_key_check")).toEqual([]);
+  expect(connection.pragma("integrity_check", { simple: true })).toBe("ok");
+  expect(() => connection.exec("DELETE FROM deliveries")).toThrow(/audited/);
+  expect(() => connection.exec("DELETE FROM delivery_attempts")).toThrow(/audited/);
+  expect(() => connection.exec(insertion("delivery_attempts", { delivery_id: uuid(77), number: 9 }))).toThrow(
+    /FOREIGN KEY/,
+  );
   connection.close();
 });
 
-test("what waits costs nothing: rows are read by what can be sent", () => {
-  let read = 0;
+/** Queues whose statements count the rows that they read from deliveries. */
+function openCounted() {
+  const count = { read: 0 };
   const queues = openQueues((connection) => {
-    connection.function("read", { deterministic: false }, () => (read += 1));
+    connection.function("read", { deterministic: false }, () => (count.read += 1));
     const prepare = connection.prepare.bind(connection);
     const counting = (sql: string): string =>
       sql.replaceAll(/(FROM deliveries(?: AS \w+)? INDEXED BY \w+\s+WHERE) /g, "$1 read() AND ");
     return Object.assign(connection, { prepare: (sql: string) => prepare(counting(sql)) });
   });
+  return { queues, count };
+}
+
+test("checkouts that wait cost nothing: rows are read by what can be sent", () => {
+  const { queues, count } = openCounted();
   queues.connection.transaction(() => {
-    for (let number = 0; number < 2000; number += 1) queues.add(1, false, number);
-    for (let number = 0; number < 20; number += 1) queues.add(2 + number, true, 5000);
+    for (let number = 0; number < 2000; number += 1)
+      for (let event = 0; event < 3; event += 1) queues.add(1 + number, true, number);
   })();
   const [first] = queues.deliveries.next(ENDPOINT, 8);
   if (first === undefined) throw new Error("nothing can be sent");
-  read = 0;
+  count.read = 0;
   queues.start(first);
   expect(queues.deliveries.next(ENDPOINT, 8)).toHaveLength(8);
   queues.finish(0, "due", 9000);
   queues.add(1, false, 0);
   queues.add(1, true, 0);
   expect(queues.deliveries.next(ENDPOINT, 8)).toHaveLength(8);
-  expect(read).toBeGreaterThan(16);
-  expect(read).toBeLessThan(60);
+  expect(count.read).toBeGreaterThan(16);
+  expect(count.read).toBeLessThan(160);
+});
+
+test("many replays of one event are read once for each search, and do not hide other checkouts", () => {
+  const { queues, count } = openCounted();
+  queues.connection.transaction(() => {
+    for (let number = 0; number < 2000; number += 1) queues.add(1, false, 0);
+    for (let number = 0; number < 20; number += 1) queues.add(2 + number, true, 5000);
+  })();
+  const [first] = queues.deliveries.next(ENDPOINT, 8);
+  if (first === undefined) throw new Error("nothing can be sent");
+  queues.start(first);
+  count.read = 0;
+  expect(queues.deliveries.next(ENDPOINT, 8).map(({ nextAt }) => nextAt)).toEqual(Array(8).fill(5000));
+  expect(count.read).toBeGreaterThan(4000);
+  expect(count.read).toBeLessThan(9000);
 });

@@ -59,9 +59,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 39],
+    [30, 40],
     [30, 30],
-    [30, 39],
+    [30, 40],
     [10, 14],
   ]);
 });
@@ -92,7 +92,7 @@ test("the next formats are applied once, with a backup of the one before, also t
 });
 
 test("attempts and endpoints of the formats before their new columns keep their rows, and have no value in them; a reason gets its name", () => {
-  for (const format of [31, 33, 34, 35, 36, 38]) {
+  for (const format of [31, 33, 34, 35, 36, 38, 39]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
       ...SANDBOX_FILE,

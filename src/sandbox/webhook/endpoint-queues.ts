@@ -1,5 +1,5 @@
 // Limits the deliveries in flight to each endpoint, and picks the next ones. Each checkout has a queue to each
-// endpoint, whose head is a column: store/webhook/delivery-queues.ts. The connection: `findKeptRoute` in web/send.ts.
+// endpoint, whose head is a query: store/webhook/delivery-queues.ts. The connection: `findKeptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";

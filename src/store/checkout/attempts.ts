@@ -29,6 +29,15 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** The migration with which an attempt writes one row: a trigger in place of an index refuses a second open attempt. */
+export const OPEN_ATTEMPTS_DDL = `
+DROP INDEX open_attempt_of_checkout;
+CREATE TRIGGER attempts_are_one_at_a_time BEFORE INSERT ON attempts
+  WHEN NEW.outcome IS NULL AND EXISTS (
+    SELECT 1 FROM attempts WHERE checkout_id = NEW.checkout_id AND number <> NEW.number AND outcome IS NULL)
+  BEGIN SELECT RAISE(ABORT, 'a checkout has one open attempt at most'); END;
+`;
+
 const LATE_RESULT = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);

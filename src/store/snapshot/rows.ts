@@ -55,9 +55,10 @@ const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly by: s
   }),
 );
 
-/** Conditions for the rows of a store in tables without a column `store_id`. */
+/** Conditions for the rows of a store in tables without an index that begins with `store_id`. */
 const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
+    deliveries: "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?)",
     merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
     stores: "id = ?",
   }),
@@ -154,7 +155,7 @@ function whereOf(...conditions: readonly (string | undefined)[]): string {
 function storeCondition(name: string): string {
   const owned = OWNED_TABLES.get(name);
   if (owned === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
-  return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE store_id = ?)`;
+  return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
 }
 
 /**

@@ -4,7 +4,6 @@ import { currentSchemaVersion, type FileConnection } from "../connection/databas
 import { lazyValue } from "../../core/lazy.ts";
 import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
-import { chooseHeads } from "../webhook/delivery-queues.ts";
 import { EVIDENCE_TABLES } from "./foreign.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
 import { SECRETS_TABLE, createSnapshotTaker, type SnapshotSource } from "./take.ts";
@@ -84,7 +83,6 @@ function restore(
       const rows = selectRows(image, table, of);
       insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
     }
-    for (const id of storeIds) chooseHeads(connection, id);
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
     const Reason = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;

@@ -3,13 +3,7 @@ import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/shapes.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
-import {
-  DELIVERY_QUEUES_DDL,
-  deliveryQueues,
-  hasOpenAttempt,
-  IS_ORDERED_IN_QUEUE,
-  type DeliveryQueue,
-} from "./delivery-queues.ts";
+import { deliveriesInOrder, deliveryQueues, hasOpenAttempt } from "./delivery-queues.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -93,7 +87,6 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 `;
 
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
-const INSERTED_COLUMNS = columnsOf("deliveries", DELIVERIES_DDL + DELIVERY_QUEUES_DDL);
 
 /** The queue of deliveries. It consists of rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
@@ -102,7 +95,7 @@ export function deliveriesTable(connection: Connection) {
 
   return {
     ...deliveryLists(connection),
-    ...deliveryMoves(sql, queues),
+    ...deliveryMoves(sql),
 
     /** Adds a delivery. If it waits for earlier events of its checkout, it becomes due no earlier than they do. */
     insert: (delivery: NewDelivery): void => {
@@ -110,17 +103,7 @@ export function deliveriesTable(connection: Connection) {
       const waits = inOrder && checkoutId !== null && sequence > 1;
       const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
       const nextAt = Math.max(delivery.nextAt, heldUntil);
-      const isHead = queues.isEmpty(delivery);
-      sql.insert.run({
-        ...delivery,
-        inOrder: Number(inOrder),
-        state: "due",
-        tries: 0,
-        nextAt,
-        fault: null,
-        isHead: Number(isHead),
-      });
-      if (!isHead) queues.choose(delivery);
+      sql.insert.run({ ...delivery, inOrder: Number(inOrder), state: "due", tries: 0, nextAt, fault: null });
     },
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
@@ -130,7 +113,7 @@ export function deliveriesTable(connection: Connection) {
 
     /** The next deliveries to an endpoint, due or not: one for each checkout, and none in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
-      sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
+      queues.heads(endpointId, limit).flatMap((place) => sql.selectNext.all(place).map(fromNextRow)),
 
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
 
@@ -153,26 +136,18 @@ export function deliveriesTable(connection: Connection) {
   };
 }
 
-/** Changes to deliveries that are being sent; their queues choose a new head. */
-function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeof deliveryQueues>) {
+/** Changes to deliveries that are being sent. */
+function deliveryMoves(sql: ReturnType<typeof prepare>) {
   return {
     /** Writes the state after an attempt. */
-    settle: (
-      delivery: DeliveryQueue & Pick<Delivery, "id">,
-      after: Pick<Delivery, "state" | "tries" | "nextAt">,
-    ): void => {
-      sql.update.run({ ...after, id: delivery.id });
-      queues.choose(delivery);
-    },
+    settle: ({ id }: Pick<Delivery, "id">, after: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
+      void sql.update.run({ ...after, id }),
 
     noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
     /** Postpones a delivery, and lets the later events of its checkout overtake it. */
-    postpone: (delivery: DeliveryQueue & Pick<Delivery, "id">, nextAt: number): void => {
-      sql.postpone.run({ id: delivery.id, nextAt });
-      queues.choose(delivery);
-    },
+    postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
     /** Postpones the later events of a checkout until this delivery is due, because they cannot be sent before it. */
     holdFollowers: ({ endpointId, checkoutId, sequence }: SequencePosition, nextAt: number): void => {
@@ -180,31 +155,21 @@ function deliveryMoves(sql: ReturnType<typeof prepare>, queues: ReturnType<typeo
     },
 
     /** Makes the later events of a checkout due, after this delivery was settled. */
-    releaseFollowers: (delivery: DeliveryQueue & SequencePosition, now: number): void => {
-      const { endpointId, checkoutId, sequence } = delivery;
-      if (checkoutId === null) return;
-      const { changes } = sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
-      if (changes > 0) queues.choose(delivery);
+    releaseFollowers: ({ endpointId, checkoutId, sequence }: SequencePosition, now: number): void => {
+      if (checkoutId !== null) sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
     },
 
     /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
     makeDue: (wanted: WaitingFilter): number => {
       const waiting = sql.selectWaitingUntil.all(wanted);
-      for (const { id, ...queue } of waiting) {
-        sql.makeDue.run({ id, nextAt: wanted.now });
-        queues.choose(queue);
-      }
+      for (const id of waiting) sql.makeDue.run({ id, nextAt: wanted.now });
       return waiting.length;
     },
 
     isWaiting: (wanted: Omit<WaitingFilter, "limit">): boolean =>
       sql.selectWaitingUntil.get({ ...wanted, limit: 1 }) !== undefined,
 
-    makeAllDue: (endpointId: string, now: number): void => {
-      const changed = sql.selectDueAfter.all({ endpointId, now });
-      sql.makeAllDue.run({ endpointId, now });
-      changed.forEach(queues.choose);
-    },
+    makeAllDue: (endpointId: string, now: number): void => void sql.makeAllDue.run({ endpointId, now }),
   };
 }
 
@@ -232,25 +197,25 @@ function deliveryLists(connection: Connection) {
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<Row & { readonly isHead: number }>(
-      `INSERT INTO deliveries ${INSERTED_COLUMNS.values}`,
-    ),
+    insert: connection.prepare<Row>(`INSERT INTO deliveries ${DELIVERY.values}`),
     selectHeldUntil: connection
       .prepare<SequencePosition, number | null>(
-        `SELECT max(next_at) FROM deliveries INDEXED BY queued_deliveries
-         WHERE ${IS_ORDERED_IN_QUEUE} AND sequence < @sequence`,
+        `SELECT max(next_at) FROM deliveries INDEXED BY deliveries_of_event WHERE ${deliveriesInOrder("<")}`,
       )
       .pluck(),
     select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
     selectState: connection
       .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
       .pluck(),
-    selectNext: prepareNext(connection),
+    selectNext: connection.prepare<[number], NextRow>(
+      `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = id) AS wasTried
+       FROM deliveries WHERE rowid = ?`,
+    ),
     ...prepareRetries(connection),
     countDue: connection
       .prepare<EndpointMoment, number>(
         `SELECT count(*) FROM deliveries INDEXED BY due_deliveries
-         WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at <= @now`,
+         WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now`,
       )
       .pluck(),
     update: connection.prepare<Pick<Delivery, "id" | "state" | "tries" | "nextAt">>(
@@ -263,21 +228,16 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
     holdFollowers: connection.prepare<SequencePosition & Pick<Delivery, "nextAt">>(
-      `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @nextAt
-       WHERE ${IS_ORDERED_IN_QUEUE} AND sequence > @sequence AND next_at < @nextAt`,
+      `UPDATE deliveries INDEXED BY deliveries_of_event SET next_at = @nextAt
+       WHERE ${deliveriesInOrder(">")} AND next_at < @nextAt`,
     ),
     releaseFollowers: connection.prepare<SequencePosition & EndpointMoment>(
-      `UPDATE deliveries INDEXED BY queued_deliveries SET next_at = @now
-       WHERE ${IS_ORDERED_IN_QUEUE} AND sequence > @sequence AND tries = 0 AND next_at > @now`,
-    ),
-    selectDueAfter: connection.prepare<EndpointMoment, DeliveryQueue>(
-      `SELECT endpoint_id AS endpointId, checkout_id AS checkoutId, event_id AS eventId
-       FROM deliveries INDEXED BY due_deliveries
-       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at > @now`,
+      `UPDATE deliveries INDEXED BY deliveries_of_event SET next_at = @now
+       WHERE ${deliveriesInOrder(">")} AND tries = 0 AND next_at > @now`,
     ),
     makeAllDue: connection.prepare<EndpointMoment>(
       `UPDATE deliveries INDEXED BY due_deliveries SET next_at = @now
-       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head IN (0, 1) AND next_at > @now`,
+       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
     ),
     dropAll: connection.prepare<[string]>(
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
@@ -287,41 +247,30 @@ function prepare(connection: Connection) {
        WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], Row>(
-      `SELECT ${DELIVERY.select} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
+       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = ?) ORDER BY rowid DESC LIMIT ?`,
     ),
   };
 }
 
-/** The heads of queues that are not in flight (decision 93). */
-function prepareNext(connection: Connection) {
-  return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
-    `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = head.id) AS wasTried
-     FROM deliveries AS head INDEXED BY due_deliveries
-     WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = 1 AND NOT ${hasOpenAttempt("head")}
-     ORDER BY next_at, rowid LIMIT @limit`,
-  );
-}
-
-/** SQL for the due deliveries of an endpoint that match a condition, soonest first: of the heads and of the others. */
+/** SQL for the due deliveries of an endpoint that match a condition, soonest first. */
 function soonestOf(columns: string, condition: string): string {
-  const parts = [0, 1].map(
-    (isHead) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
-       WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = ${isHead} AND ${condition}
-       ORDER BY next_at LIMIT @limit)`,
-  );
-  return `${parts.join(" UNION ALL ")} ORDER BY nextAt LIMIT @limit`;
+  return `SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
+    WHERE endpoint_id = @endpointId AND state = 'due' AND ${condition} ORDER BY next_at LIMIT @limit`;
 }
 
 /** Statements for deliveries that wait, which a request or a replay concerns. */
 function prepareRetries(connection: Connection) {
   return {
-    selectWaitingUntil: connection.prepare<WaitingFilter, DeliveryQueue & Pick<Delivery, "id">>(
-      `SELECT id, endpointId, checkoutId, eventId FROM (${soonestOf(
-        DELIVERY.some("id", "endpointId", "checkoutId", "eventId", "nextAt"),
-        `next_at > @now AND tries >= @minTries AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
-           SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))`,
-      )})`,
-    ),
+    selectWaitingUntil: connection
+      .prepare<WaitingFilter, string>(
+        soonestOf(
+          "id",
+          `next_at > @now AND tries >= @minTries AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
+             SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))`,
+        ),
+      )
+      .pluck(),
     makeDue: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
     ),
@@ -429,15 +378,15 @@ function prepareLists(connection: Connection) {
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
     ),
     selectOfCheckout: connection.prepare<Part, Row>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_checkout
-       WHERE checkout_id IS NOT NULL AND checkout_id = @checkoutId AND ${filtered}`,
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
+       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${filtered}`,
     ),
     selectOfOrder: connection
       .prepare<Part & { readonly orderId: string }, number>(
-        `SELECT rowid FROM deliveries INDEXED BY deliveries_of_checkout
-         WHERE checkout_id IS NOT NULL
-           AND checkout_id IN (
-             SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId)
+        `SELECT rowid FROM deliveries INDEXED BY deliveries_of_event
+         WHERE event_id IN (
+             SELECT id FROM events WHERE checkout_id IN (
+               SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId))
            AND (@eventId IS NULL OR event_id = @eventId) AND ${matching}`,
       )
       .pluck(),

@@ -84,13 +84,11 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/**
- * The migration with which an attempt writes one row: its key is the table, and open attempts are found by their due
- * deliveries.
- */
-export const ATTEMPT_ROWS_DDL = `
+/** SQL that moves all attempts to a table whose only row of an attempt is its key, and which refers to these deliveries. */
+export function attemptsTableOf(deliveries: string): string {
+  return `
 CREATE TABLE attempts_by_delivery (
-  delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
+  delivery_id  TEXT NOT NULL REFERENCES ${deliveries} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
   started_at   INTEGER NOT NULL,
   url          TEXT NOT NULL,
@@ -113,13 +111,23 @@ CREATE TABLE attempts_by_delivery (
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
   milliseconds, address, status, error, answer, next_at, made_by, facts FROM delivery_attempts;
 DROP TABLE delivery_attempts;
-ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;
+ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
+}
+
+/** The rules of audited attempts. */
+export const ATTEMPT_TRIGGERS = `
 CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = (SELECT store_id FROM deliveries WHERE id = OLD.delivery_id))
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
+
+/**
+ * The migration with which an attempt writes one row: its key is the table, and open attempts are found by their due
+ * deliveries.
+ */
+export const ATTEMPT_ROWS_DDL = attemptsTableOf("deliveries") + ATTEMPT_TRIGGERS;
 
 const ATTEMPT = columnsOf<DeliveryAttempt>(
   "delivery_attempts",
@@ -151,8 +159,9 @@ export function deliveryAttemptsTable(connection: Connection) {
          attempt.finished_at AS finishedAt, delivery.state
        FROM json_each(?)
        JOIN deliveries AS delivery ON delivery.rowid IN (
-         SELECT rowid FROM deliveries INDEXED BY deliveries_of_checkout
-         WHERE checkout_id IS NOT NULL AND checkout_id = json_each.value ORDER BY rowid DESC LIMIT ${NEWEST_DELIVERIES})
+         SELECT rowid FROM deliveries INDEXED BY deliveries_of_event
+         WHERE event_id IN (SELECT id FROM events WHERE checkout_id = json_each.value)
+         ORDER BY rowid DESC LIMIT ${NEWEST_DELIVERIES})
        JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
   );

@@ -87,12 +87,8 @@ function prepare(connection: Connection) {
     ),
     selectNextDue: connection
       .prepare<Pick<Delivery, "endpointId">, number>(
-        `SELECT min(next_at) FROM (${[0, 1]
-          .map(
-            (isHead) => `SELECT * FROM (SELECT next_at FROM deliveries AS queued INDEXED BY due_deliveries
-              WHERE endpoint_id = @endpointId AND state = 'due' AND is_head = ${isHead} ORDER BY next_at LIMIT 1)`,
-          )
-          .join(" UNION ALL ")})`,
+        `SELECT min(next_at) FROM deliveries INDEXED BY due_deliveries
+         WHERE endpoint_id = @endpointId AND state = 'due'`,
       )
       .pluck(),
     countDueUpTo: connection
