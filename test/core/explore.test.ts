@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunFacts, ObservedDelivery } from "../../src/core/explore/facts.ts";
-import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/explore/invariants.ts";
+import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/readiness/drills/invariants.ts";
 import { brokenVerdicts, canImprove, judgeRun } from "../../src/core/explore/judge.ts";
 import {
   differenceScore,

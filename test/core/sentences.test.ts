@@ -8,7 +8,7 @@ import {
   EXPLORE_CAUSES,
   INVARIANTS,
   NOT_JUDGED_REASONS,
-} from "../../src/core/explore/invariants.ts";
+} from "../../src/core/readiness/drills/invariants.ts";
 import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
 import { ITEM_TITLES } from "../../src/core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";

@@ -1,4 +1,4 @@
-import type { ExploreCause, Invariant } from "../../src/core/explore/invariants.ts";
+import type { ExploreCause, Invariant } from "../../src/core/readiness/drills/invariants.ts";
 import { FORGERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { CLIENT_HISTORIES } from "../../src/core/judge/client-histories.ts";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";

@@ -1,5 +1,5 @@
 import type { ExplorationResult } from "../../client/explore/exploration.ts";
-import { INVARIANTS, type Invariant } from "../../core/explore/invariants.ts";
+import { INVARIANTS, type Invariant } from "../../core/readiness/drills/invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";
 import { scheduleSize } from "../../core/explore/schedule.ts";

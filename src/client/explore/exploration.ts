@@ -8,7 +8,7 @@ import {
   type ExploreCause,
   type Invariant,
   type NotJudgedReason,
-} from "../../core/explore/invariants.ts";
+} from "../../core/readiness/drills/invariants.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
 import {
   differenceScore,

@@ -1,7 +1,7 @@
 // Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, restarts, then the others
 // side by side, and those that need the whole shop alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { NOT_JUDGED_REASONS } from "../../core/explore/invariants.ts";
+import { NOT_JUDGED_REASONS } from "../../core/readiness/drills/invariants.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories.ts";
 import {

@@ -8,7 +8,7 @@ import {
 } from "./facts.ts";
 import { isForgery } from "../fault/actions.ts";
 import { isKill } from "./schedule.ts";
-import type { ExploreCause, Invariant } from "./invariants.ts";
+import type { ExploreCause, Invariant } from "../readiness/drills/invariants.ts";
 
 /** The verdict of a run on an invariant; an invariant without a verdict is not judged. */
 type Verdict =

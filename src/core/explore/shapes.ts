@@ -1,28 +1,7 @@
 import * as z from "zod/mini";
-import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
-import { nameSchemas } from "../shape/wire-names.ts";
-import { INVARIANTS, type Invariant } from "./invariants.ts";
+import { placeResults } from "../readiness/exploration.ts";
+import { INVARIANTS, type Invariant } from "../readiness/drills/invariants.ts";
 import { PAYER_OUTCOMES } from "./schedule.ts";
-
-/** Limits of an exploration: its places, the actions at a place, and the lengths of their names. */
-const MAX_PLACES = 200;
-const MAX_ACTIONS = 50;
-const MAX_PLACE = 300;
-const MAX_ACTION = 50;
-
-const actions = z.array(nonEmptyText(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
-/** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
-const placeResults = z.strictObject({
-  place: nonEmptyText(MAX_PLACE),
-  held: actions,
-  broken: actions,
-  /**
-   * Not run before the budget was used up, broken once but not again, or with a payment event that was lost for good.
-   */
-  notJudged: actions,
-});
-/** The results of single faults at a place. */
-export type PlaceResults = DomainOf<typeof placeResults>;
 
 /** A rule that holds for every purchase. */
 export const invariant = z.enum(Object.keys(INVARIANTS) as Invariant[]);
@@ -57,17 +36,3 @@ export const searchResult = z.object({
   table: z.array(placeResults),
   seed: z.string(),
 });
-
-/** The counted results of an exploration. */
-export const explored = {
-  /** The number of schedules that were run; `broken` is the number of causes found. */
-  schedules: wholeNumber(1),
-  broken: wholeNumber(0),
-  /** The results of single faults at each place. */
-  places: z.array(placeResults).check(z.maxLength(MAX_PLACES)),
-};
-/** The result of `checkout explore`. */
-export const exploration = z.object({ ...explored, at: moment });
-export type Exploration = DomainOf<typeof exploration>;
-
-nameSchemas({ Exploration: exploration, ExploredPlace: placeResults });

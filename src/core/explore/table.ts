@@ -1,11 +1,6 @@
 import { placeOfFault, scheduleSize, type Schedule } from "./schedule.ts";
 import type { StepPlace } from "./search.ts";
-import type { PlaceResults } from "./shapes.ts";
-
-/** The number of single faults without a verdict. */
-export function countNotJudged(places: readonly Pick<PlaceResults, "notJudged">[]): number {
-  return places.reduce((sum, { notJudged }) => sum + notJudged.length, 0);
-}
+import type { PlaceResults } from "../readiness/exploration.ts";
 
 /** The verdict on a schedule. */
 export type ScheduleResult = "held" | "broken" | "not_judged";

@@ -4,7 +4,7 @@ import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
-import { countNotJudged } from "../explore/table.ts";
+import { countNotJudged } from "./exploration.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";

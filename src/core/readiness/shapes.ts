@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { MAX_SUBJECT_LENGTH } from "../checkout/shapes.ts";
-import { exploration } from "../explore/shapes.ts";
+import { exploration } from "./exploration.ts";
 import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { endpoint } from "../webhook/shapes.ts";

@@ -1,6 +1,6 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { Exploration } from "../../core/explore/shapes.ts";
+import type { Exploration } from "../../core/readiness/exploration.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
 /** An exploration as stored: the places are JSON. */

@@ -1,4 +1,4 @@
-import { INVARIANTS } from "../../explore/invariants.ts";
+import { INVARIANTS } from "./invariants.ts";
 import type { Words } from "../../language.ts";
 
 /** The rules by which histories are judged, each with its remedy: those of `explore`, and on keys, answers and the process. */

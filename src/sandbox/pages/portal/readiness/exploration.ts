@@ -1,5 +1,5 @@
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
-import { countNotJudged } from "../../../../core/explore/table.ts";
+import { countNotJudged } from "../../../../core/readiness/exploration.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { ageOf, table } from "../parts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";

@@ -1,4 +1,4 @@
-import type { Words } from "../language.ts";
+import type { Words } from "../../language.ts";
 
 /** The rules that hold for every purchase, regardless of faults, each with its remedy. The list is closed. */
 export const INVARIANTS = {
