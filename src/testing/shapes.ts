@@ -4,7 +4,7 @@
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
-import { finding, searchResult } from "../core/explore/shapes.ts";
+import { finding, searchResult } from "../core/judge/shapes.ts";
 import { FAULT_PROFILES } from "../core/fault/actions.ts";
 import { pendingEntry as pendingLine, storyAttempt, storyEntry } from "../core/explain/explanation.ts";
 import { appliedFault, faultEntry, faultMatch as faultLimits, faultRequest } from "../core/fault/shapes.ts";
@@ -94,7 +94,7 @@ export const pendingEntry = z.extend(pendingLine, { at: time });
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
 export { createRequest as createCheckout } from "../core/checkout/create-request.ts";
-export { invariant, payerOutcome } from "../core/explore/shapes.ts";
+export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 
 /** A fault at one request or one delivery. */
 export const exploreFault = z.omit(fault, { until: true });

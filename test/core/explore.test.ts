@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RunFacts, ObservedDelivery } from "../../src/core/explore/facts.ts";
+import type { RunFacts, ObservedDelivery } from "../../src/core/judge/facts.ts";
 import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/readiness/drills/invariants.ts";
 import { brokenVerdicts, canImprove, judgeRun } from "../../src/core/explore/judge.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type KillsByPlace,
   type KnownRun,
   type StepPlace,
-} from "../../src/core/explore/search.ts";
+} from "../../src/core/judge/search.ts";
 import {
   faultAt,
   scheduleKey,
@@ -20,10 +20,10 @@ import {
   scheduleLine,
   scheduleSize,
   type Schedule,
-} from "../../src/core/explore/schedule.ts";
-import { shrinkSchedule } from "../../src/core/explore/shrink.ts";
-import { placeTable } from "../../src/core/explore/table.ts";
-import { parseView } from "../../src/core/explore/view.ts";
+} from "../../src/core/judge/schedule.ts";
+import { shrinkSchedule } from "../../src/core/judge/shrink.ts";
+import { placeTable } from "../../src/core/judge/table.ts";
+import { parseView } from "../../src/core/judge/view.ts";
 import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseView } from "../../src/core/explore/view.ts";
+import { parseView } from "../../src/core/judge/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories.ts";
 import {
   judgeHistory,

@@ -1,17 +1,17 @@
-// `checkout explore`: the options, and which sandbox and application are explored. The search: client/explore/.
-import { exploreAll, type ExplorationResult } from "../../client/explore/exploration.ts";
+// `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
+import { exploreAll, type ExplorationResult } from "../../client/judge/search.ts";
 import {
   commandStages,
   runningShopStages,
   type ExploreCommands,
   type OrderViewSpec,
-} from "../../client/explore/command.ts";
+} from "../../client/judge/command-stages.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
-import { ShopFailure } from "../../client/explore/shop.ts";
+import { runSchedule, type StageFactory } from "../../client/judge/run-schedule.ts";
+import { ShopFailure } from "../../client/judge/served-shop.ts";
 import { brokenVerdicts } from "../../core/explore/judge.ts";
-import { isKill, scheduleLine, type Schedule } from "../../core/explore/schedule.ts";
-import type { KillsByPlace } from "../../core/explore/search.ts";
+import { isKill, scheduleLine, type Schedule } from "../../core/judge/schedule.ts";
+import type { KillsByPlace } from "../../core/judge/search.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";

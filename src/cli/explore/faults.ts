@@ -5,7 +5,7 @@ import {
   type PayerOutcome,
   type Schedule,
   type ScheduledFault,
-} from "../../core/explore/schedule.ts";
+} from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";

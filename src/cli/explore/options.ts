@@ -1,5 +1,5 @@
 import type { Option } from "commander";
-import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/explore/schedule.ts";
+import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/judge/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
 import { commandOption, shopOptions, trustOption } from "../judge/options.ts";

@@ -1,8 +1,8 @@
-import type { ExplorationResult } from "../../client/explore/exploration.ts";
+import type { ExplorationResult } from "../../client/judge/search.ts";
 import { INVARIANTS, type Invariant } from "../../core/readiness/drills/invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";
-import { scheduleSize } from "../../core/explore/schedule.ts";
+import { scheduleSize } from "../../core/judge/schedule.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { table } from "../table.ts";

@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedShop, ShopCreate } from "../../client/judge/bench.ts";
 import { fillAddress, parseShopTarget, type OrderViewSource } from "../../client/judge/view.ts";
-import { ShopFailure, startShop } from "../../client/explore/shop.ts";
+import { ShopFailure, startShop } from "../../client/judge/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";

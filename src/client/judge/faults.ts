@@ -1,7 +1,7 @@
 // The faults of a history: they apply to v1 requests about one order, until the next such step or the end of the history.
 import type { Observation } from "../../core/judge/judge.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
-import { faultAt, isKill, type ScheduledFault } from "../../core/explore/schedule.ts";
+import { faultAt, isKill, type ScheduledFault } from "../../core/judge/schedule.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation } from "../control/control.ts";
 import type { Bench, Purchase, Purchases } from "./bench.ts";

@@ -4,7 +4,7 @@ import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
 import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
 import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
-import type { ShownOrder } from "../../core/explore/view.ts";
+import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
 import {
   createOrders,

@@ -1,5 +1,5 @@
 import { english } from "../../core/language.ts";
-import { parseView, type ShownOrder, type ViewPatterns } from "../../core/explore/view.ts";
+import { parseView, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
 import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Outcome } from "../../core/outcome.ts";

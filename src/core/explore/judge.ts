@@ -5,9 +5,9 @@ import {
   type RunCheckout,
   type RunFacts,
   type ObservedDelivery,
-} from "./facts.ts";
+} from "../judge/facts.ts";
 import { isForgery } from "../fault/actions.ts";
-import { isKill } from "./schedule.ts";
+import { isKill } from "../judge/schedule.ts";
 import type { ExploreCause, Invariant } from "../readiness/drills/invariants.ts";
 
 /** The verdict of a run on an invariant; an invariant without a verdict is not judged. */

@@ -1,6 +1,6 @@
 // The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
 // purchase again. How they are judged: core/judge/client.ts.
-import { faultAt, type ScheduledFault } from "../explore/schedule.ts";
+import { faultAt, type ScheduledFault } from "./schedule.ts";
 import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
 import { ALWAYS, type History, type OrderName, type Step } from "./step.ts";
 

@@ -7,7 +7,7 @@ import { amountWords, NOT_JUDGED, NOTES, ruleWords } from "../readiness/drills/j
 import { brokenByClient, type WatchedPurchase } from "./client.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
-import type { ShownOrder } from "../explore/view.ts";
+import type { ShownOrder } from "./view.ts";
 
 /** What is true of an order at a moment. */
 export type Truth = {

@@ -2,7 +2,7 @@
 // client/judge/play.ts.
 import type { SimulatedOutcome } from "../checkout/reserved-order-id.ts";
 import type { Status } from "../checkout/checkout.ts";
-import type { ScheduledFault } from "../explore/schedule.ts";
+import type { ScheduledFault } from "./schedule.ts";
 import type { Words } from "../language.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";

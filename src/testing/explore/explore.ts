@@ -1,6 +1,6 @@
-import { exploreAll } from "../../client/explore/exploration.ts";
-import { runSchedule, type StageFactory } from "../../client/explore/run.ts";
-import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/explore/schedule.ts";
+import { exploreAll } from "../../client/judge/search.ts";
+import { runSchedule, type StageFactory } from "../../client/judge/run-schedule.ts";
+import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/judge/schedule.ts";
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";
 import type { Sandbox } from "../types.ts";

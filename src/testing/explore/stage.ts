@@ -1,6 +1,6 @@
-import type { StageFactory, Stage } from "../../client/explore/run.ts";
-import type { PurchaseResult, SecretPlace } from "../../core/explore/facts.ts";
-import type { ShownOrder } from "../../core/explore/view.ts";
+import type { StageFactory, Stage } from "../../client/judge/run-schedule.ts";
+import type { PurchaseResult, SecretPlace } from "../../core/judge/facts.ts";
+import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { World } from "../../world.ts";

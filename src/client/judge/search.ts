@@ -1,5 +1,5 @@
-// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/explore/command.ts). The
-// schedules: core/explore/search.ts; the judgement of a run: core/explore/judge.ts.
+// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/command-stages.ts). The
+// schedules: core/judge/search.ts; the judgement of a run: core/explore/judge.ts.
 import {
   DROPPED_EVENT_ADVICE,
   EXPLORE_CAUSES,
@@ -17,15 +17,15 @@ import {
   type KillsByPlace,
   type KnownRun,
   type StepPlace,
-} from "../../core/explore/search.ts";
-import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../core/explore/schedule.ts";
-import type { finding, searchResult } from "../../core/explore/shapes.ts";
-import { shrinkSchedule } from "../../core/explore/shrink.ts";
-import { placeTable, type ScheduleResult } from "../../core/explore/table.ts";
+} from "../../core/judge/search.ts";
+import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../core/judge/schedule.ts";
+import type { finding, searchResult } from "../../core/judge/shapes.ts";
+import { shrinkSchedule } from "../../core/judge/shrink.ts";
+import { placeTable, type ScheduleResult } from "../../core/judge/table.ts";
 import { english } from "../../core/language.ts";
 import type { DomainOf } from "../../core/shape/fields.ts";
 import type { World } from "../../world.ts";
-import type { ExploreRun } from "./run.ts";
+import type { ExploreRun } from "./run-schedule.ts";
 
 /** The subject and the limits of an exploration. */
 type Search = {

@@ -1,5 +1,5 @@
-// A schedule of `explore`. The source of its faults: core/explore/search.ts; making it smaller: core/explore/shrink.ts;
-// judging a run: core/explore/judge.ts; running it: client/explore/run.ts.
+// A schedule of `explore`. The source of its faults: core/judge/search.ts; making it smaller: core/judge/shrink.ts;
+// judging a run: core/explore/judge.ts; running it: client/judge/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 

@@ -1,15 +1,15 @@
 // Applications in any language, as stages of `explore`: a command that makes one purchase, alone or with a shop that is
-// started for each schedule (client/explore/shop.ts).
-import { targetsDelivery, MAX_CHECKOUTS, type StageFactory, type Stage, type StageResult } from "./run.ts";
-import type { RunCheckout, SecretPlace } from "../../core/explore/facts.ts";
-import { isKill, type Schedule } from "../../core/explore/schedule.ts";
-import type { ShownOrder, ViewPatterns } from "../../core/explore/view.ts";
+// started for each schedule (client/judge/served-shop.ts).
+import { targetsDelivery, MAX_CHECKOUTS, type StageFactory, type Stage, type StageResult } from "./run-schedule.ts";
+import type { RunCheckout, SecretPlace } from "../../core/judge/facts.ts";
+import { isKill, type Schedule } from "../../core/judge/schedule.ts";
+import type { ShownOrder, ViewPatterns } from "../../core/judge/view.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
-import { readView, type EnvironmentVariables, type ViewPlace } from "../judge/view.ts";
-import { commandFailureText, startShop, type ShopCommand } from "./shop.ts";
+import { readView, type EnvironmentVariables, type ViewPlace } from "./view.ts";
+import { commandFailureText, startShop, type ShopCommand } from "./served-shop.ts";
 
 /** The merchant's commands to explore. */
 export type ExploreCommands = {

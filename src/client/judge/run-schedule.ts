@@ -1,6 +1,6 @@
 // Runs one schedule: makes the purchase under its faults, acts as the payer, moves the clock until nothing is due, and
 // reads the view. The application is a `Stage`: functions (testing/explore/stage.ts) or commands
-// (client/explore/command.ts).
+// (client/judge/command-stages.ts).
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { SimulatedOutcome } from "../../core/checkout/reserved-order-id.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
@@ -14,21 +14,21 @@ import {
   type PurchaseResult,
   type RunFacts,
   type SecretPlace,
-} from "../../core/explore/facts.ts";
+} from "../../core/judge/facts.ts";
 import { brokenVerdicts, canImprove, judgeRun, type Judgement } from "../../core/explore/judge.ts";
 import {
   isKill,
   type PayerOutcome,
   type Schedule,
   type ScheduledFault,
-} from "../../core/explore/schedule.ts";
-import type { ShownOrder } from "../../core/explore/view.ts";
+} from "../../core/judge/schedule.ts";
+import type { ShownOrder } from "../../core/judge/view.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation } from "../control/control.ts";
-import { faultBody, leftFaults, watchKills } from "../judge/faults.ts";
+import { faultBody, leftFaults, watchKills } from "./faults.ts";
 import { poll } from "../poll.ts";
 
 /** The result of a purchase. `unnamed`: a success that does not say which order was created. */

@@ -1,8 +1,8 @@
-import type { ScheduledFault } from "../../core/explore/schedule.ts";
+import type { ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
-import type { EnvironmentVariables } from "../judge/view.ts";
+import type { EnvironmentVariables } from "./view.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 
