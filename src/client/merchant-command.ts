@@ -1,5 +1,5 @@
 import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
-import { printableLiteral } from "../core/text.ts";
+import { printable, printableLiteral } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 
 type CommandSubject = { readonly orderId: string; readonly id?: string };
@@ -34,6 +34,17 @@ const NO_TOKENS = {
   CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
   CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
 } as const;
+
+/** Maximum length of the output quoted with a command, in characters. */
+const MAX_QUOTED_OUTPUT = 200;
+
+/** How a command ended, with the end of its output as one line. */
+export function commandText({ ending, exitCode, stdout, stderr }: ShellResult): string {
+  const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
+  const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
+  const said = printable(output.slice(-MAX_QUOTED_OUTPUT));
+  return said === "" ? how : `${how}: ${said}`;
+}
 
 /** Matches what an address has filled in, and a command never. */
 const PLACEHOLDER = /\{(order_id|session_id)\}/;

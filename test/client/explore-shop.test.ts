@@ -45,7 +45,7 @@ test("a served shop that a kill breaks is found, told, and run again by the line
   );
   expect(stdout).toContain("order.succeeded 1  0     kill");
   const xml = readFileSync(join(harness.cwd, "explore.xml"), "utf8");
-  expect(xml).toContain('<testsuites name="checkout explore" tests="9" failures="1" errors="0">');
+  expect(xml).toContain('<testsuites name="checkout explore" tests="13" failures="1" errors="0">');
   expect(xml).toContain('<failure type="acknowledged_only"');
   expect(xml).toContain('<skipped message="no purchase failed, so no recovery was needed"/>');
   const payer = await harness.run(["explore", "--json", "--only", "[]", "--payer", "failed", ...SERVED]);

@@ -1,15 +1,20 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RunFacts, ObservedDelivery } from "../../src/core/judge/facts.ts";
-import { EXPLORE_CAUSES, type ExploreCause } from "../../src/core/readiness/drills/invariants.ts";
-import { brokenVerdicts, canImprove, judgeRun } from "../../src/core/explore/judge.ts";
+import type { Status } from "../../src/core/checkout/checkout.ts";
+import type { LoggedCreate, WatchedRun } from "../../src/core/judge/client.ts";
+import { isDroppedForGood, mustKnow, answersIn } from "../../src/core/judge/deliveries.ts";
+import { type ObservedDelivery } from "../../src/core/judge/observation.ts";
+import { verdictsOn } from "../../src/core/judge/judge.ts";
+import { type LookFact, type Observation } from "../../src/core/judge/observation.ts";
 import {
   differenceScore,
   nextWave,
   placesOf,
+  shrinkSchedule,
   type KillsByPlace,
   type KnownRun,
   type StepPlace,
+  type Trace,
 } from "../../src/core/judge/search.ts";
 import {
   faultAt,
@@ -21,9 +26,10 @@ import {
   scheduleSize,
   type Schedule,
 } from "../../src/core/judge/schedule.ts";
-import { shrinkSchedule } from "../../src/core/judge/shrink.ts";
-import { placeTable } from "../../src/core/judge/table.ts";
+import { historyOf } from "../../src/core/judge/schedule-history.ts";
+import { placeTable } from "../../src/core/judge/search.ts";
 import { parseView } from "../../src/core/judge/view.ts";
+import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
 import { fractionOf } from "../../src/core/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
@@ -195,166 +201,230 @@ test("pairs at places that only a fault has made come first, then those of the n
   expect(lines.some((line) => line.startsWith("truncate"))).toBe(false);
 });
 
-const SUCCEEDED: ObservedDelivery = {
-  eventType: "order.succeeded",
-  cause: "event",
-  state: "succeeded",
-  attempts: [{ status: 200, fault: null }],
-};
+function delivery(
+  type: string,
+  startedAt: number,
+  more: Partial<ObservedDelivery & ObservedDelivery["attempts"][number]> = {},
+): ObservedDelivery {
+  const { status = 200, fault = null, cause = "event", state = "succeeded" } = more;
+  return { eventType: `order.${type}`, cause, state, attempts: [{ status, fault, startedAt }] };
+}
 
+const CREATED = delivery("created", 1);
+const SUCCEEDED = delivery("succeeded", 3);
+const DROPPED: ObservedDelivery = { ...SUCCEEDED, state: "dropped", attempts: [] };
 const PAID = { paid: true, times: 1, amountMinor: 1999 } as const;
 const UNPAID = { paid: false, times: 0, amountMinor: null } as const;
 
-/** A purchase that was paid, delivered and booked. */
-const GOOD: RunFacts = {
-  schedule: NO_FAULTS,
-  checkouts: [
-    { id: "c1", orderId: "o1", amountMinor: 1999, status: "succeeded", checkoutUrl: "http://x/pay/c1" },
-  ],
-  purchase: { end: "order", id: "c1", checkoutUrl: "http://x/pay/c1" },
-  again: null,
-  requests: [{ method: "POST", path: "/v1/orders", status: 201, code: null, isFaulty: false }],
-  deliveries: [SUCCEEDED],
-  before: UNPAID,
-  soon: PAID,
-  last: PAID,
-  isDown: false,
-  secretPlaces: new Set(),
+/** What is seen of a run: a look before the payment, one soon after it, and one at the end. */
+type Seen = {
+  readonly status?: Status;
+  readonly before?: LookFact["view"];
+  readonly soon?: LookFact["view"];
+  readonly last?: LookFact["view"];
+  readonly deliveries?: readonly ObservedDelivery[];
+  readonly isKilled?: boolean;
+  readonly purchase?: Partial<WatchedRun>;
+  readonly again?: Partial<WatchedRun>;
+  readonly live?: number;
+  readonly hasOtherId?: boolean;
+  readonly facts?: readonly Observation[];
 };
-const FAILED = { end: "failure", message: "gave up" } as const;
-const [ORDER] = GOOD.checkouts;
-const ended = (status: "failed" | "cancelled" | "expired"): Partial<RunFacts> => ({
-  checkouts: ORDER === undefined ? [] : [{ ...ORDER, status }],
-  deliveries: [],
-  soon: PAID,
-});
-const refused = (code: string): RunFacts["requests"] => [
-  { method: "POST", path: "/v1/orders", status: 409, code, isFaulty: false },
-];
-const faulty = (action: "changed_body" | "reorder" | "bad_signature"): Schedule => ({
-  faults: [faultAt({ eventType: "order.succeeded", nth: 1 }, action)],
-  payer: "succeeded",
-});
-const lost = { soon: UNPAID, last: UNPAID } as const;
 
-/** Of each cause a run that shows it, and nothing else. */
-const SHOWN: Readonly<Record<ExploreCause, Partial<RunFacts>>> = {
-  new_order_id: {
-    checkouts: GOOD.checkouts.concat(GOOD.checkouts.map((one) => ({ ...one, orderId: "o2" }))),
-  },
-  order_again: { checkouts: GOOD.checkouts.concat(GOOD.checkouts) },
-  never_ends: { purchase: { end: "timeout" } },
-  claims_success: { purchase: { end: "order", id: "undefined", checkoutUrl: "undefined" } },
-  new_key: { purchase: FAILED, again: FAILED, requests: refused("order_conflict") },
-  other_body: { purchase: FAILED, again: FAILED, requests: refused("idempotency_key_reused") },
-  no_recovery: { purchase: FAILED, again: FAILED },
-  books_again: { last: { ...PAID, times: 2 }, deliveries: [SUCCEEDED, { ...SUCCEEDED, cause: "duplicate" }] },
-  books_other_events: { last: { ...PAID, times: 2 } },
-  books_at_start: {
+const MADE: LoggedCreate = { status: 201, code: null, arrival: "whole", isEarly: false };
+const LOST: LoggedCreate = { ...MADE, arrival: "hidden" };
+const RUN: WatchedRun = {
+  hasEnded: true,
+  isDone: true,
+  got: "gave up",
+  isKilled: false,
+  mayFail: true,
+  log: [MADE],
+};
+
+/** The facts of a run; default: a purchase that was paid, delivered and booked. */
+function factsOf({
+  status = "succeeded",
+  before = UNPAID,
+  soon = PAID,
+  last = PAID,
+  deliveries = [CREATED, SUCCEEDED],
+  isKilled = false,
+  purchase,
+  again,
+  live = 1,
+  hasOtherId = false,
+  facts = [],
+}: Seen): readonly Observation[] {
+  const isPaid = status === "succeeded";
+  const runs = [{ ...RUN, ...purchase }, ...(again === undefined ? [] : [{ ...RUN, ...again }])];
+  const look = (view: LookFact["view"], more: Partial<LookFact["truth"]>): Observation => ({
+    kind: "look",
+    of: "a",
+    view,
+    got: "shown",
+    waitedMs: 0,
+    truth: { paid: isPaid, told: false, asked: true, amountMinor: 1999, status, ...more },
+    log: { deliveries, isKilled },
+  });
+  return [
+    { kind: "client", purchase: { runs, live, hasOtherId } },
+    look(before, { paid: false, status: "created" }),
+    look(soon, {}),
+    ...answersIn(deliveries),
+    look(last, { told: isPaid && mustKnow(deliveries) }),
+    ...facts,
+  ];
+}
+
+function causesOf(seen: Seen): readonly (Cause | null)[] {
+  return [...new Set(verdictsOn(factsOf(seen)).broken.map(({ cause }) => cause))];
+}
+
+const FAILED = { isDone: false, log: [LOST] } as const;
+const refused = (code: LoggedCreate["code"]): Partial<WatchedRun> => ({
+  isDone: false,
+  log: [LOST, { ...MADE, status: 409, code }],
+});
+const ended = (status: Status): Seen => ({ status, deliveries: [CREATED] });
+const lost = { soon: UNPAID, last: UNPAID } as const;
+const forged = delivery("succeeded", 2, { fault: "changed_body" });
+
+/** Of causes a run that shows it, and nothing else. */
+const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
+  new_order_id: { live: 2, hasOtherId: true },
+  order_again: { live: 2 },
+  never_ends: { purchase: { hasEnded: false } },
+  claims_success: { purchase: { isWrong: true } },
+  new_key: { purchase: FAILED, again: refused("order_conflict") },
+  other_body: { purchase: FAILED, again: refused("idempotency_key_reused") },
+  no_recovery: { purchase: FAILED, again: { isDone: false, log: [LOST, LOST] } },
+  forgotten: { purchase: FAILED, again: FAILED },
+  books_again: {
     last: { ...PAID, times: 2 },
-    schedule: { ...NO_FAULTS, faults: [faultAt({ eventType: "order.succeeded", nth: 1 }, "kill")] },
+    deliveries: [CREATED, SUCCEEDED, { ...SUCCEEDED, cause: "duplicate" }],
   },
+  books_other_events: { last: { ...PAID, times: 2 } },
+  books_at_start: { last: { ...PAID, times: 2 }, isKilled: true },
   books_unpaid: { before: PAID },
+  books_pending: ended("pending"),
   books_failed: ended("failed"),
   books_cancelled: ended("cancelled"),
   books_expired: ended("expired"),
-  believes_forged: { schedule: faulty("changed_body"), last: { ...PAID, amountMinor: 1 } },
   other_amount: { last: { ...PAID, amountMinor: 1 } },
-  accepts_forged: {
-    ...lost,
-    deliveries: [{ ...SUCCEEDED, attempts: [{ status: 200, fault: "bad_signature" }] }],
-  },
-  lost_early: { ...lost, schedule: faulty("reorder") },
+  lost_early: { ...lost, deliveries: [delivery("created", 60_000), SUCCEEDED] },
   refuses_payment: {
     ...lost,
-    deliveries: [{ ...SUCCEEDED, state: "failed", attempts: [{ status: 500, fault: null }] }],
+    deliveries: [CREATED, delivery("succeeded", 3, { status: 500, state: "failed" })],
   },
-  not_told: { ...lost, deliveries: [] },
+  refuses_event: { deliveries: [delivery("created", 1, { status: 409, state: "failed" }), SUCCEEDED] },
+  not_told: { ...lost, deliveries: [CREATED] },
   acknowledged_only: lost,
-  not_restarted: { isDown: true, last: null },
-  goes_back: { last: UNPAID },
-  secret_in_request: { secretPlaces: new Set(["request", "view"]) },
-  secret_in_answer: { secretPlaces: new Set(["answer"]) },
-  secret_in_output: { secretPlaces: new Set(["output"]) },
-  secret_in_view: { secretPlaces: new Set(["view"]) },
+  goes_back: {
+    last: UNPAID,
+    deliveries: [CREATED, SUCCEEDED, delivery("created", 9, { cause: "duplicate" })],
+  },
+  not_restarted: { facts: [{ kind: "end", got: "it did not start again", isKilled: true }] },
+  secret_in_request: { facts: [{ kind: "secrets", places: new Set(["request", "view"]) }] },
+  secret_in_answer: { facts: [{ kind: "secrets", places: new Set(["answer"]) }] },
+  secret_in_output: { facts: [{ kind: "secrets", places: new Set(["output"]) }] },
+  secret_in_view: { facts: [{ kind: "secrets", places: new Set(["view"]) }] },
+  answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
 test("a run without damage holds, and each cause is told for a run that shows it", () => {
-  expect(brokenVerdicts(judgeRun(GOOD))).toEqual([]);
-  expect(judgeRun(GOOD).verdicts.map(({ invariant }) => invariant)).toEqual([
-    "one_order",
-    "client_ends",
-    "never_unpaid",
+  const good = verdictsOn(factsOf({}));
+  expect(good.broken).toEqual([]);
+  expect([...good.shown].toSorted()).toEqual([
     "booked_once",
-    "right_amount",
-    "final_stays",
     "booked_when_paid",
-    "secrets_kept",
+    "client_ends",
+    "final_stays",
+    "never_unpaid",
+    "one_key",
+    "one_order",
+    "right_amount",
+    "takes_events",
   ]);
-  const told = Object.entries(SHOWN).map(([cause, facts]) => [
-    cause,
-    brokenVerdicts(judgeRun({ ...GOOD, ...facts })).map((one) => one.cause),
+  for (const [cause, seen] of Object.entries(SHOWN))
+    expect([cause, causesOf(seen)]).toEqual([cause, [cause]]);
+});
+
+test("a forged payment that was believed, or took the place of the genuine one, is told first", () => {
+  expect(causesOf({ last: { ...PAID, amountMinor: 1 }, deliveries: [CREATED, forged, SUCCEEDED] })).toEqual([
+    "believes_forged",
+    "answers_forged",
   ]);
-  expect(told).toEqual(Object.keys(EXPLORE_CAUSES).map((cause) => [cause, [cause]]));
+  expect(causesOf({ ...lost, deliveries: [CREATED, forged] })).toEqual(["accepts_forged", "answers_forged"]);
 });
 
 test("an older event that came again, and was written over the payment, is told as that", () => {
-  const doubled: Schedule = {
-    faults: [faultAt({ eventType: "order.pending", nth: 1 }, "duplicate")],
-    payer: "succeeded",
-  };
-  expect(brokenVerdicts(judgeRun({ ...GOOD, ...lost, schedule: doubled }))).toEqual([
-    { invariant: "final_stays", held: false, cause: "goes_back" },
+  const copy = delivery("pending", 3, { cause: "duplicate" });
+  const seen = { ...lost, deliveries: [CREATED, delivery("pending", 2), SUCCEEDED, copy] };
+  expect(verdictsOn(factsOf(seen)).broken).toMatchObject([{ invariant: "final_stays", cause: "goes_back" }]);
+});
+
+test("a payment that is lost later has no cause that no delivery shows", () => {
+  expect(verdictsOn(factsOf({ last: UNPAID })).broken).toMatchObject([
+    { invariant: "final_stays", cause: null, got: expect.stringContaining("shown") },
   ]);
 });
 
-test("a missing booking may still come, and all other damage stays", () => {
-  const healing = Object.entries(SHOWN)
-    .filter(([, facts]) => canImprove(judgeRun({ ...GOOD, ...facts })))
-    .map(([cause]) => cause);
-  expect(healing).toEqual([
-    "accepts_forged",
-    "lost_early",
-    "refuses_payment",
-    "not_told",
-    "acknowledged_only",
-    "not_restarted",
-    "goes_back",
-  ]);
+test("a paid view with no booking is not booked", () => {
+  const { broken } = verdictsOn(factsOf({ soon: UNPAID, last: { ...PAID, times: 0 } }));
+  expect(broken).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
 });
 
 test("a payment whose event was dropped is neither held nor broken", () => {
-  const dropped = judgeRun({
-    ...GOOD,
-    ...lost,
-    deliveries: [{ ...SUCCEEDED, state: "dropped", attempts: [] }],
-  });
-  expect([brokenVerdicts(dropped), dropped.isDropped]).toEqual([[], true]);
-  expect(dropped.verdicts.map(({ invariant }) => invariant)).not.toContain("booked_when_paid");
+  const seen = { ...lost, deliveries: [CREATED, DROPPED] };
+  const { shown, broken } = verdictsOn(factsOf(seen));
+  expect([broken, isDroppedForGood(seen.deliveries), shown.has("booked_when_paid")]).toEqual([
+    [],
+    true,
+    false,
+  ]);
 });
 
 test("a view that says a status alone judges neither how often nor how much, and no view judges nothing of it", () => {
   const status = { paid: true, times: null, amountMinor: null };
-  const names = (facts: Partial<RunFacts>): readonly string[] =>
-    judgeRun({ ...GOOD, ...facts }).verdicts.map(({ invariant }) => invariant);
-  expect(names({ last: status })).toEqual([
-    "one_order",
-    "client_ends",
-    "never_unpaid",
-    "final_stays",
+  const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).shown].toSorted();
+  const looks = { before: status, soon: status, last: status };
+  expect(names({ ...looks, before: { ...status, paid: false } })).toEqual([
     "booked_when_paid",
-    "secrets_kept",
+    "client_ends",
+    "final_stays",
+    "never_unpaid",
+    "one_key",
+    "one_order",
+    "takes_events",
   ]);
   const unseen = { before: null, soon: null, last: null };
-  expect(names(unseen)).toEqual(["one_order", "client_ends", "secrets_kept"]);
-  expect(names({ purchase: FAILED, again: GOOD.purchase })).toContain("recovery");
+  expect(names(unseen)).toEqual(["client_ends", "one_key", "one_order", "takes_events"]);
+  expect(names({ purchase: FAILED, again: {} })).toContain("recovery");
+});
+
+test("a schedule is a history: its faults, the purchase, the payment, and all deliveries", () => {
+  const kill = faultAt({ eventType: "order.succeeded", nth: 1 }, "kill");
+  const reset = faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, "reset");
+  const { steps } = historyOf(
+    { faults: [kill, reset], payer: "late_success" },
+    { hasView: true, returns: true },
+  );
+  expect(steps[0]).toEqual({ act: "faults", of: "a", faults: [reset] });
+  expect(steps.map(({ act }) => act)).toEqual(
+    "faults create at_once visit look pay pay pay at_once look deliver_all look".split(" "),
+  );
+  expect(historyOf(NO_FAULTS, { hasView: false, returns: false }).steps.map(({ act }) => act)).toEqual([
+    "faults",
+    "create",
+  ]);
 });
 
 test("places are counted among those alike, the first three of them, and ids are any", () => {
   const id = "019b76da-a800-7431-bdd6-2b726751ef51";
-  const seen = (method: string, path: string) => ({ method, path, status: 200, code: null, isFaulty: false });
+  const seen = (method: string, path: string) => ({ method, path, status: 200, isFaulty: false });
   const places = placesOf({
-    checkouts: GOOD.checkouts,
+    hasOrder: true,
     requests: [
       seen("POST", "/v1/orders"),
       seen("OPTIONS", "/v1/orders"),
@@ -374,22 +444,25 @@ test("places are counted among those alike, the first three of them, and ids are
 });
 
 test("a run is closer the more of it is not as without faults", () => {
-  expect(differenceScore(GOOD, GOOD)).toBe(0);
-  expect(differenceScore({ ...GOOD, requests: GOOD.requests.concat(GOOD.requests) }, GOOD)).toBe(1);
-  expect(differenceScore({ ...GOOD, requests: refused("order_conflict"), purchase: FAILED }, GOOD)).toBe(5);
-  expect(differenceScore({ ...GOOD, deliveries: [] }, GOOD)).toBe(0);
+  const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
+  const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, isBought: true };
+  expect(differenceScore(good, good)).toBe(0);
+  expect(differenceScore({ ...good, requests: [request, request] }, good)).toBe(1);
+  expect(differenceScore({ ...good, requests: [{ ...request, status: 409 }], isBought: false }, good)).toBe(
+    5,
+  );
+  expect(differenceScore({ ...good, deliveries: [] }, good)).toBe(0);
 });
 
 /** The cause that a view of a paid order of 1999 minor units breaks `right_amount` with; null if it holds. */
-function amountCause(amount: unknown): ExploreCause | null | undefined {
+function amountCause(amount: unknown): Cause | null | undefined {
   const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), {
     paidWhen: undefined,
   });
   if (view === undefined) return undefined;
-  const { verdicts } = judgeRun({ ...GOOD, last: view });
-  const verdict = verdicts.find(({ invariant }) => invariant === "right_amount");
-  if (verdict === undefined) return undefined;
-  return verdict.held ? null : verdict.cause;
+  const { shown, broken } = verdictsOn(factsOf({ soon: null, last: view }));
+  if (!shown.has("right_amount")) return undefined;
+  return broken.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
 }
 
 test("an amount in any form is compared with the order's amount, and one that is not shown is not judged", () => {

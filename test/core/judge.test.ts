@@ -1,17 +1,11 @@
 import { expect, test } from "vitest";
 import { parseView } from "../../src/core/judge/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories.ts";
-import {
-  judgeHistory,
-  judgeLater,
-  stepOf,
-  type CreateFact,
-  type LookFact,
-  type Truth,
-} from "../../src/core/judge/judge.ts";
+import { judgeHistory, judgeLater, stepOf } from "../../src/core/judge/judge.ts";
+import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
 import { isPattern, isSettle } from "../../src/core/judge/shop.ts";
-import { withShopSection } from "../../src/core/judge/section-text.ts";
+import { withShopSection } from "../../src/core/config/shop-section.ts";
 import type { History, Step } from "../../src/core/judge/step.ts";
 
 const UNPAID: Truth = { paid: false, told: false, asked: false, amountMinor: 1999 };

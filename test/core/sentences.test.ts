@@ -3,12 +3,9 @@ import { checkOfCode } from "../../src/core/explain/checks.ts";
 import { DELIVERY_CAUSES } from "../../src/core/explain/delivery-sentences.ts";
 import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { ERROR_CODES } from "../../src/core/errors.ts";
-import {
-  DROPPED_EVENT_ADVICE,
-  EXPLORE_CAUSES,
-  INVARIANTS,
-  NOT_JUDGED_REASONS,
-} from "../../src/core/readiness/drills/invariants.ts";
+import { CAUSES } from "../../src/core/readiness/drills/judge-causes.ts";
+import { DROPPED_EVENT_ADVICE, NOT_JUDGED_REASONS } from "../../src/core/readiness/drills/judge-sentences.ts";
+import { JUDGED_INVARIANTS } from "../../src/core/readiness/drills/judged-invariants.ts";
 import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
 import { ITEM_TITLES } from "../../src/core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
@@ -30,8 +27,8 @@ test("each sentence of explanations and of the checklist is there in both langua
     ...sentencesIn(EXPLAIN_SENTENCES),
     ...sentencesIn(READINESS_SENTENCES),
     ...sentencesIn(ITEM_TITLES),
-    ...sentencesIn(INVARIANTS),
-    ...sentencesIn(EXPLORE_CAUSES),
+    ...sentencesIn(JUDGED_INVARIANTS),
+    ...sentencesIn(CAUSES),
     ...sentencesIn(NOT_JUDGED_REASONS),
     DROPPED_EVENT_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),

@@ -1,4 +1,5 @@
-import type { ExploreCause, Invariant } from "../../src/core/readiness/drills/invariants.ts";
+import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../../src/core/readiness/drills/judged-invariants.ts";
 import { FORGERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { CLIENT_HISTORIES } from "../../src/core/judge/client-histories.ts";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
@@ -11,8 +12,8 @@ type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "pla
  * or payer's outcomes that show the same, because the seed decides which comes first.
  */
 type Explored = {
-  readonly invariant: Invariant;
-  readonly cause: ExploreCause;
+  readonly invariant: JudgedInvariant;
+  readonly cause: Cause;
   readonly least: readonly (readonly string[])[];
 };
 
@@ -526,11 +527,11 @@ export const BROKEN: {
     "exit code 0 after five attempts without an answer": { refused_for_good: "client_ends" },
   },
   exploreClients: {
-    "the time is the key": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
-    "the process id is the key": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
-    "a random key in memory": { invariant: "recovery", cause: "new_key", least: [["kill"]] },
+    "the time is the key": { invariant: "one_key", cause: "new_key", least: [["kill"]] },
+    "the process id is the key": { invariant: "one_key", cause: "new_key", least: [["kill"]] },
+    "a random key in memory": { invariant: "one_key", cause: "new_key", least: [["kill"]] },
     "stores its key when there is an answer": {
-      invariant: "recovery",
+      invariant: "one_key",
       cause: "new_key",
       least: [["kill"]],
     },
@@ -540,7 +541,7 @@ export const BROKEN: {
       least: [["kill"]],
     },
     "a new key for each try": {
-      invariant: "recovery",
+      invariant: "one_key",
       cause: "new_key",
       least: [[...HIDDEN_ANSWERS, "kill"]],
     },
@@ -550,8 +551,8 @@ export const BROKEN: {
       least: [["status", "reset", "lose_request", "rate_limit", "storage_full"]],
     },
     "buys twice": { invariant: "one_order", cause: "new_order_id", least: [] },
-    "deletes its key when it fails": { invariant: "recovery", cause: "new_key", least: [HIDDEN_ANSWERS] },
-    "the process in the description": { invariant: "recovery", cause: "other_body", least: [["kill"]] },
+    "deletes its key when it fails": { invariant: "one_key", cause: "new_key", least: [HIDDEN_ANSWERS] },
+    "the process in the description": { invariant: "one_key", cause: "other_body", least: [["kill"]] },
     "takes a 429 for an answer": {
       invariant: "client_ends",
       cause: "claims_success",
@@ -563,7 +564,7 @@ export const BROKEN: {
       least: [["storage_full"]],
     },
     "the time in the description": {
-      invariant: "recovery",
+      invariant: "one_key",
       cause: "other_body",
       least: [[...HIDDEN_ANSWERS, "kill"]],
     },
@@ -586,7 +587,7 @@ export const BROKEN: {
       least: [["kill_after_answer"]],
     },
     "leaves its lock behind": {
-      invariant: "booked_when_paid",
+      invariant: "stays_up",
       cause: "not_restarted",
       least: [["kill", "kill_after_answer"]],
     },
@@ -649,7 +650,7 @@ export const BROKEN: {
       least: [["reorder", "delay", "drop"]],
     },
     "refuses orders whose creation it was not told of, at an endpoint of payments alone": {
-      invariant: "booked_when_paid",
+      invariant: "takes_events",
       cause: "refuses_payment",
       least: [],
     },
@@ -673,13 +674,13 @@ export const BROKEN: {
       cause: "secret_in_output",
       least: [RETRIED],
     },
-    "a new key for each attempt": { invariant: "recovery", cause: "new_key", least: [HIDDEN_ANSWERS] },
+    "a new key for each attempt": { invariant: "one_key", cause: "new_key", least: [HIDDEN_ANSWERS] },
     "a new order_id for each attempt": {
       invariant: "one_order",
       cause: "new_order_id",
       least: [HIDDEN_ANSWERS],
     },
-    "another body with each attempt": { invariant: "recovery", cause: "other_body", least: [HIDDEN_ANSWERS] },
+    "another body with each attempt": { invariant: "one_key", cause: "other_body", least: [HIDDEN_ANSWERS] },
     "takes any 201 for an order": {
       invariant: "client_ends",
       cause: "claims_success",
@@ -691,7 +692,7 @@ export const BROKEN: {
       least: [RETRIED],
     },
     "a new key after two attempts of all its runs": {
-      invariant: "recovery",
+      invariant: "one_key",
       cause: "new_key",
       least: [HIDDEN_ANSWERS, RETRIED],
     },

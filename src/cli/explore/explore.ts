@@ -1,15 +1,14 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
 import { exploreAll, type ExplorationResult } from "../../client/judge/search.ts";
 import {
-  commandStages,
-  runningShopStages,
+  commandBenches,
+  runningShopBenches,
   type ExploreCommands,
   type OrderViewSpec,
-} from "../../client/judge/command-stages.ts";
+} from "../../client/judge/search-benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { runSchedule, type StageFactory } from "../../client/judge/run-schedule.ts";
+import { runSchedule, type SearchBench } from "../../client/judge/run-schedule.ts";
 import { ShopFailure } from "../../client/judge/served-shop.ts";
-import { brokenVerdicts } from "../../core/explore/judge.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/judge/schedule.ts";
 import type { KillsByPlace } from "../../core/judge/search.ts";
 import { quote } from "../../core/shell/quote.ts";
@@ -164,8 +163,7 @@ async function inOwnSandbox(
           request: ["kill"],
           delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
         };
-        const stages = { ...commands, open: commandStages(commands) };
-        return search(context, options, { ...wanted, stages, kills });
+        return search(context, options, { ...wanted, open: commandBenches(commands), kills });
       },
     },
   );
@@ -211,9 +209,8 @@ async function inRunningSandbox(
       call: ({ storeId: _own, ...call }) => callAt(context, held, call),
       ...(view && { view }),
     };
-    const open = runningShopStages(commands, { env, storeId, endpointId: endpoint.id });
-    const stages = { ...commands, open };
-    return wrapAnswer(await search(context, options, { ...wanted, stages, kills: NO_KILLS }));
+    const open = runningShopBenches(commands, { env, endpointId: endpoint.id });
+    return wrapAnswer(await search(context, options, { ...wanted, open, kills: NO_KILLS }));
   });
   return unwrap(
     answered(leased, {
@@ -275,12 +272,15 @@ function viewOf({
   return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, ...read };
 }
 
-type Explored = Wanted & { readonly stages: StageFactory; readonly kills: KillsByPlace };
+type Explored = Wanted & {
+  readonly open: (schedule: Schedule) => Promise<SearchBench>;
+  readonly kills: KillsByPlace;
+};
 
 async function search(
   context: Context,
   options: ExploreCommandOptions,
-  { words, only, view, signal, stages, kills }: Explored,
+  { words, only, view, signal, open, kills }: Explored,
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { budget: budgetMs = EXPLORE_DEFAULTS.budgetMs, depth = EXPLORE_DEFAULTS.depth } = options;
@@ -288,13 +288,13 @@ async function search(
   const progress = progressOf(context);
   const found = await exploreAll({
     run: async (schedule) => {
-      const run = await runSchedule(stages, schedule).catch((error: unknown) => {
+      const run = await runSchedule(open, schedule).catch((error: unknown) => {
         if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
         throw error;
       });
       if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
       const line = scheduleLine(schedule);
-      progress.ran(brokenVerdicts(run.judgement).map(({ invariant }) => `${invariant} by ${line}`));
+      progress.ran(run.broken.map(({ invariant }) => `${invariant} by ${line}`));
       return run;
     },
     world,

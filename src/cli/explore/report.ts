@@ -1,5 +1,5 @@
 import type { ExplorationResult } from "../../client/judge/search.ts";
-import { INVARIANTS, type Invariant } from "../../core/readiness/drills/invariants.ts";
+import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";
 import { scheduleSize } from "../../core/judge/schedule.ts";
@@ -78,7 +78,7 @@ function notRunText(count: number, size: number): string {
 
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
 export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: ExplorationResult): string {
-  const cases = (Object.keys(INVARIANTS) as Invariant[]).map((name) => {
+  const cases = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).map((name) => {
     const found = broken.filter(({ invariant }) => invariant === name);
     const open = notJudged.find(({ invariant }) => invariant === name);
     const failures = found.map(
@@ -92,7 +92,7 @@ export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: Exp
       lines: [
         `    <testcase classname="checkout.explore" name="${name}">`,
         ...(found.length > 0 ? failures : skipped),
-        `      <system-out>${escapeXml(english(INVARIANTS[name].rule))}</system-out>`,
+        `      <system-out>${escapeXml(english(JUDGED_INVARIANTS[name].rule))}</system-out>`,
         "    </testcase>",
       ],
     };

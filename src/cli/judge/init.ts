@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { parseDurationText } from "../../core/duration.ts";
-import { shopRow, withShopSection } from "../../core/judge/section-text.ts";
+import { shopRow, withShopSection } from "../../core/config/shop-section.ts";
 import { isPattern, isSettle, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
 import { findNearestConfig } from "../../host/config/find.ts";

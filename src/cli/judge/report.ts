@@ -1,5 +1,6 @@
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
+import { causeWords } from "../../core/judge/judge.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
@@ -51,7 +52,7 @@ export function runJson(report: RunReport): object {
         ? [
             {
               invariant: verdict.invariant,
-              cause: english(verdict.cause),
+              cause: english(causeWords(verdict)),
               places: [english(HISTORY_TITLES[name].title)],
               history: name,
               got: verdict.got,
@@ -115,7 +116,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
     return [
       [
         `${style.red("✗")} ${english(HISTORY_TITLES[name].title)}: ${printable(verdict.got)}`,
-        `  ${style.cyan("→")} ${english(verdict.cause)}`,
+        `  ${style.cyan("→")} ${english(causeWords(verdict))}`,
         ...story.map((line) => style.dim(`    ${line}`)),
         `  ${style.cyan("→")} ${rerunOf(report, name)}`,
       ].join("\n"),

@@ -224,7 +224,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     newId,
     signal,
     alone: oneAtATime(),
-    noted: { subject: undefined },
+    noted: { subject: undefined, secrets: new Set() },
   } as Omit<Bench, "recording" | "leaseId">;
   const started = world.monotonic();
   const onJudged = announce(context, started);
@@ -280,7 +280,7 @@ function announce({ world, printer }: Context, started: number): LeasedRun["onJu
 
 /** Whether a shop is told which order to create. A page that is not told creates another one each time. */
 function isTold(create: BoundShop["create"]): boolean {
-  if (create === undefined || "commandLine" in create) return true;
+  if (create === undefined || !("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
 }
 

@@ -83,7 +83,7 @@ function withBench(
         answerMs: 0,
       },
       alone: oneAtATime(),
-      noted: { subject: undefined },
+      noted: { subject: undefined, secrets: new Set() },
     };
     // Awaited here: the shop ends with this block.
     return await use(bench);

@@ -3,12 +3,15 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
-import { excerpt, printable } from "../../core/text.ts";
+import { type ObservedDelivery } from "../../core/judge/observation.ts";
+import type { SecretPlace } from "../../core/judge/secrets.ts";
+import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
-import { runMerchantCommand } from "../merchant-command.ts";
+import { commandText, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
 import { BROWSER_HEADERS } from "./returns.ts";
+import type { ServedShop } from "./served-shop.ts";
 import {
   fillAddress,
   sendLocally,
@@ -17,9 +20,10 @@ import {
   type ViewedCheckout,
 } from "./view.ts";
 
-/** How the shop creates an order: a command, or a POST to a page of it. */
+/** How the shop creates an order: a command, a function of a test suite, or a POST to a page of it. */
 export type ShopCreate =
   | { readonly commandLine: string }
+  | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
 /** What a run can do with a shop. */
@@ -41,9 +45,13 @@ export type JudgedShop = {
   /** Set if the view can be read; without one only the orders are judged. */
   readonly hasView: true | undefined;
   readonly returnUrl: string | undefined;
+  /** Returns as a customer, in place of a page. */
+  readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
+  /** Kills all processes of the shop, and starts those again that serve. */
+  readonly kill?: (() => Promise<void>) | undefined;
   readonly restart: (() => Promise<void>) | undefined;
   /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */
-  readonly served: { readonly endings: readonly string[]; readonly revive: () => Promise<void> } | undefined;
+  readonly served: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf: RegExp | undefined;
   readonly settleMs: number | undefined;
   /** The variables of the shop's commands. */
@@ -55,7 +63,7 @@ type JudgeWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 /** The context of a run. */
 export type Bench = {
   readonly world: JudgeWorld;
-  readonly target: ControlTarget;
+  readonly target: Pick<ControlTarget, "origin">;
   readonly call: CallOperation;
   readonly leaseId: string;
   readonly shop: JudgedShop;
@@ -66,8 +74,18 @@ export type Bench = {
   readonly recording: Recording;
   /** Lets creates whose checkouts are found by comparing lists run one after the other. */
   readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
-  readonly noted: { subject: string | undefined };
+  readonly noted: {
+    subject: string | undefined;
+    /** Where a secret was seen, and why the view could not be read. */
+    readonly secrets: Set<SecretPlace>;
+    viewError?: unknown;
+  };
+  /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
+  readonly search?: SearchedStore;
 };
+
+/** The store of a search: one of its own, or that of a running shop, in which only one order and endpoint are the run's. */
+export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
 /** The shop's own run, as the plain purchase has shown it. */
 export type Recording = {
@@ -86,6 +104,24 @@ export type Recording = {
 
 type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 
+/** A shop of which nothing is known. */
+export const NO_SHOP: JudgedShop = {
+  create: undefined,
+  takeOrder: undefined,
+  names: undefined,
+  command: undefined,
+  commandTimeoutMs: 0,
+  kinds: [],
+  view: { from: { commandLine: "exit 1" }, paidWhen: undefined },
+  hasView: undefined,
+  returnUrl: undefined,
+  restart: undefined,
+  served: undefined,
+  orderIdOf: undefined,
+  settleMs: undefined,
+  env: {},
+};
+
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
   /** What the shop is asked to buy. */
@@ -97,6 +133,10 @@ export type Purchase = {
   foreign: ReadonlySet<string>;
   paid: Listed | undefined;
   isTold: boolean;
+  /** Whether its customer has got no payment page. */
+  isUnknown?: boolean;
+  /** The service's own deliveries, when nothing is due any more. */
+  deliveries?: readonly ObservedDelivery[];
   creates: number;
   /** Events that got no 2xx yet. */
   open: readonly {
@@ -112,11 +152,13 @@ export type Purchase = {
 export type Purchases = Map<OrderName, Purchase>;
 
 /** How a run of the shop's create ended. */
-type CreateRun = {
+export type CreateRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
   readonly got: string;
   readonly text: string;
+  /** Whether it names an order that is not there, or another payment page. */
+  readonly isWrong?: boolean;
 };
 
 const MAX_OUTPUT_BYTES = 16_384;
@@ -173,7 +215,7 @@ export async function createOrders(
     readonly kill?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
-  const { shop, recording, call } = bench;
+  const { shop, recording, call, search } = bench;
   const { create } = shop;
   purchase.creates += 1;
   if (create === undefined) {
@@ -188,7 +230,7 @@ export async function createOrders(
     Promise.all(
       Array.from({ length: times }, () => runCreate({ ...bench, signal }, create, { cartId, timeoutMs })),
     );
-  if (recording.hasSameId && !isAlone) {
+  if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const ran = await runs();
     purchase.checkouts = await listed(call, { orderId: purchase.cartId }, purchase.checkouts);
     return ran;
@@ -223,7 +265,11 @@ async function listed(
 }
 
 /** Reads the states of a purchase's checkouts again. */
-export async function refresh({ call }: Bench, purchase: Purchase): Promise<void> {
+export async function refresh({ call, search }: Bench, purchase: Purchase): Promise<void> {
+  if (search?.isOwn === true) {
+    purchase.checkouts = await listed(call, {}, purchase.checkouts);
+    return;
+  }
   const ids = new Set(purchase.checkouts.map(({ orderId }) => orderId));
   for (const orderId of ids)
     purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, { orderId }, purchase.checkouts));
@@ -242,15 +288,18 @@ export function liveCheckouts({ checkouts, foreign }: Purchase): readonly Listed
 }
 
 async function runCreate(
-  { world, shop, target, signal }: Pick<Bench, "world" | "shop" | "target" | "signal">,
+  { world, shop, target, signal, noted }: Pick<Bench, "world" | "shop" | "target" | "signal" | "noted">,
   create: ShopCreate,
   { cartId, timeoutMs }: { readonly cartId: string; readonly timeoutMs: number },
 ): Promise<CreateRun> {
+  if ("buy" in create) return create.buy();
   if ("commandLine" in create) {
     const { commandLine } = create;
     const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
     const about = { orderId: cartId };
-    return commandRun(await runMerchantCommand(world, { commandLine, about, env: shop.env, ...limits }));
+    const ran = await runMerchantCommand(world, { commandLine, about, env: shop.env, ...limits });
+    if (containsSecret(ran.stdout) || containsSecret(ran.stderr)) noted.secrets.add("output");
+    return commandRun(ran);
   }
   const named = { id: "", orderId: cartId };
   const fields = Object.entries(create.form).map(([name, value]): [string, string] => [
@@ -272,8 +321,12 @@ async function runCreate(
   return { hasEnded: true, isDone: status < 400, got: String(status), text };
 }
 
-function commandRun({ ending, exitCode, stdout, stderr }: ShellResult): CreateRun {
-  const said = excerpt((stderr.trim() === "" ? stdout : stderr).trim().split("\n").at(-1) ?? "");
-  const got = `exit code ${exitCode ?? "none"}${said === "" ? "" : `: ${printable(said)}`}`;
-  return { hasEnded: ending === "exited" || ending === "aborted", isDone: exitCode === 0, got, text: stdout };
+function commandRun(ran: ShellResult): CreateRun {
+  const { ending, exitCode, stdout } = ran;
+  return {
+    hasEnded: ending === "exited" || ending === "aborted",
+    isDone: exitCode === 0,
+    got: commandText(ran),
+    text: stdout,
+  };
 }

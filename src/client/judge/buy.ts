@@ -18,12 +18,13 @@ import {
   type Bench,
   type Purchase,
 } from "./bench.ts";
-import { expectedOrderId, purchaseOf, watchKill, type Play } from "./faults.ts";
+import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create that is refused for good, in milliseconds. */
 const REFUSED_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
+const SEARCH_RUNS = 2;
 /**
  * Pause before the purchase is made again, in milliseconds: a key that is derived from the time in seconds, or kept for
  * two of them, then differs.
@@ -35,6 +36,8 @@ const AGAIN_AFTER_KILL_MS = 10_500;
 const EARLY_MS = 500;
 /** Faults after which a client has seen the status of its answer. */
 const CUT: ReadonlySet<string> = new Set(["truncate", "empty"]);
+/** In a search those too after which it may have stopped waiting. */
+const CUT_OR_LATE: ReadonlySet<string> = new Set([...CUT, "latency", "slow_body"]);
 const MAX_LOGGED = 1000;
 const MAX_ANSWER_BYTES = 10_000;
 const CREATE_TIMEOUT_MS = 120_000;
@@ -79,7 +82,8 @@ async function isUnsent({ bench, history }: Play, purchase: Purchase): Promise<b
   return bench.recording.hasSameId && (await logOf(bench, purchase.cartId)).length === 0;
 }
 
-function hasOtherId({ recording }: Bench, { cartId, checkouts }: Purchase): boolean {
+export function hasOtherId({ recording, search }: Bench, { cartId, checkouts }: Purchase): boolean {
+  if (search?.isOwn === true) return new Set(checkouts.map(({ orderId }) => orderId)).size > 1;
   const { hasSameId, suffix } = recording;
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
 }
@@ -87,21 +91,24 @@ function hasOtherId({ recording }: Bench, { cartId, checkouts }: Purchase): bool
 /** Makes a purchase until its answer has arrived, as a customer tries again, and judges it by the service's log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
+  const { search } = bench;
   const purchase = purchaseOf(play, of);
   const { create } = bench.shop;
-  const isCommand = create !== undefined && "commandLine" in create;
+  const isPage = create === undefined || "url" in create;
   const runs: WatchedRun[] = [];
-  for (let count = 1; count <= MAX_RUNS && !bench.signal.aborted; count += 1) {
-    const pauseMs = runs.at(-1)?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS;
-    if (count > 1) await bench.world.sleep(pauseMs, bench.signal);
-    const killer = watchKill(play);
-    const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill: killer?.signal });
-    await killer?.end();
+  const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
+  for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
+    if (count > 1) await beforeAgain(play, runs.at(-1));
+    play.killing = new AbortController();
+    const { signal: kill } = play.killing;
+    const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
+    if (search === undefined) await endKills(play);
     const log = await logOf(bench, expectedOrderId(bench, purchase));
-    const isKilled = isCommand ? killer?.signal.aborted === true : null;
-    if (ran !== undefined) runs.push({ ...ran, isKilled, log });
+    const mayFail = search !== undefined;
+    if (ran !== undefined) runs.push({ ...ran, isKilled: isPage ? null : kill.aborted, mayFail, log });
     const last = runs.at(-1);
-    if (last === undefined || hasArrived(log) || mayBeDone(last) || !last.hasEnded) break;
+    if (last === undefined || !last.hasEnded) break;
+    if (search === undefined ? hasArrived(log) || mayBeDone(last) : last.isDone) break;
   }
   if (await isUnsent(play, purchase)) {
     facts.push({ kind: "note", note: "own_ids" });
@@ -110,26 +117,43 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: hasOtherId(bench, purchase) };
   facts.push({ kind: "client", purchase: made });
   if (isHasty(made)) facts.push({ kind: "note", note: "hasty" });
-  return true;
+  if (search === undefined) return true;
+  const last = runs.at(-1);
+  purchase.isUnknown = last?.isDone !== true || last.isWrong === true;
+  return purchase.checkouts.length > 0;
+}
+
+/** Prepares a purchase that is made again: in a search the faults of its requests are gone, else time has passed. */
+async function beforeAgain(play: Play, last: WatchedRun | undefined): Promise<void> {
+  const { world, signal, search } = play.bench;
+  if (search !== undefined) await removeFaults(play, "requests");
+  else await world.sleep(last?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
 }
 
 /** The creates of an order in the service's log, oldest first. */
 export async function logOf(
-  { call }: Pick<Bench, "call">,
+  { call, search }: Pick<Bench, "call" | "search">,
   orderId: string | undefined,
 ): Promise<readonly LoggedCreate[]> {
-  if (orderId === undefined) return [];
+  if (orderId === undefined && search?.isOwn !== true) return [];
   const { requests } = await call({
     name: "listRequests",
-    body: { method: "POST", path: "/v1/", orderId, by: "merchant", limit: MAX_LOGGED },
+    body: {
+      method: "POST",
+      path: "/v1/",
+      ...(orderId === undefined ? {} : { orderId }),
+      by: "merchant",
+      limit: MAX_LOGGED,
+    },
   });
+  const cut = search === undefined ? CUT : CUT_OR_LATE;
   return requests.map(({ status, code, fault, realAt }, at) => {
     const before = requests[at - 1];
     const isLimited = before?.fault?.action === "rate_limit";
     return {
       status,
       code,
-      arrival: fault === null ? "whole" : CUT.has(fault.action) ? "cut" : "hidden",
+      arrival: fault === null ? "whole" : cut.has(fault.action) ? "cut" : "hidden",
       isEarly: isLimited && before !== undefined && realAt - before.realAt < EARLY_MS,
     };
   });

@@ -1,8 +1,8 @@
 // The faults of a history: they apply to v1 requests about one order, until the next such step or the end of the history.
-import type { Observation } from "../../core/judge/judge.ts";
+import { type Observation } from "../../core/judge/observation.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
 import { faultAt, isKill, type ScheduledFault } from "../../core/judge/schedule.ts";
-import type { World } from "../../world.ts";
+import { isApiAction } from "../../core/fault/actions.ts";
 import type { CallOperation } from "../control/control.ts";
 import type { Bench, Purchase, Purchases } from "./bench.ts";
 
@@ -14,11 +14,15 @@ export type Play = {
   readonly facts: Observation[];
   /** The faults that this history has added. */
   faults: readonly AddedFault[];
+  /** Kills the command that runs. */
+  killing: AbortController;
+  /** The watch for requests at which a kill is scheduled. */
+  kills: { readonly end: () => Promise<void> } | undefined;
   /** Whether the views of its orders are read again at the end of the run. */
   readonly isReadAgain: boolean;
 };
 
-type AddedFault = { readonly id: string; readonly isKill: boolean };
+type AddedFault = { readonly id: string; readonly isOfRequest: boolean };
 
 /** How long an answer is held back while the command that waits for it is killed, in milliseconds. */
 const HELD_BACK_MS = 10_000;
@@ -41,42 +45,52 @@ export function expectedOrderId(
   return checkouts.at(-1)?.orderId ?? (hasSameId ? `${cartId}${suffix}` : undefined);
 }
 
-/** Replaces the faults of the history. */
+/** Replaces the faults of the history. A kill ends the command that runs, and the shop. */
 export async function setFaults(play: Play, { of, faults }: Extract<Step, { act: "faults" }>): Promise<void> {
   await removeFaults(play);
   const { bench } = play;
+  const { search, shop } = bench;
   const orderId = expectedOrderId(bench, purchaseOf(play, of));
+  const kills: string[] = [];
   for (const fault of faults) {
-    const body = faultBody(fault, orderId === undefined ? {} : { orderId });
-    const { id } = (await bench.call({ name: "addFault", body })).fault;
-    play.faults = [...play.faults, { id, isKill: isKill(fault.action) }];
+    const { action } = fault;
+    const isOfRequest = isKill(action) || isApiAction(action);
+    const endpointId = isOfRequest ? undefined : search?.endpointId;
+    const match = { ...(orderId === undefined ? {} : { orderId }), ...(endpointId && { endpointId }) };
+    const { id } = (await bench.call({ name: "addFault", body: faultBody(fault, match) })).fault;
+    play.faults = [...play.faults, { id, isOfRequest }];
+    if (isKill(action)) kills.push(id);
+  }
+  if (kills.length === 0) return;
+  play.kills = watchKills(bench, kills, async () => {
+    play.killing.abort();
+    await shop.kill?.();
+  });
+}
+
+/** Removes the faults that this history has added, or those of requests alone. */
+export async function removeFaults(play: Play, only?: "requests"): Promise<void> {
+  await endKills(play);
+  const isMeant = ({ isOfRequest }: AddedFault): boolean => only === undefined || isOfRequest;
+  const ids = new Set(play.faults.flatMap((fault) => (isMeant(fault) ? [fault.id] : [])));
+  play.faults = play.faults.filter(({ id }) => !ids.has(id));
+  const { call, search } = play.bench;
+  for (const id of await leftFaults(call, ids)) {
+    const removed = call({ name: "removeFault", id, body: undefined });
+    // In a search the fault may have been applied, and so removed, between the two calls.
+    await (search === undefined ? removed : removed.catch(() => undefined));
   }
 }
 
-/** Removes the faults that this history has added. */
-export async function removeFaults(play: Play): Promise<void> {
-  const ids = new Set(play.faults.map(({ id }) => id));
-  play.faults = [];
-  const { call } = play.bench;
-  for (const id of await leftFaults({ call }, ids)) await call({ name: "removeFault", id, body: undefined });
-}
-
-/**
- * A signal that kills a command, once, when the request of a kill has been processed; undefined if nothing is to be killed.
- */
-export function watchKill(
-  play: Play,
-): { readonly signal: AbortSignal; readonly end: () => Promise<void> } | undefined {
-  const ids = play.faults.flatMap((fault) => (fault.isKill ? [fault.id] : []));
-  if (ids.length === 0) return undefined;
-  play.faults = play.faults.map(({ id }) => ({ id, isKill: false }));
-  const killing = new AbortController();
-  const kill = (): Promise<void> => Promise.resolve(killing.abort());
-  return { signal: killing.signal, ...watchKills(play.bench, ids, kill) };
+/** Ends the watch for kills, which reports a failure. */
+export async function endKills(play: Play): Promise<void> {
+  const { kills } = play;
+  play.kills = undefined;
+  await kills?.end();
 }
 
 /** The fault that carries out a scheduled one; a kill holds the answer back, so that the killed process gets none. */
-export function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["match"]>) {
+function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["match"]>) {
   const { action, match, ...rest } = isKill(fault.action)
     ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }
     : fault;
@@ -84,38 +98,24 @@ export function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFaul
   return { ...rest, action, match: { ...match, ...more } };
 }
 
-/** The sandbox with the faults of a store. */
-type FaultsOf = {
-  readonly call: CallOperation;
-  /** Default: the store of the calls. */
-  readonly storeId?: string;
-};
-
 /** Those of these faults that still apply; one that was applied as often as it should be is gone. */
-export async function leftFaults(
-  { call, ...of }: FaultsOf,
-  ids: ReadonlySet<string>,
-): Promise<readonly string[]> {
+async function leftFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
-  const { faults } = await call({ name: "listFaults", ...storeOf(of), body: undefined });
+  const { faults } = await call({ name: "listFaults", body: undefined });
   return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
 }
 
-function storeOf({ storeId }: Pick<FaultsOf, "storeId">): Pick<FaultsOf, "storeId"> {
-  return storeId === undefined ? {} : { storeId };
-}
-
 /** Kills after each processed request at which a kill is scheduled, until `end` is called, which reports a failure. */
-export function watchKills(
-  { call, world, ...of }: FaultsOf & { readonly world: Pick<World, "sleep"> },
+function watchKills(
+  { call, world }: Pick<Bench, "call" | "world">,
   kills: readonly string[],
   kill: () => Promise<void>,
-): { readonly end: () => Promise<void> } {
+): NonNullable<Play["kills"]> {
   const over = new AbortController();
   const watch = async (): Promise<void> => {
     let ids = kills;
     while (ids.length > 0 && !over.signal.aborted) {
-      const waiting = await leftFaults({ call, ...of }, new Set(ids));
+      const waiting = await leftFaults(call, new Set(ids));
       if (waiting.length < ids.length) {
         await world.sleep(CARRIED_OUT_MS);
         await kill();

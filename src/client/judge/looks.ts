@@ -1,7 +1,9 @@
 // Looks at the view of an order, with what is true of the order at that moment.
-import { lateAfterMs, type LookFact, type Truth } from "../../core/judge/judge.ts";
+import { lateAfterMs } from "../../core/judge/judge.ts";
+import { type LookFact, type Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { OrderName } from "../../core/judge/step.ts";
+import { containsSecret } from "../../core/text.ts";
 import { poll } from "../poll.ts";
 import { viewedCheckout, type Bench, type Purchase } from "./bench.ts";
 import { readView, type ViewReading } from "./view.ts";
@@ -10,20 +12,33 @@ const LOOK_AGAIN_MS = 150;
 /** The shortest wait before a reading of what should not change, in milliseconds. */
 export const LEAST_QUIET_MS = 500;
 
+/** How long a search waits for a booking after all deliveries, and its pause between two readings, in milliseconds. */
+const SEARCH_PATIENCE_MS = 3000;
+const SEARCH_PAUSE_MS = 25;
+
 /** Reads the view of a purchase. */
-export function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
-  const { world, shop, target, signal } = bench;
+export async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+  const { world, shop, target, signal, noted } = bench;
   const { view, env } = shop;
-  return readView(world, { target, view, env, signal, checkout: viewedCheckout(purchase) });
+  const reading = await readView(world, { target, view, env, signal, checkout: viewedCheckout(purchase) });
+  if (containsSecret(reading.text)) noted.secrets.add("view");
+  noted.viewError = reading.error;
+  return reading;
 }
 
 /** How long a history waits for a payment to be shown, in milliseconds. Later is late; `lookAgain` tells late from lost. */
-export function patienceMs({ shop, recording }: Pick<Bench, "shop" | "recording">): number {
+export function patienceMs({
+  shop,
+  recording,
+  search,
+}: Pick<Bench, "shop" | "recording" | "search">): number {
+  if (search !== undefined) return SEARCH_PATIENCE_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.slowestMs));
 }
 
 /** How long a booking may take in this shop, in milliseconds. */
-export function quietMs({ recording }: Pick<Bench, "recording">): number {
+export function quietMs({ recording, search }: Pick<Bench, "recording" | "search">): number {
+  if (search !== undefined) return 0;
   return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
@@ -37,28 +52,29 @@ export async function lookAt(
   purchase: Purchase,
   waitMs = quietMs(bench),
 ): Promise<LookFact> {
-  const { world, signal } = bench;
+  const { world, signal, search } = bench;
   const isExpected = purchase.paid !== undefined && purchase.isTold;
   const begun = world.monotonic();
   let waitedMs = 0;
-  if (isExpected) {
+  // After all deliveries of a search, a view that cannot be read may only be busy.
+  if (isExpected || purchase.deliveries !== undefined) {
+    const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
     const seen = await poll(world, () => read(bench, purchase), {
-      isEnough: isBooked,
+      isEnough,
       waitMs: patienceMs(bench),
-      firstPauseMs: LOOK_AGAIN_MS,
+      firstPauseMs: search === undefined ? LOOK_AGAIN_MS : SEARCH_PAUSE_MS,
       signal,
     });
     waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
-    if (!isBooked(seen)) return factOf(of, seen, await truthOf(bench, purchase), 0);
+    if (!isEnough(seen) || search !== undefined) return factOf(bench, { of, purchase, waitedMs }, seen);
   }
   await world.sleep(waitMs, signal);
-  const reading = await read(bench, purchase);
-  return factOf(of, reading, await truthOf(bench, purchase), waitedMs);
+  return factOf(bench, { of, purchase, waitedMs }, await read(bench, purchase));
 }
 
 /** Reads the view of an order once more, at the end of a run. */
 export async function lookLater(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
-  return factOf(of, await read(bench, purchase), await truthOf(bench, purchase), 0);
+  return factOf(bench, { of, purchase, waitedMs: 0 }, await read(bench, purchase));
 }
 
 /** Whether a reading shows an order as paid and booked. */
@@ -66,14 +82,28 @@ export function isBooked({ order }: ViewReading): boolean {
   return order !== null && order.paid && order.times !== 0;
 }
 
-function factOf(of: OrderName, { order, got }: ViewReading, truth: Truth, waitedMs: number): LookFact {
-  return { kind: "look", of, view: order, got, truth, waitedMs };
+async function factOf(
+  bench: Bench,
+  {
+    of,
+    purchase,
+    waitedMs,
+  }: { readonly of: OrderName; readonly purchase: Purchase; readonly waitedMs: number },
+  { order, got }: ViewReading,
+): Promise<LookFact> {
+  return { kind: "look", of, view: order, got, truth: await truthOf(bench, purchase), waitedMs };
 }
 
-async function truthOf({ call, leaseId }: Bench, { paid, isTold, checkouts }: Purchase): Promise<Truth> {
-  const amountMinor = (paid ?? checkouts.at(-1))?.amountMinor ?? 0;
-  if (paid === undefined) return { paid: false, told: false, asked: false, amountMinor };
-  if (isTold) return { paid: true, told: true, asked: true, amountMinor };
+async function truthOf(
+  { call, leaseId, search }: Bench,
+  { paid, isTold, checkouts }: Purchase,
+): Promise<Truth> {
+  const last = paid ?? checkouts.at(-1);
+  const known = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
+  if (paid === undefined) return { ...known, paid: false, told: false, asked: false };
+  if (isTold) return { ...known, paid: true, told: true, asked: true };
+  // What a shop asks for is not recorded in a search.
+  if (search !== undefined) return { ...known, paid: true, told: false, asked: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { paid: true, told: false, asked: paidCheckouts.includes(paid.id), amountMinor };
+  return { ...known, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
 }

@@ -1,7 +1,7 @@
 // The first purchase of a run: as a customer makes it, over the service's own deliveries. It measures the shop.
-import type { CreateFact, HistoryVerdict, LookFact, Observation } from "../../core/judge/judge.ts";
+import { type HistoryVerdict } from "../../core/judge/judge.ts";
+import { type CreateFact, type LookFact, type Observation } from "../../core/judge/observation.ts";
 import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
-import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
 import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
@@ -51,7 +51,7 @@ const NOTHING_KNOWN: Recording = {
   slowestMs: 0,
   answerMs: 0,
 };
-const CAUSES = { causes: { booked_when_paid: JUDGE_CAUSES.loses_plain } } as const;
+const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 
 /**
  * Makes a purchase as a customer does: create, payment page, payment; the service delivers all events in order. It must be

@@ -3,7 +3,7 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { isUnbooked } from "../../core/judge/judge.ts";
-import type { Observation } from "../../core/judge/judge.ts";
+import { type Observation } from "../../core/judge/observation.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
 import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
 import { poll } from "../poll.ts";
@@ -17,6 +17,7 @@ import {
   type Purchases,
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
+import { advance, deliverAll } from "./clock.ts";
 import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
 import { LEAST_QUIET_MS, lookAt, quietMs, read } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
@@ -48,7 +49,16 @@ export async function playHistory(
     readonly isReadAgain?: boolean;
   },
 ): Promise<readonly Observation[]> {
-  const play: Play = { bench, history, orders, facts, faults: [], isReadAgain };
+  const play: Play = {
+    bench,
+    history,
+    orders,
+    facts,
+    faults: [],
+    killing: new AbortController(),
+    kills: undefined,
+    isReadAgain,
+  };
   nameOrders(play, kind);
   try {
     const { steps } = history;
@@ -105,6 +115,9 @@ async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promi
     case "restart":
       await restart(play, step);
       return true;
+    case "deliver_all":
+      await deliverAll(play, purchaseOf(play, step.of));
+      return true;
   }
 }
 
@@ -121,15 +134,19 @@ async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean
   return !isUnbooked(fact);
 }
 
-async function pay(play: Play, { of, outcome }: Extract<Step, { act: "pay" }>): Promise<boolean> {
+async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pay" }>): Promise<boolean> {
   const { bench } = play;
   const purchase = purchaseOf(play, of);
-  const checkout = lastCheckout(purchase);
-  if (isFinal(checkout.status)) return false;
-  await bench.call({ name: "pay", id: checkout.id, body: { outcome, leaseId: bench.leaseId } });
+  // Without the address of the payment page, nobody can pay.
+  if (purchase.isUnknown === true) return true;
+  const { id, status } = lastCheckout(purchase);
+  if (isFinal(status) && isLate !== true) return bench.search !== undefined;
+  const { leaseId } = bench;
+  await bench.call({ name: "pay", id, body: { outcome, ...(leaseId !== "" && { leaseId }) } });
   await refresh(bench, purchase);
-  if (outcome === "succeeded" && !purchase.foreign.has(checkout.id)) {
-    purchase.paid = checkout;
+  const now = purchase.checkouts.find((one) => one.id === id);
+  if (now?.status === "succeeded" && !purchase.foreign.has(id)) {
+    purchase.paid = now;
     purchase.isTold = false;
   }
   return true;
@@ -283,8 +300,10 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
   };
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
+  const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
   await Promise.all([
     sendAll(),
+    ...spans.map((byMs) => advance(bench, byMs)),
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
       await wait(afterMs);
       await visit(play, name, undefined);
@@ -306,8 +325,11 @@ async function visit(
 ): Promise<void> {
   const { bench, facts } = play;
   const { world, shop, target, signal } = bench;
-  if (shop.returnUrl === undefined) throw new NoOrder("there is no return_url");
   const purchase = purchaseOf(play, of);
+  // A function that fails proves nothing, and what it did is seen in the view.
+  if (shop.returns !== undefined)
+    return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
+  if (shop.returnUrl === undefined) throw new NoOrder("there is no return_url");
   const { session, ...rest } = form;
   const checkout = lastCheckout(purchase);
   const sessionId =

@@ -1,7 +1,6 @@
 // Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, restarts, then the others
 // side by side, and those that need the whole shop alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { NOT_JUDGED_REASONS } from "../../core/readiness/drills/invariants.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories.ts";
 import {
@@ -11,10 +10,9 @@ import {
   mayBeLate,
   notJudged,
   type HistoryVerdict,
-  type Observation,
 } from "../../core/judge/judge.ts";
-import { JUDGE_CAUSES } from "../../core/readiness/drills/judge-causes.ts";
-import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
+import { type Observation } from "../../core/judge/observation.ts";
+import { NOT_JUDGED, NOT_JUDGED_REASONS } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
@@ -279,7 +277,7 @@ type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVe
 const MAX_STORY = 12;
 
 /** The timeline of an order, at most this many lines. */
-async function storyOf({ call }: Bench, orderId: string): Promise<readonly string[]> {
+export async function storyOf({ call }: Pick<Bench, "call">, orderId: string): Promise<readonly string[]> {
   const { entries } = await call({ name: "explain", body: { id: orderId } });
   return entries.slice(-MAX_STORY).map(entryLine);
 }
@@ -298,7 +296,7 @@ export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): 
     part: "duplicates",
     title: ["", ""],
     steps,
-    causes: { booked_once: JUDGE_CAUSES.forgets },
+    causes: { booked_once: "forgets" },
   };
   const facts = await playHistory(bench, history, {
     orders: new Map([["a", { ...purchase, isTold: true }]]),

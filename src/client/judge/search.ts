@@ -1,27 +1,24 @@
-// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/command-stages.ts). The
-// schedules: core/judge/search.ts; the judgement of a run: core/explore/judge.ts.
+// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search-benches.ts).
+// The schedules: core/judge/search.ts; a run and its judgement: client/judge/run-schedule.ts.
+import { causeWords, type Broken } from "../../core/judge/judge.ts";
+import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import {
   DROPPED_EVENT_ADVICE,
-  EXPLORE_CAUSES,
-  INVARIANTS,
   NOT_JUDGED_REASONS,
-  type ExploreCause,
-  type Invariant,
   type NotJudgedReason,
-} from "../../core/readiness/drills/invariants.ts";
-import { brokenVerdicts } from "../../core/explore/judge.ts";
+} from "../../core/readiness/drills/judge-sentences.ts";
 import {
   differenceScore,
   nextWave,
   placesOf,
+  shrinkSchedule,
   type KillsByPlace,
   type KnownRun,
   type StepPlace,
 } from "../../core/judge/search.ts";
 import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../core/judge/schedule.ts";
 import type { finding, searchResult } from "../../core/judge/shapes.ts";
-import { shrinkSchedule } from "../../core/judge/shrink.ts";
-import { placeTable, type ScheduleResult } from "../../core/judge/table.ts";
+import { placeTable, type ScheduleResult } from "../../core/judge/search.ts";
 import { english } from "../../core/language.ts";
 import type { DomainOf } from "../../core/shape/fields.ts";
 import type { World } from "../../world.ts";
@@ -80,38 +77,36 @@ export async function exploreAll(search: Search): Promise<ExplorationResult | Us
   const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
   if (useless !== undefined) return useless;
   const runs = [plain];
-  const isSearch = only === undefined && brokenVerdicts(plain.judgement).length === 0;
+  const isSearch = only === undefined && plain.broken.length === 0;
   const left = isSearch ? await runWaves(search, runs) : [];
   const { confirmed, unsteady } = await confirmAll(search, runs);
   return {
     schedules: runs.length,
-    held: runs.filter(({ judgement }) => brokenVerdicts(judgement).length === 0).length,
+    held: runs.filter(({ broken }) => broken.length === 0).length,
     notRun: left,
     broken: confirmed,
     notJudged: findNotJudged(runs, unsteady, search),
     advice: adviceOf(runs),
-    table: placeTable(placesOf(plain.facts), [
-      ...runs.map((run) => ({ schedule: run.facts.schedule, result: resultOf(run, confirmed) })),
+    table: placeTable(placesOf(plain.trace), [
+      ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmed) })),
       ...left.map((schedule) => ({ schedule, result: "not_judged" as const })),
     ]),
     seed,
   };
 }
 
-function resultOf({ judgement }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
-  const broken = brokenVerdicts(judgement);
+function resultOf({ broken, isDropped }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
   if (broken.some(({ invariant }) => confirmed.some((one) => one.invariant === invariant))) return "broken";
-  return broken.length > 0 || judgement.isDropped ? "not_judged" : "held";
+  return broken.length > 0 || isDropped ? "not_judged" : "held";
 }
 
-function uselessOf({ facts, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
-  const { purchase } = facts;
-  if (purchase.end === "failure")
-    return { why: `the purchase fails even without faults: ${purchase.message}` };
-  if (purchase.end === "timeout") return { why: "the purchase does not end even without faults" };
-  if (facts.checkouts.length === 0) return { why: "the purchase created no order in its store" };
-  if (hasView && viewError !== undefined)
-    return { why: "the view cannot be read even without faults", cause: viewError };
+function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
+  const [first] = purchases;
+  if (first?.hasEnded === false) return { why: "the purchase does not end even without faults" };
+  if (first?.isDone === false) return { why: `the purchase fails even without faults: ${first.got}` };
+  if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
+  if (hasView && last?.view === null)
+    return { why: `the view cannot be read even without faults: ${last.got}`, cause: viewError };
   return undefined;
 }
 
@@ -137,10 +132,11 @@ async function runWaves(
   const until = world.monotonic() + budgetMs;
   const [plain] = runs;
   const known = (one: ExploreRun): KnownRun => ({
-    schedule: one.facts.schedule,
-    places: placesOf(one.facts).filter(isPlace),
-    closeness: plain === undefined ? 0 : differenceScore(one.facts, plain.facts),
-    isBroken: brokenVerdicts(one.judgement).length > 0,
+    schedule: one.schedule,
+    places: placesOf(one.trace).filter(isPlace),
+    closeness: plain === undefined ? 0 : differenceScore(one.trace, plain.trace),
+    // What follows from a forged event that was accepted is another mistake.
+    isBroken: one.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
     const wave = nextWave(runs.map(known), { seed, kills });
@@ -171,39 +167,38 @@ async function mapInParallel<Item, Result>(
   return results;
 }
 
-type Found = {
-  readonly invariant: Invariant;
-  readonly cause: ExploreCause;
-  readonly runs: readonly ExploreRun[];
-};
+type Found = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
 function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const run of sortBySize(runs))
-    for (const { invariant, cause } of brokenVerdicts(run.judgement)) {
-      const name = `${invariant} ${cause}`;
-      found.set(name, { invariant, cause, runs: (found.get(name)?.runs ?? []).concat(run) });
+    for (const { invariant, cause } of run.broken) {
+      const name = `${invariant} ${cause ?? ""}`;
+      found.set(name, { invariant, runs: (found.get(name)?.runs ?? []).concat(run) });
     }
   return [...found.values()];
 }
 
 function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
-  return runs.toSorted((one, other) => scheduleSize(one.facts.schedule) - scheduleSize(other.facts.schedule));
+  return runs.toSorted((one, other) => scheduleSize(one.schedule) - scheduleSize(other.schedule));
 }
 
 /** Shrinks and confirms the smallest schedule of each cause. Causes that are not confirmed are unsteady. */
 async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],
-): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly Invariant[] }> {
-  const known = new Map(runs.map((run) => [scheduleKey(run.facts.schedule), run] as const));
+): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly JudgedInvariant[] }> {
+  const known = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInParallel(causesIn(runs), search.sideBySide, (found) =>
     confirm(search, found, known),
   );
   const confirmed: Finding[] = [];
   for (const one of results)
     if (typeof one === "object" && !confirmed.some((other) => isSame(one, other))) confirmed.push(one);
+  // A forged event that was booked tells more than its answer.
+  const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
+  confirmed.sort((one, other) => rank(one) - rank(other));
   return { confirmed, unsteady: results.filter((one) => typeof one === "string") };
 }
 
@@ -213,31 +208,30 @@ function isSame(one: Finding, other: Finding): boolean {
 
 async function confirm(
   search: Search,
-  { invariant, cause, runs }: Found,
+  { invariant, runs }: Found,
   known: Map<string, ExploreRun>,
-): Promise<Finding | Invariant> {
-  const breaks = (run: ExploreRun): boolean =>
-    brokenVerdicts(run.judgement).some((one) => one.invariant === invariant);
-  for (const { facts } of runs) {
-    const steps = shrinkSchedule(facts.schedule);
+): Promise<Finding | JudgedInvariant> {
+  const breakIn = ({ broken }: ExploreRun) => broken.find((one) => one.invariant === invariant);
+  for (const { schedule } of runs) {
+    const steps = shrinkSchedule(schedule);
     let step = steps.next();
     while (step.done !== true) {
       const candidate = known.get(scheduleKey(step.value)) ?? (await search.run(step.value));
       known.set(scheduleKey(step.value), candidate);
-      step = steps.next(breaks(candidate));
+      step = steps.next(breakIn(candidate) !== undefined);
     }
     const least = step.value;
     const times = Array.from({ length: CONFIRMATIONS }, () => least);
     const again = await mapInParallel(times, search.sideBySide, search.run);
     const [first] = again;
-    if (first === undefined || !again.every(breaks)) continue;
-    const shown = brokenVerdicts(first.judgement).find((one) => one.invariant === invariant)?.cause ?? cause;
+    const shown = first && breakIn(first);
+    if (shown === undefined || !again.every((run) => breakIn(run) !== undefined)) continue;
     return {
       ...least,
       invariant,
-      cause: shown,
-      text: textOf(invariant, shown),
-      story: first.story,
+      cause: shown.cause ?? "not_explained",
+      text: textOf(shown),
+      story: first?.story ?? "",
       rerun: search.rerunOf(least),
       schedules: runs.length,
     };
@@ -245,28 +239,32 @@ async function confirm(
   return invariant;
 }
 
-function textOf(invariant: Invariant, cause: ExploreCause): string {
-  const { rule, remedy } = INVARIANTS[invariant];
-  return `Broken: ${english(rule)}. ${english(EXPLORE_CAUSES[cause])} ${english(remedy)}`;
+/** The broken rule with its cause; without a cause with the two answers that differ. */
+function textOf({ invariant, cause, expected, got }: Broken): string {
+  const rule = english(JUDGED_INVARIANTS[invariant].rule);
+  const words = english(causeWords({ invariant, cause }));
+  return cause === null
+    ? `Broken: ${words} Expected ${english(expected)}; got ${got}.`
+    : `Broken: ${rule}. ${words}`;
 }
 
-const OF_CLIENT: ReadonlySet<Invariant> = new Set(["one_order", "client_ends", "recovery"]);
+const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends", "recovery"]);
 
 function findNotJudged(
   runs: readonly ExploreRun[],
-  unsteady: readonly Invariant[],
+  unsteady: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
-  const judged = new Set(
-    runs.flatMap(({ judgement }) => judgement.verdicts.map(({ invariant }) => invariant)),
+  const judged = new Set(runs.flatMap(({ shown }) => [...shown]));
+  const never = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
+    (invariant) => !judged.has(invariant),
   );
-  const never = (Object.keys(INVARIANTS) as Invariant[]).filter((invariant) => !judged.has(invariant));
-  const reasonOf = (invariant: Invariant): NotJudgedReason => {
+  const reasonOf = (invariant: JudgedInvariant): NotJudgedReason => {
     if (invariant === "recovery") return "nothing_failed";
     if (!hasView && !OF_CLIENT.has(invariant)) return "no_view";
     return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";
   };
-  const notJudgedItem = (invariant: Invariant, reason: NotJudgedReason) => ({
+  const notJudgedItem = (invariant: JudgedInvariant, reason: NotJudgedReason) => ({
     invariant,
     reason: english(
       reason === "status_alone" ? NOT_JUDGED_REASONS[reason](amountField) : NOT_JUDGED_REASONS[reason],
@@ -279,7 +277,7 @@ function findNotJudged(
 }
 
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
-  const [least] = sortBySize(runs.filter(({ judgement }) => judgement.isDropped));
+  const [least] = sortBySize(runs.filter(({ isDropped }) => isDropped));
   if (least === undefined) return [];
-  return [{ faults: least.facts.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
+  return [{ faults: least.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
 }

@@ -1,9 +1,8 @@
-import type { ScheduledFault } from "../../core/judge/schedule.ts";
+import { type ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { printable } from "../../core/text.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
 import type { EnvironmentVariables } from "./view.ts";
-import { runMerchantCommand } from "../merchant-command.ts";
+import { commandText, runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 
 /**
@@ -12,7 +11,7 @@ import { poll } from "../poll.ts";
 export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
 /** A running shop. */
-type ServedShop = {
+export type ServedShop = {
   readonly port: number;
   /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, a gate's that forwards to it. */
   readonly receiverUrl: string;
@@ -48,9 +47,6 @@ const RUN_MS = 24 * 3_600_000;
 const WITH_DELIVERY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
-
-/** Maximum length of the output quoted with a failure, in characters: the end of the output. */
-const MAX_QUOTED_OUTPUT = 200;
 
 /**
  * Starts a shop on a free port, and returns when it is listening. Throws a ShopFailure if it does not start to listen.
@@ -146,7 +142,7 @@ async function serveShop(
     signal: AbortSignal.any([signal, killing.signal]),
   }).then((result) => {
     end = result;
-    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandFailureText(result));
+    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandText(result));
   });
   const stop = async (): Promise<void> => {
     killing.abort();
@@ -162,18 +158,9 @@ async function serveShop(
     hasListened = true;
     return { stop, hasEnded: () => end !== undefined };
   }
-  const why =
-    end === undefined ? `it does not listen on port ${port}, which is in PORT` : commandFailureText(end);
+  const why = end === undefined ? `it does not listen on port ${port}, which is in PORT` : commandText(end);
   await stop();
   throw new ShopFailure(`the shop did not start: ${why}`);
-}
-
-/** How a failed command ended, with the end of its output as one line. */
-export function commandFailureText({ ending, exitCode, stdout, stderr }: ShellResult): string {
-  const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
-  const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
-  const said = printable(output.slice(-MAX_QUOTED_OUTPUT));
-  return said === "" ? how : `${how}: ${said}`;
 }
 
 async function isServed({ send }: Pick<World, "send">, port: number): Promise<boolean> {

@@ -2,7 +2,7 @@ import { english } from "../../core/language.ts";
 import { parseView, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
 import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { Outcome } from "../../core/outcome.ts";
+import { isError, type Outcome } from "../../core/outcome.ts";
 import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
@@ -12,8 +12,11 @@ import { runMerchantCommand } from "../merchant-command.ts";
 /** The environment variables of a merchant's command; undefined removes a variable. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, or a command. */
-export type ViewPlace = { readonly url: string } | { readonly commandLine: string };
+/** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, a command, or a function. */
+export type ViewPlace =
+  | { readonly url: string }
+  | { readonly commandLine: string }
+  | { readonly read: (checkout: ViewedCheckout) => Promise<ShownOrder> };
 
 /** The view of an order, and how it is read. */
 export type OrderViewSource = ViewPatterns & {
@@ -33,6 +36,8 @@ export type ViewReading = {
   readonly text: string;
   /** Whether the answer was 404. */
   readonly isMissing: boolean;
+  /** What a function threw. */
+  readonly error?: unknown;
 };
 
 /** A view to read. */
@@ -87,9 +92,22 @@ const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null 
 
 function ask(world: Pick<World, "send" | "run">, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
+  if ("read" in from) return askFunction(look.checkout, from.read);
   return "url" in from
     ? askPage(world, look, fillAddress(from.url, look.checkout))
     : askCommand(world, look, from);
+}
+
+async function askFunction(
+  checkout: ViewedCheckout,
+  read: (checkout: ViewedCheckout) => Promise<ShownOrder>,
+): Promise<ViewReading> {
+  try {
+    const order = await read(checkout);
+    return { order, got: JSON.stringify(order), text: "", isMissing: false };
+  } catch (error) {
+    return { ...unreadable(isError(error) ? error.message : String(error)), error };
+  }
 }
 
 /** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */

@@ -1,7 +1,6 @@
 // The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
 // purchase again. How they are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "./schedule.ts";
-import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
 import { ALWAYS, type History, type OrderName, type Step } from "./step.ts";
 
 const create: Step = { act: "create", of: "a" };
@@ -92,7 +91,7 @@ export const CLIENT_HISTORIES = {
     needs: ["create", "names"],
     isAlone: true,
     steps: [create, pay, tell, look, create, look],
-    causes: { final_stays: C.create_resets, one_order: C.pays_twice },
+    causes: { final_stays: "create_resets", one_order: "pays_twice" },
   },
   bought_at_once: {
     part: "idempotency",
@@ -102,7 +101,7 @@ export const CLIENT_HISTORIES = {
       { act: "create", of: "a", times: 4 },
       { act: "create", of: "b", times: 4 },
     ],
-    causes: { one_order: C.double_click, client_ends: C.double_click },
+    causes: { one_order: "double_click", client_ends: "double_click" },
   },
   conflict: {
     part: "idempotency",
@@ -115,7 +114,7 @@ export const CLIENT_HISTORIES = {
       ENDED,
       create,
     ],
-    causes: { one_order: C.conflict_new_order },
+    causes: { one_order: "conflict_new_order" },
   },
   refused_for_good: {
     part: "idempotency",
@@ -123,6 +122,6 @@ export const CLIENT_HISTORIES = {
     needs: ["create"],
     isAlone: true,
     steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
-    causes: { client_ends: C.never_gives_up },
+    causes: { client_ends: "never_gives_up" },
   },
 } as const satisfies Readonly<Record<string, History>>;

@@ -3,14 +3,14 @@
 import type { ErrorCode } from "../errors.ts";
 import { english, type Words } from "../language.ts";
 import { EXPECTED_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
-import { CLIENT_CAUSES as C } from "../readiness/drills/client-causes.ts";
+import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 
 /** A create in the service's log. */
 export type LoggedCreate = {
   readonly status: number;
   readonly code: ErrorCode | null;
-  /** `cut`: a fault cut off the body of the answer. `hidden`: a fault replaced or lost the answer. */
+  /** `cut`: a fault cut off the body of the answer, or delayed it. `hidden`: a fault replaced or lost the answer. */
   readonly arrival: "whole" | "cut" | "hidden";
   /** Whether it came well before the time that the answer before it had named. */
   readonly isEarly: boolean;
@@ -21,6 +21,10 @@ export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
   readonly got: string;
+  /** Whether it names an order that is not there, or another payment page. */
+  readonly isWrong?: boolean;
+  /** Whether requests other than creates met faults, too: it may report a failure although its order has arrived. */
+  readonly mayFail?: boolean;
   /** Null for a page, whose status says nothing about the purchase. */
   readonly isKilled: boolean | null;
   readonly log: readonly LoggedCreate[];
@@ -37,7 +41,7 @@ type BrokenClient = {
   readonly invariant: JudgedInvariant;
   readonly expected: Words;
   readonly got: string;
-  readonly cause: Words | undefined;
+  readonly cause: Cause | undefined;
 };
 
 /** Whether the client received an answer that names its order. */
@@ -50,53 +54,69 @@ export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): 
   return isDone && log.some(({ status, arrival }) => status === 201 && arrival !== "hidden");
 }
 
+/** The rules that a purchase under faults shows to hold or to be broken. */
+export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
+  return [
+    ...(runs.length > 0 ? (["client_ends"] as const) : []),
+    ...(runs.some(({ log }) => log.length > 0) ? (["one_key"] as const) : []),
+    ...(live > 0 ? (["one_order"] as const) : []),
+    ...(runs.length > 1 ? (["recovery"] as const) : []),
+  ];
+}
+
 /** The rule that a purchase under faults breaks; undefined if it breaks none. */
 export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
   const last = runs.at(-1);
   const log = last?.log ?? [];
-  const broken = brokenKey(log);
+  const broken = brokenKey(log, isMadeIn(runs));
   if (broken !== undefined) return broken;
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
       expected: EXPECTED_RESULTS.one,
       got: english(hasOtherId ? STEP_RESULTS.otherId : [`${live}`, `${live}`]),
-      cause: C.more_orders,
+      cause: hasOtherId ? "new_order_id" : "order_again",
     };
   const changed = changedBody(log);
   if (changed !== undefined) return changed;
   const ended = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
   if (ended !== undefined) return ended;
-  if (last === undefined || hasArrived(log) || mayBeDone(last)) return undefined;
+  if (last === undefined || mayBeDone(last)) return undefined;
+  const hasFailedAgain = last.mayFail === true && !last.isDone && runs.length > 1;
+  if (hasArrived(log) && !hasFailedAgain) return undefined;
   const before = runs.at(-2)?.log ?? [];
   return {
     invariant: "recovery",
     expected: EXPECTED_RESULTS.another,
     got: log.length === before.length ? english(STEP_RESULTS.noCreate) : (log.at(-1)?.code ?? last.got),
-    cause: log.length === before.length ? C.forgotten : undefined,
+    cause: log.length === before.length ? "forgotten" : "no_recovery",
   };
 }
 
 /** A refusal that only a wrong key causes. */
-function brokenKey(log: readonly LoggedCreate[]): BrokenClient | undefined {
+function brokenKey(log: readonly LoggedCreate[], isMade: IsMade): BrokenClient | undefined {
   const at = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[at]?.code ?? null;
-  const cause = KEY_CAUSES.get(code)?.(log.slice(0, at));
+  const cause = KEY_CAUSES.get(code)?.(log.slice(0, at), isMade);
   return code === null
     ? undefined
     : { invariant: "one_key", expected: EXPECTED_RESULTS.sameKey, got: code, cause };
 }
 
-function isMade(log: readonly LoggedCreate[]): boolean {
-  return log.some(({ status }) => status === 201);
+type IsMade = (before: readonly LoggedCreate[]) => boolean;
+
+/** Whether an order was made before; a create whose command was killed was processed, and may be logged later. */
+function isMadeIn(runs: readonly WatchedRun[]): IsMade {
+  return (before) =>
+    before.some(({ status }) => status === 201) || runs.some(({ isKilled }) => isKilled === true);
 }
 
 /** The cause of each such refusal, from the answers before it. */
-const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[]) => Words>([
-  ["idempotency_key_missing", () => C.no_key],
-  ["idempotency_key_invalid", () => C.invalid_key],
-  ["idempotency_key_reused", (before) => (isMade(before) ? C.other_body : C.alike)],
-  ["order_conflict", (before) => (hasArrived(before) ? C.second_create : C.new_key)],
+const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[], isMade: IsMade) => Cause>([
+  ["idempotency_key_missing", () => "no_key"],
+  ["idempotency_key_invalid", () => "invalid_key"],
+  ["idempotency_key_reused", (before, isMade) => (isMade(before) ? "other_body" : "alike")],
+  ["order_conflict", (before) => (hasArrived(before) ? "second_create" : "new_key")],
 ]);
 
 /** A retry that is refused as invalid although the service accepted the create before: its body differs. */
@@ -108,18 +128,21 @@ function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
     invariant: "recovery",
     expected: EXPECTED_RESULTS.sameKey,
     got: refused.code ?? String(refused.status),
-    cause: C.changed_body,
+    cause: "changed_body",
   };
 }
 
 /** How a run of a command ended, in view of the answers that had arrived. */
 function brokenEnd(run: WatchedRun): BrokenClient | undefined {
-  const { hasEnded, isDone, got, isKilled, log } = run;
+  const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
   const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
-  if (!hasEnded) return { ...ends, got: english(STEP_RESULTS.timeUp), cause: C.endless };
+  if (!hasEnded) return { ...ends, got: english(STEP_RESULTS.timeUp), cause: "never_ends" };
   if (isKilled !== false) return undefined;
-  if (isDone && !mayBeDone(run)) return { ...ends, got: english(STEP_RESULTS.blind), cause: C.blind };
-  return !isDone && hasArrived(log) ? { ...ends, got, cause: C.reports_failure } : undefined;
+  if (isDone && (!mayBeDone(run) || isWrong === true))
+    return { ...ends, got: english(STEP_RESULTS.blind), cause: "claims_success" };
+  return !isDone && mayFail !== true && hasArrived(log)
+    ? { ...ends, got, cause: "reports_failure" }
+    : undefined;
 }
 
 /** Whether the client came back before the time in `Retry-After`: a note, because no order is doubled. */

@@ -1,6 +1,5 @@
 // The histories of the launch checklist, as data. Their steps: core/judge/step.ts; how they are judged:
 // core/judge/judge.ts. A step of a drill has the name of its history.
-import { JUDGE_CAUSES as C } from "../readiness/drills/judge-causes.ts";
 import type { Words } from "../language.ts";
 import type { StepTitles } from "../readiness/drills/drill.ts";
 import { MISSING_FIELDS, missingStepName } from "../readiness/drills/judge-sentences.ts";
@@ -47,7 +46,7 @@ function returning(form: ReturnForm): Step {
 
 function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
   const steps: readonly Step[] = [create, { act: "pay", of: "a", outcome }, tell, look];
-  return { part: "duplicates", title, steps, causes: { never_unpaid: C.books_every_end } };
+  return { part: "duplicates", title, steps };
 }
 
 /** Buys again after an end; then events of the first checkout arrive late. */
@@ -72,14 +71,14 @@ function otherTerms(terms: "other_amount" | "other_currency", title: Words): His
     title,
     needs: ["create"],
     steps: [create, cancel, tell, elsewhere, pay, tell, look],
-    causes: { never_unpaid: C.other_amount },
+    causes: { never_unpaid: "other_terms" },
   };
 }
 
 const SECOND_ATTEMPT = {
-  booked_when_paid: C.second_attempt,
-  final_stays: C.second_attempt,
-  booked_once: C.second_attempt,
+  booked_when_paid: "second_attempt",
+  final_stays: "second_attempt",
+  booked_once: "second_attempt",
 } as const;
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
@@ -110,9 +109,9 @@ function twin(neighbours: Neighbour, title: Words): History {
   return { part: "duplicates", title, needs: ["names"], neighbours, steps: BESIDE, causes: MIXED };
 }
 
-const MIXED = { never_unpaid: C.mixes_up, booked_when_paid: C.mixes_up, booked_once: C.mixes_up } as const;
+const MIXED = { never_unpaid: "mixes_up", booked_when_paid: "mixes_up", booked_once: "mixes_up" } as const;
 const AT_ONCE = {
-  causes: { booked_once: C.lost_at_once, booked_when_paid: C.lost_at_once, never_unpaid: C.mixes_up },
+  causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
 } as const;
 
 /** Payment event and two returns at the same moment: the webhook first, or the customer first. */
@@ -131,11 +130,11 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
     title,
     needs: ["returnUrl"],
     steps: [create, known, pay, moment(webhookMs, returnMs), look, tell, look],
-    causes: { booked_once: C.books_by_both, booked_when_paid: C.books_by_both },
+    causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
 }
 
-const BELIEVES = { never_unpaid: C.believes_return, booked_when_paid: C.gives_up } as const;
+const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 const returnsOf = { part: "browser_return", needs: ["returnUrl"] } as const;
 
 /** All histories, in the order in which they start: what breaks most shops comes first. */
@@ -156,13 +155,13 @@ export const HISTORIES = {
       { act: "tell", of: "a", statuses: ["succeeded"], how: "other_id" },
       look,
     ],
-    causes: { booked_once: C.books_again, final_stays: C.goes_back },
+    causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
     part: "duplicates",
     title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
     steps: [create, pay, payment, payment, { act: "tell", of: "a", statuses: ["created", "pending"] }, look],
-    causes: { booked_once: C.books_again, booked_when_paid: C.lost_early, final_stays: C.goes_back },
+    causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
   },
   return_same_moment: sameMoment(0, 0, [
     "the webhook and two returns at the same moment",
@@ -172,7 +171,7 @@ export const HISTORIES = {
     part: "duplicates",
     title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
     steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
-    causes: { booked_once: C.books_at_once },
+    causes: { booked_once: "books_at_once" },
   },
   orders_at_once: {
     part: "duplicates",
@@ -186,7 +185,7 @@ export const HISTORIES = {
     part: "duplicates",
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
     steps: [create, { act: "tell", of: "a", how: "forged", statuses: ["created"] }, look],
-    causes: { never_unpaid: C.books_unverified },
+    causes: { never_unpaid: "books_unverified" },
   },
   return_without_payment: {
     ...returnsOf,
@@ -231,7 +230,7 @@ export const HISTORIES = {
       visit,
       look,
     ],
-    causes: { never_unpaid: C.paid_without_asking, booked_once: C.books_by_both },
+    causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
     ...returnsOf,
@@ -261,7 +260,7 @@ export const HISTORIES = {
     ...returnsOf,
     title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
     steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
-    causes: { never_unpaid: C.believes_without_api, booked_when_paid: C.gives_up },
+    causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_other_session: {
     ...returnsOf,
@@ -275,7 +274,7 @@ export const HISTORIES = {
       { act: "visit", of: "a", form: { session: "b" } },
       look,
     ],
-    causes: { never_unpaid: C.mixes_orders },
+    causes: { never_unpaid: "mixes_orders" },
   },
   return_longer_session: {
     ...returnsOf,
@@ -286,7 +285,7 @@ export const HISTORIES = {
     ],
     neighbours: "shorter",
     steps: BESIDE_WITH_SESSION,
-    causes: { never_unpaid: C.mixes_orders },
+    causes: { never_unpaid: "mixes_orders" },
   },
   return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
   return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),
@@ -298,7 +297,6 @@ export const HISTORIES = {
     part: "duplicates",
     title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
     steps: [create, { act: "pay", of: "a", outcome: "declined" }, tell, look, pay, tell, look],
-    causes: { never_unpaid: C.books_pending },
   },
   payment_failed: endsUnpaid("failed", ["a payment that failed", "支付失败"]),
   order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
@@ -307,7 +305,7 @@ export const HISTORIES = {
     part: "duplicates",
     title: ["an event of a type that comes later", "以后才有的事件类型"],
     steps: [create, { act: "tell", of: "a", how: "unknown_type", statuses: ["created"] }, look],
-    causes: { never_unpaid: C.books_unknown_type },
+    causes: { never_unpaid: "books_unknown_type" },
   },
   twin_case: twin("other_case", ["an order whose order_id differs in case", "order_id 仅大小写不同的订单"]),
   twin_longer: twin("longer", ["an order whose order_id is longer", "order_id 更长的订单"]),
@@ -341,7 +339,7 @@ export const HISTORIES = {
       { act: "tell", of: "b" },
       look,
     ],
-    causes: { never_unpaid: C.mixes_up, takes_events: C.refuses_others },
+    causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
   },
   webhook_without_api: {
     part: "duplicates",
@@ -358,13 +356,13 @@ export const HISTORIES = {
       tell,
       look,
     ],
-    causes: { booked_when_paid: C.lost_without_api, booked_once: C.books_again },
+    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
   webhook_after_question: {
     part: "duplicates",
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [create, known, pay, { act: "await_question", of: "a" }, payment, look, tell, look],
-    causes: { booked_once: C.books_by_job, booked_when_paid: C.books_by_job },
+    causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
@@ -396,9 +394,9 @@ export const HISTORIES = {
     isAlone: true,
     steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
     causes: {
-      booked_when_paid: C.lost_at_restart,
-      booked_once: C.lost_at_restart,
-      final_stays: C.lost_at_restart,
+      booked_when_paid: "lost_at_restart",
+      booked_once: "lost_at_restart",
+      final_stays: "lost_at_restart",
     },
   },
   restart_after_answer: {
@@ -408,9 +406,9 @@ export const HISTORIES = {
     isAlone: true,
     steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
     causes: {
-      booked_when_paid: C.lost_at_restart,
-      booked_once: C.lost_at_restart,
-      final_stays: C.lost_at_restart,
+      booked_when_paid: "lost_at_restart",
+      booked_once: "lost_at_restart",
+      final_stays: "lost_at_restart",
     },
   },
 } as const satisfies Readonly<Record<string, History>>;

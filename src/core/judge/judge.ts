@@ -1,83 +1,18 @@
-// Judges a history by what was seen. The rules: core/readiness/drills/judged-invariants.ts; special causes: core/judge/histories.ts.
+// Judges what was seen of a history, for the checklist and for `explore`. The rules: core/readiness/drills/judged-invariants.ts;
+// their causes: judge-causes.ts beside it; special causes: core/judge/histories.ts; causes in deliveries: deliveries.ts.
 import type { DrillStep } from "../readiness/drill-shapes.ts";
 import { english, type Words } from "../language.ts";
 import { EXPECTED_RESULTS, QUOTING_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
+import { CAUSES, type Cause } from "../readiness/drills/judge-causes.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { amountWords, NOT_JUDGED, NOTES, ruleWords } from "../readiness/drills/judge-sentences.ts";
-import { brokenByClient, type WatchedPurchase } from "./client.ts";
+import type { Status } from "../checkout/checkout.ts";
+import { brokenByClient, shownByClient } from "./client.ts";
+import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
+import type { CreateFact, LookFact, Observation } from "./observation.ts";
+import { SECRET_PLACES, type SecretPlace } from "./secrets.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
-import type { ShownOrder } from "./view.ts";
-
-/** What is true of an order at a moment. */
-export type Truth = {
-  /** Whether a checkout that the shop has created is paid. */
-  readonly paid: boolean;
-  /** Whether the shop answered 2xx to the event of the payment. */
-  readonly told: boolean;
-  /** Whether the shop has retrieved the paid checkout. */
-  readonly asked: boolean;
-  readonly amountMinor: number;
-};
-
-/** A reading of the view; null if it could not be read. `waitedMs`: until it showed what is true. */
-export type LookFact = {
-  readonly kind: "look";
-  readonly of: OrderName;
-  readonly view: ShownOrder | null;
-  readonly got: string;
-  readonly truth: Truth;
-  readonly waitedMs: number;
-};
-
-/** A purchase: how each of its runs ended, and the checkouts that may still be paid, or are. */
-export type CreateFact = {
-  readonly kind: "create";
-  readonly of: OrderName;
-  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: string }[];
-  /** Whether the service refuses every create. */
-  readonly isRefused: boolean;
-  /** Whether the customer bought this order before. */
-  readonly isAgain: boolean;
-  readonly live: number;
-  readonly hasOtherId: boolean;
-};
-
-/** A purchase under faults, with the service's log of it. */
-type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase };
-
-/** A genuine event that got no 2xx in the end. */
-type RefusedFact = {
-  readonly kind: "refused";
-  readonly of: OrderName;
-  readonly type: string;
-  readonly got: string;
-  /** Whether it is about a checkout that the shop has not created. */
-  readonly isForeign: boolean;
-};
-
-/** A forged event, and the answer to it. */
-type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
-
-/** A visit of the return page. */
-type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
-
-/** The shop's process has ended by itself. */
-type EndFact = { readonly kind: "end"; readonly got: string };
-
-/** A note about a history, which is no verdict against the shop. */
-type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
-
-/** Something that was seen. */
-export type Observation =
-  | LookFact
-  | CreateFact
-  | ClientFact
-  | ForgedFact
-  | RefusedFact
-  | VisitFact
-  | EndFact
-  | NoteFact;
 
 /** The verdict on a history. */
 export type HistoryVerdict =
@@ -85,7 +20,8 @@ export type HistoryVerdict =
   | {
       readonly state: "broken";
       readonly invariant: JudgedInvariant;
-      readonly cause: Words;
+      /** Null: no answer shows it. */
+      readonly cause: Cause | null;
       readonly expected: Words;
       readonly got: string;
     }
@@ -96,11 +32,32 @@ export type HistoryVerdict =
       readonly got: string;
     };
 
-type Broken = Pick<Extract<HistoryVerdict, { state: "broken" }>, "invariant" | "expected" | "got"> & {
-  /** The cause that an answer shows. */
-  readonly cause?: Words | undefined;
-};
+/** A broken rule. */
+export type Broken = Pick<
+  Extract<HistoryVerdict, { state: "broken" }>,
+  "invariant" | "expected" | "got" | "cause"
+>;
 type Unclear = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
+
+/** The rules that facts have shown to hold or to be broken, and each that is broken, in the order of the facts. */
+export function verdictsOn(facts: readonly Observation[]): {
+  readonly shown: ReadonlySet<JudgedInvariant>;
+  readonly broken: readonly Broken[];
+} {
+  const before = new Set<OrderName>();
+  const shown = new Set<JudgedInvariant>();
+  const broken: Broken[] = [];
+  // A forged event that was booked tells more than its answer.
+  const isLess = ({ kind }: Observation): boolean => kind === "forged";
+  for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
+    const wasPaid = fact.kind === "look" && before.has(fact.of);
+    for (const invariant of shownBy(fact, wasPaid)) shown.add(invariant);
+    const found = brokenBy(fact, wasPaid);
+    if (found !== undefined) broken.push({ ...found, cause: found.cause ?? null });
+    if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
+  }
+  return { shown, broken };
+}
 
 /** Judges a history. `settleMs`: how late the merchant says that a view may be. */
 export function judgeHistory(
@@ -108,31 +65,64 @@ export function judgeHistory(
   facts: readonly Observation[],
   settleMs: number | undefined,
 ): HistoryVerdict {
-  const before = new Set<OrderName>();
-  let unclear: Unclear | undefined;
-  // A forged event that was booked tells more than its answer.
-  const isForged = ({ kind }: Observation): boolean => kind === "forged";
-  for (const fact of [...facts.filter((one) => !isForged(one)), ...facts.filter(isForged)]) {
-    const broken = brokenBy(fact, before);
-    if (broken !== undefined) {
-      const cause =
-        broken.cause ?? causes[broken.invariant] ?? ruleWords(JUDGED_INVARIANTS[broken.invariant]);
-      return { state: "broken", ...broken, cause };
-    }
-    unclear ??= unclearBy(fact, settleMs);
-    if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
-  }
-  unclear ??= unseenPage(facts);
-  if (unclear !== undefined) return { state: "not_judged", ...unclear };
+  const [broken] = verdictsOn(facts).broken;
+  if (broken !== undefined)
+    return { state: "broken", ...broken, cause: causes[broken.invariant] ?? broken.cause };
+  const unclear = facts.map((fact) => unclearBy(fact, settleMs)).find((one) => one !== undefined);
+  const unseen = unclear ?? unseenPage(facts);
+  if (unseen !== undefined) return { state: "not_judged", ...unseen };
   const note = facts.find((fact) => fact.kind === "note");
   const last = facts.findLast((fact) => fact.kind === "look");
   return { state: "held", note: note === undefined ? null : NOTES[note.note], got: last?.got ?? "" };
 }
 
-function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | undefined {
+/** The likely mistake and its remedy; without a cause the rule. */
+export function causeWords({ cause, invariant }: Pick<Broken, "cause" | "invariant">): Words {
+  return cause === null ? ruleWords(JUDGED_INVARIANTS[invariant]) : CAUSES[cause];
+}
+
+/** A broken rule with the cause that an answer shows. */
+type Found = Omit<Broken, "cause"> & { readonly cause?: Cause | undefined };
+
+/** The rules on which a fact decides. */
+function shownBy(fact: Observation, wasPaid: boolean): readonly JudgedInvariant[] {
   switch (fact.kind) {
     case "look":
-      return brokenByLook(fact, before.has(fact.of));
+      return shownByLook(fact, wasPaid);
+    case "create":
+      return ["client_ends", "one_order"];
+    case "client":
+      return shownByClient(fact.purchase);
+    case "refused":
+    case "taken":
+      return ["takes_events"];
+    case "forged":
+      return ["refuses_forged"];
+    case "end":
+      return ["stays_up"];
+    case "secrets":
+      return ["secrets_kept"];
+    case "visit":
+    case "note":
+      return [];
+  }
+}
+
+function shownByLook({ view, truth }: LookFact, wasPaid: boolean): readonly JudgedInvariant[] {
+  if (view === null) return [];
+  return [
+    "never_unpaid",
+    ...(view.times === null ? [] : (["booked_once"] as const)),
+    ...(view.paid && view.amountMinor !== null ? (["right_amount"] as const) : []),
+    ...(truth.paid && truth.told ? (["booked_when_paid"] as const) : []),
+    ...(wasPaid ? (["final_stays"] as const) : []),
+  ];
+}
+
+function brokenBy(fact: Observation, wasPaid: boolean): Found | undefined {
+  switch (fact.kind) {
+    case "look":
+      return brokenByLook(fact, wasPaid);
     case "create":
       return brokenByCreate(fact);
     case "client":
@@ -144,45 +134,84 @@ function brokenBy(fact: Observation, before: ReadonlySet<OrderName>): Broken | u
         invariant: "takes_events",
         expected: EXPECTED_RESULTS.accepted,
         got: english(STEP_RESULTS.answered(fact.got, fact.type)),
+        cause: fact.cause,
       };
     case "forged":
       return fact.isAccepted
-        ? { invariant: "refuses_forged", expected: EXPECTED_RESULTS.refused, got: fact.got }
+        ? {
+            invariant: "refuses_forged",
+            expected: EXPECTED_RESULTS.refused,
+            got: fact.got,
+            cause: "answers_forged",
+          }
         : undefined;
     case "end":
-      return { invariant: "stays_up", expected: EXPECTED_RESULTS.held, got: fact.got };
+      return fact.got === null
+        ? undefined
+        : {
+            invariant: "stays_up",
+            expected: EXPECTED_RESULTS.held,
+            got: fact.got,
+            cause: fact.isKilled === true ? "not_restarted" : undefined,
+          };
+    case "secrets":
+      return brokenBySecret(fact.places);
+    case "taken":
     case "visit":
     case "note":
       return undefined;
   }
 }
 
-function brokenByLook({ view, got, truth }: LookFact, wasPaid: boolean): Broken | undefined {
+function brokenBySecret(places: ReadonlySet<SecretPlace>): Found | undefined {
+  const place = SECRET_PLACES.find((one) => places.has(one));
+  if (place === undefined) return undefined;
+  const cause = `secret_in_${place}` as const;
+  return { invariant: "secrets_kept", expected: EXPECTED_RESULTS.held, got: place, cause };
+}
+
+function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Found | undefined {
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
   const shown = english(paid ? QUOTING_RESULTS.paid(got) : QUOTING_RESULTS.unpaid(got));
-  if (isBooked && !truth.paid)
-    return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaid, got: shown };
+  const paidOnce = { expected: EXPECTED_RESULTS.paidOnce, got: shown };
+  if (isBooked && !truth.paid) {
+    const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
+    return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaid, got: shown, cause };
+  }
   if (isBooked && !truth.told && !truth.asked)
     return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaidUnlessAsked, got: shown };
   if (times !== null && times > 1)
-    return { invariant: "booked_once", expected: EXPECTED_RESULTS.paidOnce, got: shown };
+    return { invariant: "booked_once", ...paidOnce, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
-    const invariant = wasPaid ? "final_stays" : "booked_when_paid";
-    return { invariant, expected: EXPECTED_RESULTS.paidOnce, got: shown };
+    if (wasPaid)
+      return { invariant: "final_stays", ...paidOnce, cause: log && overwriteCause(log.deliveries) };
+    const cause = log && lossCause(log.deliveries);
+    return { invariant: cause === "goes_back" ? "final_stays" : "booked_when_paid", ...paidOnce, cause };
   }
-  if (wasPaid && !paid) return { invariant: "final_stays", expected: EXPECTED_RESULTS.paidOnce, got: shown };
+  if (wasPaid && !paid) return { invariant: "final_stays", ...paidOnce };
   if (paid && times !== 0 && amountMinor !== null && amountMinor !== truth.amountMinor)
     return {
       invariant: "right_amount",
       expected: amountWords(String(truth.amountMinor)),
       got: shown,
+      cause: amountCause(log?.deliveries ?? []),
     };
   return undefined;
 }
 
-function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFact): Broken | undefined {
+/** What a shop books without a payment, by the status of its checkout. */
+const UNPAID_CAUSES = {
+  created: "books_unpaid",
+  pending: "books_pending",
+  succeeded: undefined,
+  failed: "books_failed",
+  cancelled: "books_cancelled",
+  expired: "books_expired",
+} as const satisfies Readonly<Record<Status, Cause | undefined>>;
+
+function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFact): Found | undefined {
   const endless = runs.find(({ hasEnded }) => !hasEnded);
   const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
   if (endless !== undefined) return { ...ends, got: english(STEP_RESULTS.timeUp) };
@@ -278,7 +307,11 @@ export function notJudged(reason: Words, field: ShopField | null, got = ""): His
 export function stepOf(name: string, verdict: HistoryVerdict, reference: string | null): DrillStep {
   const expected = verdict.state === "broken" ? verdict.expected : EXPECTED_RESULTS.held;
   const cause =
-    verdict.state === "broken" ? verdict.cause : verdict.state === "held" ? verdict.note : verdict.reason;
+    verdict.state === "broken"
+      ? causeWords(verdict)
+      : verdict.state === "held"
+        ? verdict.note
+        : verdict.reason;
   const got = verdict.state === "held" && verdict.got === "" ? english(EXPECTED_RESULTS.held) : verdict.got;
   return {
     name,

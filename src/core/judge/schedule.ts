@@ -1,5 +1,5 @@
-// A schedule of `explore`. The source of its faults: core/judge/search.ts; making it smaller: core/judge/shrink.ts;
-// judging a run: core/explore/judge.ts; running it: client/judge/run-schedule.ts.
+// A schedule of `explore`: faults at places, and an end of the payment. The source of its faults, and making it smaller:
+// core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 
@@ -104,4 +104,9 @@ function faultLine(fault: ScheduledFault): string {
   const given = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
   const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
   return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;
+}
+
+/** Whether a fault applies to a delivery. */
+export function targetsDelivery({ match = {} }: ScheduledFault): boolean {
+  return match.eventType !== undefined;
 }

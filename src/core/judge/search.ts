@@ -2,10 +2,12 @@
 // request or a delivery that only another fault causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { fractionOf } from "../fraction.ts";
+import type { PlaceResults } from "../readiness/exploration.ts";
 import { isUuid } from "../text.ts";
-import type { RunFacts } from "./facts.ts";
+import type { ObservedDelivery } from "./observation.ts";
 import {
   faultAt,
+  placeOfFault,
   scheduleKey,
   NO_FAULTS,
   subschedulesOf,
@@ -27,6 +29,23 @@ export type StepPlace =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
+/** What a run sent and was sent. */
+export type Trace = {
+  readonly requests: readonly SeenRequest[];
+  readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
+  /** Whether it created an order, and whether its first purchase ended with one. */
+  readonly hasOrder: boolean;
+  readonly isBought: boolean;
+};
+
+/** A logged request of v1. */
+type SeenRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly isFaulty: boolean;
+};
+
 /** A run, as the search sees it. */
 export type KnownRun = {
   readonly schedule: Schedule;
@@ -43,8 +62,8 @@ const MAX_ALIKE = 3;
 export function placesOf({
   requests,
   deliveries,
-  checkouts,
-}: Pick<RunFacts, "requests" | "deliveries" | "checkouts">): readonly StepPlace[] {
+  hasOrder,
+}: Pick<Trace, "requests" | "deliveries" | "hasOrder">): readonly StepPlace[] {
   const counts = new Map<string, number>();
   const numberOf = (name: string): number => {
     const nth = (counts.get(name) ?? 0) + 1;
@@ -69,7 +88,7 @@ export function placesOf({
       if (nth <= MAX_ALIKE) places.push({ kind: "delivery", eventType, nth });
     });
   }
-  if (checkouts.length > 0) places.push({ kind: "page" });
+  if (hasOrder) places.push({ kind: "page" });
   return places;
 }
 
@@ -147,8 +166,8 @@ const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
  * The weighted differences from the run without faults: repeated or refused requests, repeated deliveries, and a failed
  * purchase. 0: the fault changed nothing.
  */
-export function differenceScore(run: RunFacts, plain: RunFacts): number {
-  const more = (count: (facts: RunFacts) => number): number => Math.max(0, count(run) - count(plain));
+export function differenceScore(run: Trace, plain: Trace): number {
+  const more = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plain));
   const retries = more(({ requests }) => Math.min(requests.length, 10));
   const refusals = more(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
@@ -163,6 +182,69 @@ export function differenceScore(run: RunFacts, plain: RunFacts): number {
     retries * WEIGHTS.retry +
     refusals * WEIGHTS.refusal +
     redeliveries * WEIGHTS.redelivery +
-    (run.purchase.end === "order" ? 0 : WEIGHTS.failure)
+    (run.isBought ? 0 : WEIGHTS.failure)
   );
+}
+
+/**
+ * Finds the smallest schedule that still breaks an invariant: yields one candidate after the other, receives whether
+ * each breaks, and returns the smallest that did. Every candidate is yielded once, and differs from the given schedule.
+ * No single step of the result can be omitted.
+ */
+export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
+  const held = new Set<string>();
+  let least = schedule;
+  for (let next = removeOneStep(least, held); next !== undefined; next = removeOneStep(least, held)) {
+    const isBroken = yield next;
+    if (isBroken) least = next;
+    else held.add(scheduleKey(next));
+  }
+  return least;
+}
+
+/** The first schedule with one step fewer that is not known to hold. */
+function removeOneStep({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
+  const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
+  if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
+  return smaller.find((one) => !held.has(scheduleKey(one)));
+}
+
+/** The verdict on a schedule. */
+export type ScheduleResult = "held" | "broken" | "not_judged";
+
+/** The place of the payer's outcomes. */
+const PAYER = "payer";
+
+function placeName(place: StepPlace): string {
+  if (place.kind === "page") return PAYER;
+  const { kind: _kind, ...match } = place;
+  return placeOfFault({ match });
+}
+
+/** The results of single faults, grouped by place; the given places come first, in order. */
+export function placeTable(
+  first: readonly StepPlace[],
+  results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
+): readonly PlaceResults[] {
+  const places = new Map<string, Record<ScheduleResult, string[]>>(
+    first.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
+  );
+  for (const { schedule, result } of results) {
+    if (scheduleSize(schedule) !== 1) continue;
+    const { faults, payer } = schedule;
+    const [fault] = faults;
+    const place = fault === undefined ? PAYER : placeOfFault(fault);
+    const known = places.get(place) ?? { held: [], broken: [], not_judged: [] };
+    places.set(place, known);
+    known[result].push(fault?.action ?? payer);
+  }
+  const shown = [...places].filter(([, { held, broken, not_judged: open }]) =>
+    [held, broken, open].some(({ length }) => length > 0),
+  );
+  return shown.map(([place, { held, broken, not_judged: notJudged }]) => ({
+    place,
+    held: held.toSorted(),
+    broken: broken.toSorted(),
+    notJudged: notJudged.toSorted(),
+  }));
 }

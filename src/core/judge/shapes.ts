@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { placeResults } from "../readiness/exploration.ts";
-import { INVARIANTS, type Invariant } from "../readiness/drills/invariants.ts";
+import { JUDGED_INVARIANTS, type JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { PAYER_OUTCOMES } from "./schedule.ts";
 
 /** A rule that holds for every purchase. */
-export const invariant = z.enum(Object.keys(INVARIANTS) as Invariant[]);
+export const invariant = z.enum(Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]);
 /** How the payer ends a payment. */
 export const payerOutcome = z.enum(PAYER_OUTCOMES);
 
@@ -12,7 +12,7 @@ export const payerOutcome = z.enum(PAYER_OUTCOMES);
 export const finding = z.object({
   payer: payerOutcome,
   invariant,
-  /** A code of the likely cause, such as `books_again`. */
+  /** A code of the likely cause, such as `books_again`; `not_explained` if no answer shows one. */
   cause: z.string(),
   /** The invariant, the likely cause and the remedy, in words. */
   text: z.string(),

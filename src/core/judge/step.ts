@@ -4,6 +4,7 @@ import type { SimulatedOutcome } from "../checkout/reserved-order-id.ts";
 import type { Status } from "../checkout/checkout.ts";
 import type { ScheduledFault } from "./schedule.ts";
 import type { Words } from "../language.ts";
+import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
 import type { Neighbour } from "./neighbours.ts";
@@ -28,7 +29,9 @@ export type ReturnForm = {
 /** A part of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
 export type Act =
   | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
-  | { readonly visit: OrderName; readonly afterMs?: number };
+  | { readonly visit: OrderName; readonly afterMs?: number }
+  /** The service makes the deliveries that fall due within these milliseconds of the store's clock. */
+  | { readonly advanceMs: number };
 
 /** One step. */
 export type Step =
@@ -49,7 +52,13 @@ export type Step =
       readonly terms: "same" | "other_amount" | "other_currency";
       readonly like?: OrderName;
     }
-  | { readonly act: "pay"; readonly of: OrderName; readonly outcome: SimulatedOutcome }
+  /** `isLate`: although the checkout has ended. */
+  | {
+      readonly act: "pay";
+      readonly of: OrderName;
+      readonly outcome: SimulatedOutcome;
+      readonly isLate?: true;
+    }
   /**
    * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
    * all. `from`: of its first checkout, or of the last one of another system. What gets no 2xx is delivered again later.
@@ -69,7 +78,9 @@ export type Step =
   | { readonly act: "wait"; readonly milliseconds: number }
   | { readonly act: "await_question"; readonly of: OrderName }
   | { readonly act: "restart"; readonly during?: OrderName; readonly afterMs?: number }
-  | { readonly act: "look"; readonly of: OrderName };
+  | { readonly act: "look"; readonly of: OrderName }
+  /** The service itself delivers until nothing is due: the store's clock is moved. */
+  | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
  * The capabilities of a shop that a history can need. `names`: its order_ids can be chosen; `command`: a command creates
@@ -88,5 +99,5 @@ export type History = {
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
   /** The likely mistake, for each invariant that this history breaks in a special way. */
-  readonly causes?: Readonly<Partial<Record<JudgedInvariant, Words>>>;
+  readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

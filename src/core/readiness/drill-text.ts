@@ -11,8 +11,14 @@ import {
 import { CLIENT_CAUSES } from "./drills/client-causes.ts";
 import { JUDGE_CAUSES } from "./drills/judge-causes.ts";
 import { JUDGED_INVARIANTS } from "./drills/judged-invariants.ts";
-import { amountWords, MISSING_FIELDS, NOT_JUDGED, NOTES, ruleWords } from "./drills/judge-sentences.ts";
-import { NOT_JUDGED_REASONS } from "./drills/invariants.ts";
+import {
+  amountWords,
+  MISSING_FIELDS,
+  NOT_JUDGED,
+  NOT_JUDGED_REASONS,
+  NOTES,
+  ruleWords,
+} from "./drills/judge-sentences.ts";
 import { adviceSentences } from "./drills/webhook-advice.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { exploreAll } from "../../client/judge/search.ts";
-import { runSchedule, type StageFactory } from "../../client/judge/run-schedule.ts";
+import { runSchedule } from "../../client/judge/run-schedule.ts";
 import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/judge/schedule.ts";
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";
 import type { Sandbox } from "../types.ts";
-import { stagesOf } from "./stage.ts";
+import { benchesOf } from "./bench.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
 /** Maximum number of schedules that run in parallel: applications mostly wait. */
@@ -16,25 +16,11 @@ export async function exploreIn(
   options: ExploreOptions & { readonly seed: string },
 ): Promise<Exploration> {
   checkOptions("explore", options);
-  const { purchase, view, start, bookings, returns, only, seed, budgetMs, maxSchedules, depth } = options;
-  const { running, calls } = internalsOf(sandbox);
-  const { world } = running;
-  const stages: StageFactory = {
-    world,
-    call: calls.control,
-    open: stagesOf({
-      purchase,
-      view,
-      ...(start && { start }),
-      ...(bookings && { bookings }),
-      ...(returns && { returns }),
-      sandbox,
-      world,
-    }),
-    signal: new AbortController().signal,
-  };
+  const { only, seed, budgetMs, maxSchedules, depth } = options;
+  const { world } = internalsOf(sandbox).running;
+  const open = benchesOf(sandbox, options);
   const found = await exploreAll({
-    run: (schedule) => runSchedule(stages, schedule),
+    run: (schedule) => runSchedule(open, schedule),
     world,
     seed,
     budgetMs,

@@ -30,15 +30,6 @@ export const CLIENT_CAUSES = {
     "The first create of an order gets 409 idempotency_key_reused: different order_ids have the same key, so that the second customer gets the first customer's order, or a 409. Derive the key from the whole, unchanged order_id, or generate a random key for each purchase and store it.",
     "订单的首次创建就收到 409 idempotency_key_reused：不同的 order_id 生成了同一个幂等键，第二位顾客会得到第一位的订单，或收到 409。请用完整且未改动的 order_id 生成幂等键，或为每次购买随机生成并保存。",
   ],
-  more_orders: [
-    "One purchase made more than one order, or an order with another order_id: a new order for each attempt, or another one by repeating the create.",
-    "一次购买创建了多个订单，或创建了其他 order_id 的订单：每次尝试各创建一个，或再次创建。",
-  ],
-  endless: ["The command does not end.", "命令不会结束。"],
-  blind: [
-    "The command ends with exit code 0 although no attempt was answered: the shop believes that the order exists, but knows neither its id nor its payment page.",
-    "尝试都没有得到响应，命令却以退出码 0 结束：商店认为订单已创建，却不知道其 id 和支付页面。",
-  ],
   reports_failure: [
     "The command reports a failure although it received its order, so the shop tells the customer that the purchase failed, or starts again.",
     "命令已得到订单却报告失败，因此商店会告诉顾客失败，或重新开始。",

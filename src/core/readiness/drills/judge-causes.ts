@@ -1,7 +1,116 @@
 import type { Words } from "../../language.ts";
+import { CLIENT_CAUSES } from "./client-causes.ts";
+import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts";
 
-/** Likely mistakes, for histories that show more than the rule that they break. The list is closed. */
+/**
+ * Likely mistakes: first those that an answer shows, with the remedy of their rule (core/judge/judge.ts names them), then
+ * those of a history that shows more than the rule that it breaks. The list is closed.
+ */
 export const JUDGE_CAUSES = {
+  ...withRemedy("one_order", {
+    new_order_id: [
+      "The purchase created an order with another order_id: a retry uses a new order_id.",
+      "产生了另一个 order_id 的订单：重试时使用了新的 order_id。",
+    ],
+    order_again: [
+      "The purchase created another order after the first one had ended.",
+      "第一个订单结束之后又创建了一个订单。",
+    ],
+  }),
+  ...withRemedy("client_ends", {
+    never_ends: ["The purchase does not end.", "购买没有结束。"],
+    claims_success: [
+      "The purchase reports success without the order and its payment page: it does not check that the answer is a complete 201.",
+      "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
+    ],
+  }),
+  ...withRemedy("recovery", {
+    no_recovery: [
+      "The purchase failed, and failed again after the fault was gone.",
+      "购买失败，故障消失之后再次发起仍然失败。",
+    ],
+  }),
+  ...withRemedy("booked_once", {
+    books_other_events: [
+      "The order was booked more than once although its payment event was delivered once: the application also books another event.",
+      "支付事件只推送了一次，却重复入账：还对其他事件入账。",
+    ],
+    books_at_start: [
+      "The order was booked again when the application restarted after it had been killed.",
+      "被强制结束后重新启动时再次入账。",
+    ],
+  }),
+  ...withRemedy("never_unpaid", {
+    books_unpaid: [
+      "The order was booked before anybody had paid: the application books the creation of an order or the start of a payment.",
+      "尚未支付就已入账：在订单创建或支付开始时入账。",
+    ],
+    books_pending: [
+      "The order was booked although its only attempt was declined and its status is pending.",
+      "唯一一次支付尝试被拒，状态为 pending，却已入账。",
+    ],
+    books_failed: ["The order was booked although the payment failed.", "支付失败，却已入账。"],
+    books_cancelled: ["The order was booked although the payer cancelled.", "付款人已取消，却已入账。"],
+    books_expired: ["The order was booked although it expired unpaid.", "订单未支付就已过期，却已入账。"],
+  }),
+  ...withRemedy("right_amount", {
+    believes_forged: [
+      "The application booked the amount of a webhook that was changed in transit: it uses the body without verifying it.",
+      "按被篡改的推送金额入账：没有验签就使用了正文。",
+    ],
+    other_amount: [
+      "The application booked an amount that differs from the order's amount.",
+      "入账金额与订单金额不同。",
+    ],
+  }),
+  ...withRemedy("booked_when_paid", {
+    accepts_forged: [
+      "The application answered 2xx to a forged webhook and booked nothing, so the genuine one was never sent again: answer 4xx to a forged webhook.",
+      "对伪造的推送返回了 2xx 却没有入账，真正的推送因此不再到来：应返回 4xx。",
+    ],
+    not_told: [
+      "No endpoint subscribes to the payment event, and the application did not ask for the status.",
+      "没有接收端接收支付事件，也没有查询状态。",
+    ],
+    acknowledged_only: [
+      "The application answered 2xx to the payment event, but did not book the payment.",
+      "对支付事件返回了 2xx，却没有入账。",
+    ],
+  }),
+  ...withRemedy("refuses_forged", {
+    answers_forged: ["The application answered 2xx to a forged event.", "对伪造的事件返回了 2xx。"],
+  }),
+  ...withRemedy("takes_events", {
+    refuses_event: [
+      "The application never answered 2xx to a genuine event.",
+      "对一个真实的事件始终没有返回 2xx。",
+    ],
+    refuses_payment: [
+      "The application never answered 2xx to the payment event.",
+      "对支付事件始终没有返回 2xx。",
+    ],
+  }),
+  ...withRemedy("stays_up", {
+    not_restarted: [
+      "The application did not start again after it was killed: look for a lock or a pid file that it left behind.",
+      "被强制结束后无法重新启动：请检查是否遗留了锁或进程文件。",
+    ],
+  }),
+  ...withRemedy("secrets_kept", {
+    secret_in_request: [
+      "A secret was in the body, the path or the Idempotency-Key of a request.",
+      "请求的正文、路径或 Idempotency-Key 中含有密钥。",
+    ],
+    secret_in_answer: [
+      "A secret was in an answer to a webhook: the address that receives webhooks is public.",
+      "对推送的响应中含有密钥：接收推送的地址是公开的。",
+    ],
+    secret_in_output: [
+      "A secret was in the output or the error message of the purchase, which logs keep.",
+      "购买的输出或错误消息中含有密钥，日志会保存这些内容。",
+    ],
+    secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
+  }),
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. Compare events by sequence within one data.id, not by created_at or the time of the last write, and check that --paid-when matches a paid order.",
     "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。请在同一 data.id 内比较 sequence，而不要比较 created_at 或最后写入时间；并检查 --paid-when 是否匹配已支付的订单。",
@@ -10,21 +119,13 @@ export const JUDGE_CAUSES = {
     "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
     "收到签名错误的事件后就入账：在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
-  books_pending: [
-    "The order is booked although its only attempt was declined and its status is pending. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
-    "唯一一次支付尝试被拒，状态为 pending，却已入账。只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
-  ],
-  books_every_end: [
-    "The order is booked although its checkout ended without a payment: the shop most likely books every end. Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
-    "收款单未支付就已结束，却已入账：很可能无论如何结束都会入账。只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
-  ],
   books_unknown_type: [
     "The order is booked by an event of a type that this version does not have: the shop takes every type that it does not know for a payment. Ignore unknown types, and answer 2xx.",
     "收到本版本没有的事件类型就入账：商店把不认识的类型都当作支付。请忽略未知类型，并返回 2xx。",
   ],
   lost_early: [
-    "The payment event arrived before the event of the order's creation; the shop answered 2xx and did nothing, and after a 2xx the event is not sent again. Process each event regardless of earlier ones, store it for later, or answer 5xx.",
-    "支付事件先于订单的创建事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx。",
+    "The payment event arrived before an earlier event of its order; the shop answered 2xx and did nothing, and after a 2xx the event is not sent again. Process each event regardless of earlier ones, store it for later, or answer 5xx.",
+    "支付事件先于订单较早的事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx。",
   ],
   books_again: [
     "The order is booked again when its payment is delivered again: store the event_id of each event, in the same transaction as the booking, and answer 2xx to a known event without booking. The id of the signed body counts, not the header Checkout-Event-Id, which is not signed.",
@@ -46,7 +147,7 @@ export const JUDGE_CAUSES = {
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
     "一个订单的事件改变了另一个 order_id 相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的 order_id 查找订单。",
   ],
-  other_amount: [
+  other_terms: [
     "A payment of another amount and currency is booked as this order: compare amount_minor and currency of the event with the order before booking it.",
     "另一金额和币种的支付被当作本订单入账：入账前请把事件的 amount_minor 和 currency 与订单比较。",
   ],
@@ -119,3 +220,21 @@ export const JUDGE_CAUSES = {
     "顾客返回后、任何 webhook 推送之前就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
+
+/** All causes. */
+export const CAUSES = { ...CLIENT_CAUSES, ...JUDGE_CAUSES } as const;
+/** The code of a cause. */
+export type Cause = keyof typeof CAUSES;
+
+/** Mistakes that break a rule, each with the rule's remedy. */
+function withRemedy<const Name extends string>(
+  invariant: JudgedInvariant,
+  causes: Readonly<Record<Name, Words>>,
+): Readonly<Record<Name, Words>> {
+  const { remedy } = JUDGED_INVARIANTS[invariant];
+  const rows = Object.entries<Words>(causes).map(([name, [english, chinese]]) => [
+    name,
+    [`${english} ${remedy[0]}`, `${chinese}${remedy[1]}`],
+  ]);
+  return Object.fromEntries(rows) as Readonly<Record<Name, Words>>;
+}

@@ -114,3 +114,30 @@ const RISKS: ReadonlySet<string> = new Set(
 export function missingStepName(field: string): string {
   return `no_${field}`;
 }
+
+/** The advice about a payment whose event was lost for good, so that webhooks cannot report it. */
+export const DROPPED_EVENT_ADVICE: Words = [
+  "The payment event was lost for good, so the order was never booked. Poll orders that stay unpaid (GET /v1/checkout-sessions/{id}), or replay the events (checkout events replay).",
+  "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
+];
+
+/** Why an invariant was not judged. */
+export const NOT_JUDGED_REASONS = {
+  status_alone: (amountField: string): Words => [
+    `the view returns only a status; it could also return times and ${amountField}`,
+    `视图只给出状态；还可以返回 times 和 ${amountField}`,
+  ],
+  nothing_failed: ["no purchase failed, so no recovery was needed", "没有购买失败，因此无需恢复"],
+  no_view: [
+    "only the orders were checked, not the application's bookings",
+    "只查看了订单，没有查看应用的入账",
+  ],
+  not_shown: ["no run tested it", "没有任何一次运行能体现"],
+  not_again: [
+    "it was broken once, but not in each of the three runs after that",
+    "曾被违反一次，之后的三次运行没有全部重现",
+  ],
+} as const satisfies Readonly<Record<string, Words | ((amountField: string) => Words)>>;
+
+/** The code of a reason. */
+export type NotJudgedReason = keyof typeof NOT_JUDGED_REASONS;

@@ -1,9 +1,79 @@
-import { INVARIANTS } from "./invariants.ts";
 import type { Words } from "../../language.ts";
 
-/** The rules by which histories are judged, each with its remedy: those of `explore`, and on keys, answers and the process. */
+/** The rules that hold for every purchase, whatever fails, each with its remedy. The list is closed. */
 export const JUDGED_INVARIANTS = {
-  ...INVARIANTS,
+  one_order: {
+    rule: ["one purchase creates one order", "一次购买只产生一个订单"],
+    remedy: [
+      "Store the order_id and the Idempotency-Key of a purchase before its first request, and send both unchanged with every retry.",
+      "在首次请求之前保存该次购买的 order_id 和 Idempotency-Key，每次重试都原样发送。",
+    ],
+  },
+  client_ends: {
+    rule: [
+      "every purchase ends, either with its order or with a reported failure",
+      "购买总会结束：得到订单，或明确报告失败",
+    ],
+    remedy: [
+      "Limit the number of retries and the time of each, and report success only for a 201 whose answer is complete.",
+      "限制重试次数和每次的时间；只有完整读到 201 响应才报告成功。",
+    ],
+  },
+  recovery: {
+    rule: [
+      "after a failure, repeating the purchase ends with its one order and its payment page",
+      "失败之后再次发起同一购买，会得到同一个订单及其支付页面",
+    ],
+    remedy: [
+      "Store the Idempotency-Key and the body before the first request, and send both unchanged until there is an answer.",
+      "在首次请求之前保存 Idempotency-Key 和请求正文，原样重发直到得到响应。",
+    ],
+  },
+  booked_once: {
+    rule: ["a payment is booked at most once", "一笔支付最多入账一次"],
+    remedy: [
+      "Insert the event_id of each event into a column with a unique index, in the same transaction as the booking, and answer 2xx to a known event without booking again.",
+      "在入账的同一事务中把 event_id 插入带唯一索引的列；对已知的事件返回 2xx，不再入账。",
+    ],
+  },
+  never_unpaid: {
+    rule: ["an order is not booked without a payment", "没有支付就不入账"],
+    remedy: [
+      "Book only order.succeeded and checkout_session.succeeded, or a status of succeeded from GET /v1/checkout-sessions/{id}.",
+      "只能依据 order.succeeded 和 checkout_session.succeeded，或 GET /v1/checkout-sessions/{id} 返回的 succeeded 状态入账。",
+    ],
+  },
+  right_amount: {
+    rule: ["the booked amount is the amount of the order", "入账金额等于订单金额"],
+    remedy: [
+      "Verify the signature over the raw body before you use any part of the body.",
+      "先对原始正文验签，再使用其中的内容。",
+    ],
+  },
+  booked_when_paid: {
+    rule: ["a paid order whose events were delivered is booked", "订单已支付且事件已推送，就会入账"],
+    remedy: [
+      "Answer 2xx only after the booking is stored, otherwise 5xx, so that the event is sent again.",
+      "入账已保存才返回 2xx，否则返回 5xx，以便重新推送该事件。",
+    ],
+  },
+  final_stays: {
+    rule: ["a paid order stays paid", "已支付的订单保持已支付"],
+    remedy: [
+      "Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
+      "最终状态不可回退：请比较事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
+    ],
+  },
+  secrets_kept: {
+    rule: [
+      "no secret appears in a v1 request (except its Authorization header), in an answer to a webhook, in the output of the purchase or in the view of the order; no other places are checked",
+      "密钥不会出现在 v1 的请求（Authorization 头除外）、对推送的响应、购买的输出或订单视图中；其他地方不作检查",
+    ],
+    remedy: [
+      "Keep the API key and the signing secret out of descriptions, addresses, pages, messages and logs; do not print the environment, and turn off debug pages.",
+      "不要把 API 密钥和签名密钥写进描述、地址、页面、消息或日志；不要输出环境变量，并关闭调试页面。",
+    ],
+  },
   one_key: {
     rule: ["each purchase has one key of its own", "每次购买都有自己的一个幂等键"],
     remedy: [

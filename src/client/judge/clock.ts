@@ -1,0 +1,50 @@
+// Steps of a search, which move the store's clock in place of waiting.
+import { isFinal } from "../../core/checkout/payment.ts";
+import { answersIn, mustKnow } from "../../core/judge/deliveries.ts";
+import { type ObservedDelivery } from "../../core/judge/observation.ts";
+import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
+import { refresh, type Bench, type Purchase } from "./bench.ts";
+import { hasOtherId } from "./buy.ts";
+import type { Play } from "./faults.ts";
+
+/** Span within which an order expires and its deliveries use all their attempts, in milliseconds. */
+const TO_THE_END_MS = 72 * 3_600_000;
+/** Maximum number of such spans, for longer delivery schedules. */
+const MAX_SPANS = 5;
+const MAX_LISTED = 1000;
+
+/** Moves the store's clock; the deliveries that fall due are made. */
+export async function advance({ call }: Pick<Bench, "call">, byMs: number): Promise<void> {
+  await call({ name: "moveClock", body: { action: "advance", byMs } });
+}
+
+/** Lets the service deliver until nothing is due; what it made of the order is seen then. */
+export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
+  for (let spans = 1; spans <= MAX_SPANS; spans += 1) {
+    await advance(bench, TO_THE_END_MS);
+    await refresh(bench, purchase);
+    purchase.deliveries = await deliveriesOf(bench, purchase);
+    const isOver =
+      purchase.checkouts.every(({ status }) => isFinal(status)) &&
+      purchase.deliveries.every(({ state }) => state !== "due");
+    if (isOver) break;
+  }
+  const { deliveries = [], checkouts } = purchase;
+  purchase.isTold = mustKnow(deliveries);
+  const made = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
+  facts.push(...answersIn(deliveries), { kind: "client", purchase: made });
+}
+
+/** The deliveries of a run, oldest first. */
+async function deliveriesOf(
+  { call, search, noted }: Bench,
+  { cartId }: Purchase,
+): Promise<readonly ObservedDelivery[]> {
+  const { endpointId } = search ?? {};
+  const ofRun = endpointId === undefined ? {} : { orderId: cartId, endpointId };
+  const { deliveries } = await call({ name: "listDeliveries", body: { limit: MAX_LISTED, ...ofRun } });
+  if (deliveries.some(isAnsweredWithSecret)) noted.secrets.add("answer");
+  return deliveries
+    .map(({ type: eventType, cause, state, attempts }) => ({ eventType, cause, state, attempts }))
+    .toReversed();
+}

@@ -1,0 +1,127 @@
+// What the service's own deliveries show of a wrong booking: which events a shop accepted, and in which order.
+import type { FinalStatus } from "../checkout/payment.ts";
+import { isForgery } from "../fault/actions.ts";
+import type { Cause } from "../readiness/drills/judge-causes.ts";
+import type { Observation, ObservedAttempt, ObservedDelivery } from "./observation.ts";
+
+/** Whether an event type means that a checkout was paid. */
+function isPaymentEvent(eventType: string): boolean {
+  return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
+}
+
+function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function isGenuine({ fault }: ObservedAttempt): boolean {
+  return fault === null || !isForgery(fault);
+}
+
+function paymentsIn(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
+  return deliveries.filter(({ eventType }) => isPaymentEvent(eventType));
+}
+
+function acceptedIn(deliveries: readonly ObservedDelivery[]): readonly ObservedAttempt[] {
+  return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
+}
+
+/** Whether a shop must know of a payment: it accepted its event, or gets none and has to ask. */
+export function mustKnow(deliveries: readonly ObservedDelivery[]): boolean {
+  const payments = paymentsIn(deliveries);
+  return payments.length === 0 || acceptedIn(payments).length > 0;
+}
+
+/** Whether every delivery that would have reported a payment was dropped. */
+export function isDroppedForGood(deliveries: readonly ObservedDelivery[]): boolean {
+  const payments = paymentsIn(deliveries);
+  return payments.length > 0 && payments.every(({ state }) => state === "dropped");
+}
+
+/** How a shop answered: genuine events that it accepted or refused in the end, and forged ones. */
+export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
+  return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
+    const forged = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
+    const ended: readonly Observation[] =
+      state === "failed"
+        ? [
+            {
+              kind: "refused",
+              of: "a",
+              type,
+              got: gotOf(attempts.at(-1)),
+              isForeign: false,
+              cause: refusalCause(type),
+            },
+          ]
+        : state === "succeeded"
+          ? [{ kind: "taken" }]
+          : [];
+    return [
+      ...ended,
+      ...forged.map((attempt) => ({
+        kind: "forged" as const,
+        isAccepted: isSuccess(attempt.status),
+        got: gotOf(attempt),
+      })),
+    ];
+  });
+}
+
+function refusalCause(type: string): Cause {
+  return isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
+}
+
+function gotOf(attempt: ObservedAttempt | undefined): string {
+  const { status = null } = attempt ?? {};
+  return status === null ? "no answer" : String(status);
+}
+
+/** Why an order is booked more than once, by what was delivered. */
+export function repeatCause(deliveries: readonly ObservedDelivery[], isKilled: boolean): Cause {
+  const attempts = paymentsIn(deliveries).reduce((sum, delivery) => sum + delivery.attempts.length, 0);
+  if (attempts > 1) return "books_again";
+  return isKilled ? "books_at_start" : "books_other_events";
+}
+
+/** Why another amount is booked. */
+export function amountCause(deliveries: readonly ObservedDelivery[]): Cause {
+  const isBelieved = acceptedIn(deliveries).some(({ fault }) => fault === "changed_body");
+  return isBelieved ? "believes_forged" : "other_amount";
+}
+
+/** Why a payment that the shop must know of is not booked, by the order in which it accepted the events. */
+export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
+  const payments = paymentsIn(deliveries);
+  if (payments.length === 0) return "not_told";
+  const paidAt = firstAccepted(payments);
+  if (paidAt === undefined) return "accepts_forged";
+  const isEarly = othersIn(deliveries).some(
+    (one) => one.cause === "event" && (firstAccepted([one]) ?? Number.POSITIVE_INFINITY) > paidAt,
+  );
+  return isEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
+}
+
+/** The cause of a lost payment if an older event was accepted after it. */
+export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
+  const paidAt = firstAccepted(paymentsIn(deliveries)) ?? Number.POSITIVE_INFINITY;
+  // A moved clock shows the same moment for a copy and the event after it.
+  const isLater = othersIn(deliveries).some(({ cause, attempts }) =>
+    attempts.some(
+      ({ status, startedAt }) =>
+        isSuccess(status) && (cause === "event" ? startedAt > paidAt : startedAt >= paidAt),
+    ),
+  );
+  return isLater ? "goes_back" : undefined;
+}
+
+function othersIn(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
+  return deliveries.filter(({ eventType }) => !isPaymentEvent(eventType));
+}
+
+/** When the first of these deliveries was accepted, genuine. */
+function firstAccepted(deliveries: readonly ObservedDelivery[]): number | undefined {
+  const times = acceptedIn(deliveries)
+    .filter(isGenuine)
+    .map(({ startedAt }) => startedAt);
+  return times.length === 0 ? undefined : Math.min(...times);
+}

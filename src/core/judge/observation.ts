@@ -1,0 +1,108 @@
+// What is seen of a history. How it is judged: core/judge/judge.ts.
+import type { Status } from "../checkout/checkout.ts";
+import type { DeliveryAction } from "../fault/actions.ts";
+import type { Cause } from "../readiness/drills/judge-causes.ts";
+import type { NOTES } from "../readiness/drills/judge-sentences.ts";
+import type { WatchedPurchase } from "./client.ts";
+import type { SecretPlace } from "./secrets.ts";
+import type { OrderName } from "./step.ts";
+import type { ShownOrder } from "./view.ts";
+
+/** An attempt of a delivery. */
+export type ObservedAttempt = {
+  readonly status: number | null;
+  readonly fault: DeliveryAction | null;
+  /** By the store's clock. */
+  readonly startedAt: number;
+};
+
+/** A delivery with its attempts. */
+export type ObservedDelivery = {
+  readonly eventType: string;
+  readonly cause: "event" | "replay" | "duplicate";
+  readonly state: "due" | "succeeded" | "failed" | "dropped";
+  readonly attempts: readonly ObservedAttempt[];
+};
+
+/** What is true of an order at a moment. */
+export type Truth = {
+  /** Whether a checkout that the shop has created is paid. */
+  readonly paid: boolean;
+  /** Whether the shop answered 2xx to the event of the payment. */
+  readonly told: boolean;
+  /** Whether the shop has retrieved the paid checkout. */
+  readonly asked: boolean;
+  readonly amountMinor: number;
+  /** The status of the checkout that the shop has created last. */
+  readonly status?: Status | undefined;
+};
+
+/** A reading of the view; null if it could not be read. `waitedMs`: until it showed what is true. */
+export type LookFact = {
+  readonly kind: "look";
+  readonly of: OrderName;
+  readonly view: ShownOrder | null;
+  readonly got: string;
+  readonly truth: Truth;
+  readonly waitedMs: number;
+  /** The service's own deliveries of the order, and whether the shop was killed meanwhile, if they are known. */
+  readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
+};
+
+/** A purchase: how each of its runs ended, and the checkouts that may still be paid, or are. */
+export type CreateFact = {
+  readonly kind: "create";
+  readonly of: OrderName;
+  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: string }[];
+  /** Whether the service refuses every create. */
+  readonly isRefused: boolean;
+  /** Whether the customer bought this order before. */
+  readonly isAgain: boolean;
+  readonly live: number;
+  readonly hasOtherId: boolean;
+};
+
+/** A purchase under faults, with the service's log of it. */
+type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase };
+
+/** A genuine event that got no 2xx in the end. */
+type RefusedFact = {
+  readonly kind: "refused";
+  readonly of: OrderName;
+  readonly type: string;
+  readonly got: string;
+  /** Whether it is about a checkout that the shop has not created. */
+  readonly isForeign: boolean;
+  readonly cause?: Cause | undefined;
+};
+
+/** A genuine event that got its 2xx. */
+type TakenFact = { readonly kind: "taken" };
+
+/** A forged event, and the answer to it. */
+type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
+
+/** A visit of the return page. */
+type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
+
+/** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
+type EndFact = { readonly kind: "end"; readonly got: string | null; readonly isKilled?: boolean };
+
+/** The places in which a secret of the application was seen. */
+type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> };
+
+/** A note about a history, which is no verdict against the shop. */
+type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
+
+/** Something that was seen. */
+export type Observation =
+  | LookFact
+  | CreateFact
+  | ClientFact
+  | ForgedFact
+  | RefusedFact
+  | TakenFact
+  | VisitFact
+  | EndFact
+  | SecretFact
+  | NoteFact;

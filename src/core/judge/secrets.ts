@@ -1,0 +1,27 @@
+import type { FactName } from "../refusals.ts";
+import type { RequestEntry } from "../request/shapes.ts";
+import { showsSecret } from "../text.ts";
+import type { DeliveryEntry } from "../webhook/shapes.ts";
+
+/**
+ * The places in which a secret of the application is noticed: a v1 request, except its Authorization header; an answer
+ * to a webhook; the output of the purchase; the view of an order. No other places are checked.
+ */
+export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
+export type SecretPlace = (typeof SECRET_PLACES)[number];
+
+/** Whether a request contains a secret: the service refuses one in a body or a key; in a path, a mark replaces it. */
+export function isRequestWithSecret({ path, fact }: RequestEntry): boolean {
+  return showsSecret(path) || SECRET_FACTS.has(fact);
+}
+
+const SECRET_FACTS: ReadonlySet<string | null> = new Set<FactName>([
+  "key_with_secret",
+  "field_with_secret",
+  "field_with_token",
+]);
+
+/** Whether an answer to a delivery contains a secret; the audit replaces the secret with a mark. */
+export function isAnsweredWithSecret({ attempts }: DeliveryEntry): boolean {
+  return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
+}

@@ -1,0 +1,108 @@
+import type { CreateRun } from "../../client/judge/bench.ts";
+import { callsOn, searchBench, type SearchBench } from "../../client/judge/run-schedule.ts";
+import type { ShownOrder } from "../../core/judge/view.ts";
+import { isError } from "../../core/outcome.ts";
+import { containsSecret } from "../../core/text.ts";
+import { ignoreNotFound } from "../errors.ts";
+import { internalsOf } from "../internals.ts";
+import type { Sandbox, Store } from "../types.ts";
+import type { ExploreOptions, View } from "./types.ts";
+
+/** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
+const PURCHASE_LIMIT_MS = 20_000;
+
+/** Opens a bench for each schedule: the application's functions with a new store. */
+export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
+  return async () => {
+    const store = await sandbox.createStore();
+    const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
+    try {
+      const stop = await options.start?.(store);
+      const close = async (): Promise<void> => {
+        try {
+          await stop?.();
+        } finally {
+          await remove();
+        }
+      };
+      return { bench: benchOf(sandbox, store, options), close };
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+  };
+}
+
+function benchOf(
+  sandbox: Sandbox,
+  store: Store,
+  { purchase, view, bookings, returns }: ExploreOptions,
+): SearchBench["bench"] {
+  const { running, calls } = internalsOf(sandbox);
+  const { world } = running;
+  const call = callsOn(calls.control, store.id);
+  const buy = async (): Promise<CreateRun> => {
+    const run = await limited(world, async () => {
+      // An untyped application can return anything, such as an incomplete answer.
+      const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
+      const { checkouts } = await call({ name: "listCheckouts", body: {} });
+      const named = checkouts.find(({ id }) => id === order?.id);
+      const shown = named && (await call({ name: "inspectCheckout", id: named.id, body: undefined }));
+      return { isWrong: shown === undefined || shown.checkoutUrl !== order?.checkout_url };
+    });
+    if (!run.isDone && containsSecret(run.got)) bench.noted.secrets.add("output");
+    return run;
+  };
+  const read = async ({ orderId }: { readonly orderId: string }): Promise<ShownOrder> => {
+    const shown = viewOf(await view(orderId, store));
+    return bookings === undefined ? shown : { ...shown, times: await bookings(orderId, store) };
+  };
+  const bench = searchBench({
+    world: { ...world, run: () => Promise.reject(new Error("a bench of functions runs no command")) },
+    target: { origin: sandbox.origin },
+    call,
+    shop: {
+      create: { buy },
+      hasView: true,
+      view: { from: { read }, paidWhen: undefined },
+      ...(returns && {
+        returns: async ({ id, orderId }) => returns({ id, order_id: orderId }, store),
+      }),
+    },
+    orderId: "",
+    store: { isOwn: true },
+    signal: new AbortController().signal,
+  });
+  return bench;
+}
+
+/** Makes the purchase, within the timeout. */
+async function limited(
+  { sleep }: { readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void> },
+  make: () => Promise<Pick<CreateRun, "isWrong">>,
+): Promise<CreateRun> {
+  const over = new AbortController();
+  const run = { hasEnded: true, isDone: false, text: "" };
+  const late = sleep(PURCHASE_LIMIT_MS, over.signal).then(() => ({
+    ...run,
+    hasEnded: false,
+    got: "timeout",
+  }));
+  const made = Promise.resolve()
+    .then(make)
+    .then(
+      (named) => ({ ...run, ...named, isDone: true, got: "" }),
+      (error: unknown) => ({ ...run, got: isError(error) ? error.message : String(error) }),
+    );
+  try {
+    return await Promise.race([made, late]);
+  } finally {
+    over.abort();
+  }
+}
+
+function viewOf(view: View): ShownOrder {
+  if (typeof view === "string") return { paid: view === "paid", times: null, amountMinor: null };
+  const { paid, times = null, amountMinor = null } = view;
+  return { paid, times, amountMinor };
+}
