@@ -40,6 +40,7 @@ export function describedShop(
       headers: { "Idempotency-Key": `shop-${orderId}` },
       body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
     });
+    if (answer.dropped === true) throw new Error("the answer was lost");
     const { data } = JSON.parse(String(answer.body)) as { data: { id: string; amount_minor: number } };
     const known = orders.get(orderId);
     orders.set(orderId, known ?? { id: data.id, status: "open", times: 0, amount: data.amount_minor });

@@ -324,7 +324,7 @@ async function runCreate(
 function commandRun(ran: ShellResult): CreateRun {
   const { ending, exitCode, stdout } = ran;
   return {
-    hasEnded: ending === "exited" || ending === "aborted",
+    hasEnded: ending !== "timeout",
     isDone: exitCode === 0,
     got: commandText(ran),
     text: stdout,
