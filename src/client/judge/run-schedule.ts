@@ -112,17 +112,18 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
   const trace = await traceOf(bench, purchase, facts);
-  if (shop.served !== undefined) {
-    const isKilled = shop.served.isDown();
-    const got = isKilled ? "it did not start again after it was killed" : (shop.served.endings[0] ?? null);
-    facts.push({ kind: "end", got, isKilled });
-  }
-  facts.unshift({ kind: "secrets", places: noted.secrets });
+  facts.unshift({ kind: "secrets", places: noted.secrets }, ...endFacts(shop));
+  const isDown = shop.served?.isDown() === true;
   const log = {
     deliveries: purchase.deliveries ?? [],
     isKilled: schedule.faults.some(({ action }) => isKill(action)),
   };
-  const { shown, broken } = verdictsOn(facts.map((fact) => (fact.kind === "look" ? { ...fact, log } : fact)));
+  const { shown, broken } = verdictsOn(
+    // A shop that did not start again could answer no event.
+    facts
+      .filter(({ kind }) => !isDown || kind !== "refused")
+      .map((fact) => (fact.kind === "look" ? { ...fact, log } : fact)),
+  );
   const last = facts.findLast((fact) => fact.kind === "look");
   const isUnshown = last?.truth.paid === true && last.view?.paid === false;
   const run = {
@@ -137,6 +138,13 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     viewError: noted.viewError,
   };
   return { ...run, story: broken.length === 0 ? "" : await tell(bench, purchase, run) };
+}
+
+function endFacts({ served }: JudgedShop): readonly Observation[] {
+  if (served === undefined) return [];
+  const isKilled = served.isDown();
+  const got = isKilled ? "it did not start again after it was killed" : (served.endings[0] ?? null);
+  return [{ kind: "end", got, isKilled }];
 }
 
 function purchasesIn(facts: readonly Observation[]): readonly WatchedRun[] {
