@@ -1,13 +1,13 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
-import { exploreAll, type ExplorationResult } from "../../client/judge/search.ts";
+import { exploreAll, type ExplorationResult } from "../../client/judge/search/search.ts";
 import {
   commandBenches,
   runningShopBenches,
   type ExploreCommands,
   type OrderViewSpec,
-} from "../../client/judge/search-benches.ts";
+} from "../../client/judge/search/benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { runSchedule, type SearchBench } from "../../client/judge/run-schedule.ts";
+import { runSchedule, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import { ShopFailure } from "../../client/judge/served-shop.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/judge/schedule.ts";
 import type { KillsByPlace } from "../../core/judge/search.ts";

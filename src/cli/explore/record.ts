@@ -1,4 +1,4 @@
-import type { ExplorationResult } from "../../client/judge/search.ts";
+import type { ExplorationResult } from "../../client/judge/search/search.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";

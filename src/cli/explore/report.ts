@@ -1,4 +1,4 @@
-import type { ExplorationResult } from "../../client/judge/search.ts";
+import type { ExplorationResult } from "../../client/judge/search/search.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { english } from "../../core/language.ts";
 import { escapeXml } from "../../core/readiness/report.ts";

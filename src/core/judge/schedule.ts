@@ -1,5 +1,5 @@
 // A schedule of `explore`: faults at places, and an end of the payment. The source of its faults, and making it smaller:
-// core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/run-schedule.ts.
+// core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/search/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 

@@ -1,5 +1,5 @@
 import type { CreateRun } from "../../client/judge/bench.ts";
-import { callsOn, searchBench, type SearchBench } from "../../client/judge/run-schedule.ts";
+import { callsOn, searchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { containsSecret } from "../../core/text.ts";

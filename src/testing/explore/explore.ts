@@ -1,5 +1,5 @@
-import { exploreAll } from "../../client/judge/search.ts";
-import { runSchedule } from "../../client/judge/run-schedule.ts";
+import { exploreAll } from "../../client/judge/search/search.ts";
+import { runSchedule } from "../../client/judge/search/run-schedule.ts";
 import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/judge/schedule.ts";
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";

@@ -1,12 +1,12 @@
-// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search-benches.ts).
-// The schedules: core/judge/search.ts; a run and its judgement: client/judge/run-schedule.ts.
-import { causeWords, type Broken } from "../../core/judge/judge.ts";
-import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search/benches.ts).
+// The schedules: core/judge/search.ts; a run and its judgement: client/judge/search/run-schedule.ts.
+import { causeWords, type Broken } from "../../../core/judge/judge.ts";
+import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
 import {
   DROPPED_EVENT_ADVICE,
   NOT_JUDGED_REASONS,
   type NotJudgedReason,
-} from "../../core/readiness/drills/judge-sentences.ts";
+} from "../../../core/readiness/drills/judge-sentences.ts";
 import {
   differenceScore,
   nextWave,
@@ -15,13 +15,13 @@ import {
   type KillsByPlace,
   type KnownRun,
   type StepPlace,
-} from "../../core/judge/search.ts";
-import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../core/judge/schedule.ts";
-import type { finding, searchResult } from "../../core/judge/shapes.ts";
-import { placeTable, type ScheduleResult } from "../../core/judge/search.ts";
-import { english } from "../../core/language.ts";
-import type { DomainOf } from "../../core/shape/fields.ts";
-import type { World } from "../../world.ts";
+} from "../../../core/judge/search.ts";
+import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../../core/judge/schedule.ts";
+import type { finding, searchResult } from "../../../core/judge/shapes.ts";
+import { placeTable, type ScheduleResult } from "../../../core/judge/search.ts";
+import { english } from "../../../core/language.ts";
+import type { DomainOf } from "../../../core/shape/fields.ts";
+import type { World } from "../../../world.ts";
 import type { ExploreRun } from "./run-schedule.ts";
 
 /** The subject and the limits of an exploration. */

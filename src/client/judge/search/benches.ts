@@ -1,13 +1,13 @@
 // Applications in any language, as benches of a search: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/judge/served-shop.ts), or with one that runs.
-import { isKill, targetsDelivery, type Schedule } from "../../core/judge/schedule.ts";
-import type { ViewPatterns } from "../../core/judge/view.ts";
-import type { World } from "../../world.ts";
-import type { CallOperation, ControlTarget } from "../control/control.ts";
-import type { JudgedShop } from "./bench.ts";
+import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
+import type { ViewPatterns } from "../../../core/judge/view.ts";
+import type { World } from "../../../world.ts";
+import type { CallOperation, ControlTarget } from "../../control/control.ts";
+import type { JudgedShop } from "../bench.ts";
 import { callsOn, searchBench, type SearchBench } from "./run-schedule.ts";
-import { startShop, type ShopCommand } from "./served-shop.ts";
-import type { EnvironmentVariables, OrderViewSource, ViewPlace } from "./view.ts";
+import { startShop, type ShopCommand } from "../served-shop.ts";
+import type { EnvironmentVariables, OrderViewSource, ViewPlace } from "../view.ts";
 
 /** The merchant's commands to explore. */
 export type ExploreCommands = {

@@ -1,15 +1,15 @@
 // Runs a schedule of a search: its history, played in a store whose clock is moved, and what it sent and was sent. The
-// benches: testing/explore/bench.ts (functions), client/judge/search-benches.ts (commands).
-import { isDroppedForGood } from "../../core/judge/deliveries.ts";
-import { verdictsOn, type Broken } from "../../core/judge/judge.ts";
-import { type LookFact, type Observation } from "../../core/judge/observation.ts";
-import type { WatchedRun } from "../../core/judge/client.ts";
-import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
-import { isKill, type Schedule } from "../../core/judge/schedule.ts";
-import { historyOf } from "../../core/judge/schedule-history.ts";
-import type { Trace } from "../../core/judge/search.ts";
-import { isRequestWithSecret } from "../../core/judge/secrets.ts";
-import type { CallOperation } from "../control/control.ts";
+// benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
+import { isDroppedForGood } from "../../../core/judge/deliveries.ts";
+import { verdictsOn, type Broken } from "../../../core/judge/judge.ts";
+import { type LookFact, type Observation } from "../../../core/judge/observation.ts";
+import type { WatchedRun } from "../../../core/judge/client.ts";
+import type { JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
+import { isKill, type Schedule } from "../../../core/judge/schedule.ts";
+import { historyOf } from "../../../core/judge/schedule-history.ts";
+import type { Trace } from "../../../core/judge/search.ts";
+import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
+import type { CallOperation } from "../../control/control.ts";
 import {
   newPurchase,
   NO_SHOP,
@@ -17,9 +17,9 @@ import {
   type JudgedShop,
   type Purchase,
   type SearchedStore,
-} from "./bench.ts";
-import { playHistory } from "./play.ts";
-import { oneAtATime, storyOf } from "./run.ts";
+} from "../bench.ts";
+import { playHistory } from "../play.ts";
+import { oneAtATime, storyOf } from "../run.ts";
 
 /** A bench for one schedule, and its end. */
 export type SearchBench = { readonly bench: Bench; readonly close: () => Promise<unknown> };
