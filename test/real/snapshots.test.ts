@@ -388,17 +388,20 @@ test("rows of one store of a snapshot never refer to those of another, here or i
   const path = join(harness.cwd, ".checkout/snapshots/whole.snapshot");
   const whole = readFileSync(path);
   const before = [rowsOf(database, first), rowsOf(database, TEA)];
+  const crossed = "of one store refer to rows of another";
+  const stray = "deliveries differ from their events";
   const references = [
-    ["deliveries", "event_id", "events"],
-    ["deliveries", "endpoint_id", "endpoints"],
-    ["deliveries", "checkout_id", "checkouts"],
-    ["idempotency_keys", "checkout_id", "checkouts"],
+    ["deliveries", "event_id", "events", crossed],
+    ["deliveries", "endpoint_id", "endpoints", crossed],
+    ["deliveries", "checkout_id", "checkouts", stray],
+    ["deliveries", "sequence", "events", stray],
+    ["idempotency_keys", "checkout_id", "checkouts", crossed],
   ] as const;
-  for (const [table, column, parent] of references) {
+  for (const [table, column, parent, said] of references) {
     const crossing = changedSnapshot(whole, (copy) =>
       copy
         .prepare(
-          `UPDATE ${table} SET ${column} = (SELECT id FROM ${parent} WHERE store_id = ?)
+          `UPDATE ${table} SET ${column} = (SELECT ${column === "sequence" ? "rowid + 7" : "id"} FROM ${parent} WHERE store_id = ?)
            WHERE rowid = (SELECT max(rowid) FROM ${table} WHERE store_id = ?)`,
         )
         .run(TEA, first),
@@ -410,7 +413,7 @@ test("rows of one store of a snapshot never refer to those of another, here or i
         table,
         column,
         1,
-        expect.stringContaining("of one store refer to rows of another"),
+        expect.stringContaining(said),
       ]);
       expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(before);
     }

@@ -24,7 +24,7 @@ import {
 } from "../connection/database.ts";
 import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
-import { hasReferencesAcrossStores } from "./rows.ts";
+import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
 /**
  * The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not
@@ -236,6 +236,9 @@ function checkImage(
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
+  // A sandbox writes no such row, and of its own snapshots no bit has changed.
+  if (options.isOwn !== true && hasStrayDeliveries(connection))
+    return refuseDamaged("deliveries differ from their events");
   return accept({ ...about, format: version, connection, storeIds });
 }
 

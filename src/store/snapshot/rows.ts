@@ -105,6 +105,16 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
     });
 }
 
+/** Whether a delivery names another store, checkout or position than its event: no foreign key holds these columns. */
+export function hasStrayDeliveries(connection: Connection): boolean {
+  const stray = connection.prepare(
+    `SELECT 1 FROM deliveries AS delivery JOIN events AS event ON event.id = delivery.event_id
+     WHERE (delivery.store_id, delivery.checkout_id, delivery.sequence)
+       IS NOT (event.store_id, event.checkout_id, event.sequence) LIMIT 1`,
+  );
+  return stray.get() !== undefined;
+}
+
 export function hasReferencesAcrossStores(connection: Connection): boolean {
   const references = connection.prepare<
     [],

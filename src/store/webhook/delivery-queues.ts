@@ -2,7 +2,7 @@
 import type { Connection } from "../connection/connection.ts";
 
 /** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
-export type DeliveryQueue = {
+type DeliveryQueue = {
   readonly endpointId: string;
   readonly checkoutId: string | null;
   readonly eventId: string;
