@@ -1,5 +1,5 @@
 import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
-import { printable, printableLiteral } from "../core/text.ts";
+import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 
 type CommandSubject = { readonly orderId: string; readonly id?: string };
@@ -42,7 +42,8 @@ const MAX_QUOTED_OUTPUT = 200;
 export function commandText({ ending, exitCode, stdout, stderr }: ShellResult): string {
   const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
   const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
-  const said = printable(output.slice(-MAX_QUOTED_OUTPUT));
+  // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
+  const said = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
   return said === "" ? how : `${how}: ${said}`;
 }
 

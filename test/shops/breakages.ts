@@ -21,7 +21,7 @@ export const BREAKAGES: readonly Breakage[] = [
     name: "constant_key",
     item: "idempotency_replay",
     causes: ["different order_ids have the same key"],
-    undrilled: ["return_origins unknown", "webhook_verification unknown"],
+    undrilled: ["return_origins fail", "webhook_verification fail"],
   },
   {
     make: "express",
@@ -46,7 +46,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "takes_late_events",
     item: "webhook_verification",
-    causes: ["no longer paid after an older event arrived late"],
+    causes: ["a paid order stays paid"],
   },
   {
     make: "python",
@@ -76,7 +76,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "buys_again_each_try",
     item: "idempotency_replay",
-    causes: ["One purchase made more than one order"],
+    causes: ["created an order with another order_id"],
   },
   {
     make: "express",

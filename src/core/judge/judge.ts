@@ -216,9 +216,11 @@ function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFa
   const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
   if (endless !== undefined) return { ...ends, got: english(STEP_RESULTS.timeUp) };
   const claimed = runs.find(({ isDone }) => isDone);
-  if (claimed !== undefined && live === 0 && !isAgain) return { ...ends, got: claimed.got };
+  if (claimed !== undefined && live === 0 && !isAgain)
+    return { ...ends, got: claimed.got, cause: "claims_success" };
   const failed = runs.find(({ isDone }) => !isDone);
-  if (failed !== undefined && !isRefused && !isAgain) return { ...ends, got: failed.got };
+  if (failed !== undefined && !isRefused && !isAgain)
+    return { ...ends, got: failed.got, cause: "fails_undisturbed" };
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",

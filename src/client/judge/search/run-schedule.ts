@@ -119,10 +119,11 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     isKilled: schedule.faults.some(({ action }) => isKill(action)),
   };
   const { shown, broken } = verdictsOn(
-    // A shop that did not start again could answer no event.
-    facts
-      .filter(({ kind }) => !isDown || kind !== "refused")
-      .map((fact) => (fact.kind === "look" ? { ...fact, log } : fact)),
+    facts.flatMap((fact) => {
+      // A shop that did not start again could answer no event.
+      if (isDown && fact.kind === "refused") return [];
+      return fact.kind === "look" ? { ...fact, log } : fact;
+    }),
   );
   const last = facts.findLast((fact) => fact.kind === "look");
   const isUnshown = last?.truth.paid === true && last.view?.paid === false;

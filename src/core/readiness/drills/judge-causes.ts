@@ -24,6 +24,10 @@ export const JUDGE_CAUSES = {
       "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
     ],
   }),
+  fails_undisturbed: [
+    "The purchase failed although nothing disturbed it: read what it printed, and what the service answered with `checkout requests list`.",
+    "没有任何干扰，购买却失败了：查看其输出，并用 `checkout requests list` 查看服务的响应。",
+  ],
   ...withRemedy("recovery", {
     no_recovery: [
       "The purchase failed, and failed again after the fault was gone.",
