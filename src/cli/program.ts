@@ -41,8 +41,21 @@ function topicLines(): string {
     .join("\n");
 }
 
+/** The headings of `checkout --help`, in their order. */
+const HELP_GROUPS = {
+  run: "Run:",
+  orders: "Orders and payments:",
+  webhooks: "Webhooks:",
+  test: "Test: faults, clock, snapshots:",
+  launch: "Launch:",
+  stores: "Stores and keys:",
+  look: "Look and ask why:",
+  more: "More:",
+} as const;
+
 type Registrar = (group: Group) => void;
 type Entry = {
+  readonly group: keyof typeof HELP_GROUPS;
   readonly summary: string;
   /** Loads the commands; `typed` contains the words of the command line. */
   readonly load: (typed: ReadonlySet<string>, registry: RegistrationContext) => Promise<readonly Registrar[]>;
@@ -92,174 +105,214 @@ function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readon
 }
 
 /** Groups of commands: `checkout orders …`. Only the typed group is loaded, to keep startup fast. */
-const GROUPS: Readonly<Record<string, Entry>> = {
-  sandbox: {
-    summary: "run and control the sandbox on this machine",
-    load: (typed) => loadTyped(typed, SANDBOX_COMMANDS),
-  },
-  orders: {
-    summary: "create, show and list one-time orders",
-    load: (typed) => loadTyped(typed, ORDERS_COMMANDS),
-  },
-  sessions: {
-    summary: "create, show and list hosted checkout sessions",
-    load: (typed) => loadTyped(typed, SESSIONS_COMMANDS),
-  },
-  "return-origins": {
-    summary: "manage the origins that customers may be sent back to",
-    load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
-  },
-  endpoints: {
-    summary: "manage webhook endpoints and their signing secrets",
-    load: async () => [
-      (await import("./webhook/endpoints.ts")).registerEndpoints,
-      (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
-    ],
-  },
-  events: {
-    summary: "list, show and replay events, or wait for them",
-    load: async () => [(await import("./webhook/events.ts")).registerEvents],
-  },
-  deliveries: {
-    summary: "list deliveries and the answers of endpoints",
-    load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
-  },
-  faults: {
-    summary: "inject faults into the API and into deliveries",
-    load: async () => [(await import("./fault/faults.ts")).registerFaults],
-  },
-  requests: {
-    summary: "list and show v1 requests and their answers",
-    load: async () => [(await import("./request/requests.ts")).registerRequests],
-  },
-  checklist: {
-    summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready`,
-    load: async () => [
-      (await import("./readiness/checklist.ts")).registerChecklist,
-      (await import("./readiness/waive.ts")).registerChecklistWaive,
-      (await import("./judge/run.ts")).registerChecklistRun,
-      (await import("./judge/webhooks.ts")).registerChecklistWebhooks,
-      (await import("./judge/run.ts")).registerChecklistParts,
-    ],
-  },
-  shop: {
-    summary: "describe your shop once, for checklist run and explore",
-    load: async () => [(await import("./judge/shop-commands.ts")).registerShop],
-  },
-  stores: {
-    summary: "create, list, show, choose and delete stores",
-    load: async () => [
-      (await import("./store/stores.ts")).registerStores,
-      (await import("./store/show.ts")).registerStoresShow,
-      (await import("./store/delete-store.ts")).registerStoresDelete,
-    ],
-  },
-  config: {
-    summary: "validate, compare, apply and export the configuration file",
-    load: async () => [(await import("./config/commands.ts")).registerConfig],
-  },
-  keys: {
-    summary: "manage the store's API keys, and generate secrets for a new sandbox",
-    load: async () => [(await import("./store/keys.ts")).registerKeys],
-  },
-  prices: {
-    summary: "manage the prices of the catalog",
-    load: async () => [(await import("./store/prices.ts")).registerPrices],
-  },
-  capabilities: {
-    summary: "list the store's payment methods and currencies",
-    load: async () => [(await import("./store/show.ts")).registerCapabilities],
-  },
-  production: {
-    summary: "request production, as the merchant",
-    load: async () => [(await import("./readiness/production.ts")).registerProduction],
-  },
-  admin: {
-    summary: "act as the administrator: approvals, the production gate, the audit log",
-    load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
-  },
-  webhooks: {
-    summary: "sign and verify webhooks",
-    load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
-  },
-  portal: {
-    summary: "sign out of the portal (to open it: checkout open)",
-    load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
-  },
-  snapshots: {
-    summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
-    load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
-  },
-  hosted: {
-    summary: "run the service as it is hosted: one store in one Durable Object",
-    load: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
-  },
-  idempotency: {
-    summary: "list, show and forget idempotency keys (not API keys)",
-    load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
-  },
-  mcp: {
-    summary: "serve tools for inspecting the sandbox to an agent (MCP)",
-    load: async (_typed, registry) => {
-      const { registerMcp } = await import("./mcp/commands.ts");
-      return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
+const GROUPS = new Map<string, Entry>(
+  Object.entries({
+    sandbox: {
+      group: "run",
+      summary: "run and control the sandbox: start, stop, pay, move the clock",
+      load: (typed) => loadTyped(typed, SANDBOX_COMMANDS),
     },
-  },
-  completion: {
-    summary: "complete commands, options and values in bash, zsh, fish and PowerShell",
-    load: async () => [(await import("./completion/commands.ts")).registerCompletion],
-  },
-};
+    orders: {
+      group: "orders",
+      summary: "create, show and list one-time orders",
+      load: (typed) => loadTyped(typed, ORDERS_COMMANDS),
+    },
+    sessions: {
+      group: "orders",
+      summary: "create, show and list hosted checkout sessions",
+      load: (typed) => loadTyped(typed, SESSIONS_COMMANDS),
+    },
+    "return-origins": {
+      group: "orders",
+      summary: "manage the origins that customers may be sent back to",
+      load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
+    },
+    endpoints: {
+      group: "webhooks",
+      summary: "manage webhook endpoints and their signing secrets",
+      load: async () => [
+        (await import("./webhook/endpoints.ts")).registerEndpoints,
+        (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
+      ],
+    },
+    events: {
+      group: "webhooks",
+      summary: "list, show and replay events, or wait for them",
+      load: async () => [(await import("./webhook/events.ts")).registerEvents],
+    },
+    deliveries: {
+      group: "webhooks",
+      summary: "list deliveries and the answers of endpoints",
+      load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
+    },
+    faults: {
+      group: "test",
+      summary: "inject faults into the API and into deliveries",
+      load: async () => [(await import("./fault/faults.ts")).registerFaults],
+    },
+    requests: {
+      group: "look",
+      summary: "list and show v1 requests and their answers",
+      load: async () => [(await import("./request/requests.ts")).registerRequests],
+    },
+    checklist: {
+      group: "launch",
+      summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready`,
+      load: async () => [
+        (await import("./readiness/checklist.ts")).registerChecklist,
+        (await import("./readiness/waive.ts")).registerChecklistWaive,
+        (await import("./judge/run.ts")).registerChecklistRun,
+        (await import("./judge/webhooks.ts")).registerChecklistWebhooks,
+        (await import("./judge/run.ts")).registerChecklistParts,
+      ],
+    },
+    shop: {
+      group: "launch",
+      summary: "describe your shop once, for checklist run and explore",
+      load: async () => [(await import("./judge/shop-commands.ts")).registerShop],
+    },
+    stores: {
+      group: "stores",
+      summary: "create, list, show, choose and delete stores",
+      load: async () => [
+        (await import("./store/stores.ts")).registerStores,
+        (await import("./store/show.ts")).registerStoresShow,
+        (await import("./store/delete-store.ts")).registerStoresDelete,
+      ],
+    },
+    config: {
+      group: "stores",
+      summary: "validate, compare, apply and export the configuration file",
+      load: async () => [(await import("./config/commands.ts")).registerConfig],
+    },
+    keys: {
+      group: "stores",
+      summary: "manage the store's API keys, and generate secrets for a new sandbox",
+      load: async () => [(await import("./store/keys.ts")).registerKeys],
+    },
+    prices: {
+      group: "orders",
+      summary: "manage the prices of the catalog",
+      load: async () => [(await import("./store/prices.ts")).registerPrices],
+    },
+    capabilities: {
+      group: "stores",
+      summary: "list the store's payment methods and currencies",
+      load: async () => [(await import("./store/show.ts")).registerCapabilities],
+    },
+    production: {
+      group: "launch",
+      summary: "request production, as the merchant",
+      load: async () => [(await import("./readiness/production.ts")).registerProduction],
+    },
+    admin: {
+      group: "launch",
+      summary: "act as the administrator: approvals, the production gate, the audit log",
+      load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
+    },
+    webhooks: {
+      group: "webhooks",
+      summary: "sign and verify webhooks",
+      load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
+    },
+    portal: {
+      group: "more",
+      summary: "sign out of the portal (to open it: checkout open)",
+      load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
+    },
+    snapshots: {
+      group: "test",
+      summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
+      load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
+    },
+    hosted: {
+      group: "run",
+      summary: "run the service as it is hosted: one store in one Durable Object",
+      load: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
+    },
+    idempotency: {
+      group: "orders",
+      summary: "list, show and forget idempotency keys (not API keys)",
+      load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
+    },
+    mcp: {
+      group: "more",
+      summary: "serve tools for inspecting the sandbox to an agent (MCP)",
+      load: async (_typed, registry) => {
+        const { registerMcp } = await import("./mcp/commands.ts");
+        return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
+      },
+    },
+    completion: {
+      group: "more",
+      summary: "complete commands, options and values in bash, zsh, fish and PowerShell",
+      load: async () => [(await import("./completion/commands.ts")).registerCompletion],
+    },
+  } satisfies Readonly<Record<string, Entry>>),
+);
 
-const COMMANDS: Readonly<Record<string, Entry>> = {
-  env: {
-    summary: "print the running sandbox's variables for a shell, a .env file or CI",
-    load: async () => [(await import("./sandbox/env.ts")).registerEnv],
-  },
-  listen: {
-    summary: "receive events, verify them and forward them to your application",
-    load: async () => [(await import("./listen/listen.ts")).registerListen],
-  },
-  exec: {
-    summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
-    load: async () => [(await import("./sandbox/exec.ts")).registerExec],
-  },
-  explore: {
-    summary: "run a purchase command under every fault, and find the faults that break it",
-    load: async () => [(await import("./explore/explore.ts")).registerExplore],
-  },
-  open: {
-    summary: "open the portal in your browser, signed in",
-    load: async () => [(await import("./portal/open.ts")).registerOpen],
-  },
-  trigger: {
-    summary: "cause an event on a real order or session",
-    load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
-  },
-  explain: {
-    summary: "explain what happened to a request, an order, an event or a delivery, and why",
-    load: async () => [(await import("./request/explain.ts")).registerExplain],
-  },
-  assumptions: {
-    summary: "list the gaps in the interface, and the ones your integration relied on",
-    load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
-  },
-  calibrate: {
-    summary: "compare a service with the sandbox's assumptions, and record the result",
-    load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
-  },
-  whoami: {
-    summary: "show the service, store and key that commands use, and the source of each",
-    load: async () => [(await import("./whoami.ts")).registerWhoami],
-  },
-  doctor: {
-    summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
-    load: async (_typed, registry) => {
-      const { registerDoctor } = await import("./doctor/doctor.ts");
-      return [registerDoctor(() => listKnownVariables(registry))];
+const COMMANDS = new Map<string, Entry>(
+  Object.entries({
+    env: {
+      group: "run",
+      summary: "print the running sandbox's variables for a shell, a .env file or CI",
+      load: async () => [(await import("./sandbox/env.ts")).registerEnv],
     },
-  },
-};
+    listen: {
+      group: "webhooks",
+      summary: "receive events, verify them and forward them to your application",
+      load: async () => [(await import("./listen/listen.ts")).registerListen],
+    },
+    exec: {
+      group: "run",
+      summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
+      load: async () => [(await import("./sandbox/exec.ts")).registerExec],
+    },
+    explore: {
+      group: "test",
+      summary: "run a purchase command under every fault, and find the faults that break it",
+      load: async () => [(await import("./explore/explore.ts")).registerExplore],
+    },
+    open: {
+      group: "look",
+      summary: "open the portal in your browser, signed in",
+      load: async () => [(await import("./portal/open.ts")).registerOpen],
+    },
+    trigger: {
+      group: "webhooks",
+      summary: "cause an event on a real order or session",
+      load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
+    },
+    explain: {
+      group: "look",
+      summary: "explain what happened to a request, an order, an event or a delivery, and why",
+      load: async () => [(await import("./request/explain.ts")).registerExplain],
+    },
+    assumptions: {
+      group: "look",
+      summary: "list the gaps in the interface, and the ones your integration relied on",
+      load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
+    },
+    calibrate: {
+      group: "launch",
+      summary: "compare a service with the sandbox's assumptions, and record the result",
+      load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
+    },
+    whoami: {
+      group: "look",
+      summary: "show the service, store and key that commands use, and the source of each",
+      load: async () => [(await import("./whoami.ts")).registerWhoami],
+    },
+    doctor: {
+      group: "look",
+      summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
+      load: async (_typed, registry) => {
+        const { registerDoctor } = await import("./doctor/doctor.ts");
+        return [registerDoctor(() => listKnownVariables(registry))];
+      },
+    },
+  } satisfies Readonly<Record<string, Entry>>),
+);
 
 /** The whole command tree; only the typed groups contain their commands. */
 export async function createProgram(registry: RegistrationContext): Promise<Command> {
@@ -284,15 +337,19 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     })
     .addHelpText("after", guide);
   const typed = new Set(wordsBeforeSeparator(argv));
-  for (const [name, { summary, load }] of Object.entries(GROUPS)) {
-    const group = program.command(name).description(summary);
-    if (typed.has(name))
-      for (const registrar of await load(typed, registry)) registrar({ ...registry, command: group });
+  for (const name of topLevelNames()) {
+    const below = GROUPS.get(name);
+    const entry = below ?? COMMANDS.get(name);
+    if (entry === undefined) continue;
+    program.commandsGroup(HELP_GROUPS[entry.group]);
+    const isTypedHere = typed.has(name);
+    const shown = below !== undefined || !isTypedHere ? program.command(name) : undefined;
+    shown?.description(entry.summary);
+    if (isTypedHere)
+      for (const registrar of await entry.load(typed, registry))
+        registrar({ ...registry, command: shown ?? program });
   }
-  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    if (!typed.has(name)) program.command(name).description(summary);
-    else for (const registrar of await load(typed, registry)) registrar({ ...registry, command: program });
-  }
+  program.commandsGroup(HELP_GROUPS.more).helpCommand("help [command]", "display help for command");
   return program;
 }
 
@@ -354,7 +411,10 @@ export function findTypedCommand(program: Command, argv: readonly string[]): Typ
 
 /** The names of the groups and of the commands without a group, in the order of the help. */
 export function topLevelNames(): readonly string[] {
-  return [...Object.keys(GROUPS), ...Object.keys(COMMANDS)];
+  const entries = [...GROUPS, ...COMMANDS];
+  return Object.keys(HELP_GROUPS).flatMap((heading) =>
+    entries.filter(([, { group }]) => group === heading).map(([name]) => name),
+  );
 }
 
 /** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */

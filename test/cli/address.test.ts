@@ -1,9 +1,11 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { commandPaths } from "../../src/cli/program.ts";
 import type { OutboundRequest, Service } from "../../src/world.ts";
 import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { REAL } from "../support/real.ts";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
@@ -47,17 +49,10 @@ function keyOf({ headers }: OutboundRequest): string {
 }
 
 test("the table names every command there is", async () => {
-  const harness = createHarness();
-  const leaves = async (path: readonly string[]): Promise<string[]> => {
-    const { stdout } = await harness.run([...path, "--help"]);
-    const below = [...(stdout.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z][a-z-]*)/gm)]
-      .map(([, name = ""]) => name)
-      .filter((name) => name !== "help");
-    if (below.length === 0) return [path.join(" ")];
-    return (await Promise.all(below.map((name) => leaves([...path, name])))).flat();
-  };
+  const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
+  const lines = paths.map((path) => path.join(" "));
+  const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));
   const known = [...COMMANDS, ...ALONE];
-  const commands = await leaves([]);
   expect(commands.length).toBeGreaterThan(40);
   const isKnown = (command: string): boolean =>
     known.some((line) => line.startsWith(command)) || ALONE.some((line) => command.startsWith(line));

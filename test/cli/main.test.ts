@@ -204,7 +204,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   const unknown = "0199a3c4-5d00-7000-8000-000000000001";
   const again = "checkout orders list and checkout sessions list show the ids";
   const rows: readonly (readonly [argv: string[], next: string])[] = [
-    [["refund"], "checkout --help"],
+    [["settle"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
     [["orders", "create", "--api-key", "x"], "set CHECKOUT_API_KEY"],
     [["return-origins", "ad", "https://shop.example"], "checkout return-origins --help"],

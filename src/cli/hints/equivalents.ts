@@ -7,6 +7,16 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }
 
+/** The corrected line for typed words; undefined if there is no row for them. */
+export function correctedLine(words: readonly string[], value?: string): string | undefined {
+  return LINES.get(words.join(" "))?.replace(/<\w+>/, (place) => wordOr(place, value));
+}
+
+/** The value; the placeholder for a value that a shell or this program would read as more than a word. */
+export function wordOr(place: string, value = ""): string {
+  return /^[\w.~:/][\w.~:/-]*$/.test(value) ? value : place;
+}
+
 /** The subcommands of this program for another tool's subcommand, likeliest first. */
 export function subcommandsFor(name: string): readonly string[] {
   return SUBCOMMANDS.get(name) ?? [];
@@ -25,6 +35,26 @@ export function didYouMean(meant: readonly string[]): string {
 
 /** Commands, subcommands and options of other tools with our counterparts; `a | b` have the same counterpart. */
 const EQUIVALENTS = {
+  /** Whole lines; `<…>` is replaced by the word that follows the typed ones. */
+  lines: {
+    "orders pay | sessions pay | pay": "checkout sandbox pay <id>",
+    "orders cancel | sessions cancel | sandbox cancel": "checkout sandbox pay <id> --outcome cancelled",
+    "checklist webhooks": "checkout checklist run webhooks",
+    "checklist duplicates": "checkout checklist run duplicates",
+    "checklist idempotency": "checkout checklist run idempotency",
+    "checklist browser-return": "checkout checklist run browser-return",
+    "snapshots load": "checkout snapshots restore <name>",
+    listen: "checkout listen --forward http://localhost:<port>/hooks",
+    portal: "checkout open",
+    "faults add --duration": "checkout faults add latency --latency <duration>",
+    "sandbox pay --outcome success": "checkout sandbox pay <id> --outcome succeeded",
+    "sandbox pay --outcome paid": "checkout sandbox pay <id> --outcome succeeded",
+    "sandbox pay --outcome decline": "checkout sandbox pay <id> --outcome declined",
+    "sandbox pay --outcome cancel": "checkout sandbox pay <id> --outcome cancelled",
+    "sandbox pay --outcome canceled": "checkout sandbox pay <id> --outcome cancelled",
+    "sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
+    "sandbox pay --outcome expire": "checkout sandbox pay <id> --outcome expired",
+  },
   commands: {
     "up | serve": ["sandbox start"],
     down: ["sandbox stop"],
@@ -35,8 +65,8 @@ const EQUIVALENTS = {
     "update | upgrade":
       "install the newer package with npm, as you installed this one; checkout --version prints the version",
     man: "there is no manual page; checkout help <command> explains a command",
-    "orders pay | sessions pay": ["sandbox pay"],
-    "orders cancel | sessions cancel": ["sandbox pay"],
+    "refund | refunds | orders refund | sessions refund | sandbox refund":
+      "the v1 interface has no refunds; checkout sandbox pay <id> --outcome failed shows your shop a failed payment",
     "webhooks list": ["endpoints list", "events list", "deliveries list"],
     "webhooks add | webhooks create": ["endpoints add"],
     "webhooks listen | events tail": ["listen"],
@@ -70,6 +100,7 @@ const EQUIVALENTS = {
   },
 } as const;
 
+const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);

@@ -4,7 +4,7 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { equivalentCommands, didYouMean, type Suggestion } from "./equivalents.ts";
+import { correctedLine, equivalentCommands, didYouMean, wordOr, type Suggestion } from "./equivalents.ts";
 import { similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
@@ -18,6 +18,14 @@ export type TypedLine = TypedCommand & {
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
+const DURATION = /^\+?\d+(?:ms|s|m|h|d)$/;
+const PORT = /^\d{2,5}$/;
+const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color", "--trust-folder"]);
+/** The options that say where a command acts, with a placeholder for each value. */
+const PLACES: ReadonlyMap<string, string> = new Map([
+  ["--store", "<id|name>"],
+  ["--dir", "<folder>"],
+]);
 
 /**
  * The usage error for an error of commander, in one line with a hint. The help of a group without a command has already
@@ -26,7 +34,8 @@ const UNKNOWN_OPTION = "commander.unknownOption";
 export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
-  if (found.code === "commander.help") return usageProblem("a command is missing", next);
+  const corrected = correctedLineFor(found, line);
+  if (found.code === "commander.help") return usageProblem("a command is missing", corrected ?? next);
   const message = removeValue(found.message).replace(/^error: /, "");
   const [first = ""] = message.split("\n");
   const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
@@ -34,6 +43,7 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
     return usageProblem(`negative values are not accepted, and ${negative}… is read as an option`, next);
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
+  if (corrected !== undefined) return usageProblem(first, corrected);
   const meant = await suggestionFor(found, line);
   if (typeof meant === "string") return usageProblem(first, meant);
   const [only, ...others] = meant;
@@ -42,6 +52,42 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   const isCommand = found.code === UNKNOWN_COMMAND && others.length === 0;
   return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? `checkout ${only} --help` : next);
+}
+
+/** The whole line that was meant, for the same store and folder; undefined if the words do not tell it. */
+function correctedLineFor(found: CommanderError, line: TypedLine): string | undefined {
+  const corrected = correctedWords(found, line);
+  if (corrected === undefined) return undefined;
+  const typed = wordsBeforeSeparator(line.world.argv);
+  const places = typed.flatMap((word, at) => {
+    const [name = "", joined] = word.split("=");
+    const place = PLACES.get(name);
+    return place === undefined ? [] : [name, wordOr(place, joined ?? typed[at + 1])];
+  });
+  return [corrected, ...places].join(" ");
+}
+
+function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): string | undefined {
+  const typed = wordsBeforeSeparator(argv);
+  const isPlace = (word = ""): boolean => PLACES.has(word.split("=")[0] ?? "");
+  const rest = typed
+    .filter((word, at) => !SWITCHES.has(word) && !isPlace(word) && !PLACES.has(typed[at - 1] ?? ""))
+    .slice(words.length);
+  const [next = "", value] = rest;
+  const option = rest.find((word) => word.startsWith("--")) ?? "";
+  const [name = "", joined] = option.split("=");
+  const ofOption = joined ?? rest[rest.indexOf(option) + 1];
+  const argument = rest.find(
+    (word, at) => !word.startsWith("-") && (joined !== undefined || rest[at - 1] !== option),
+  );
+  if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
+  if (code === UNKNOWN_OPTION) return correctedLine([...words, name], ofOption);
+  // `sandbox clock +2h`.
+  if (words.at(-1) === "clock" && DURATION.test(next))
+    return `checkout sandbox clock advance ${next.replace("+", "")}`;
+  if (code === "commander.excessArguments" && PORT.test(next)) return correctedLine(words, next);
+  if (code === "commander.help") return correctedLine(words);
+  return correctedLine([...words, next], value);
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */
