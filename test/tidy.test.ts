@@ -20,6 +20,7 @@ const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
 const MAX_PAGE_BYTES = 12_288;
 const MAX_CHANGELOG_BYTES = 8192;
+const MAX_DECISIONS_BYTES = 20_480;
 /** Lines at the head of a file that say where else to change a thing. */
 const MAX_HEAD_LINES = 3;
 /** What starts processes. */
@@ -501,20 +502,38 @@ test("every citation leads to a file of this repository", () => {
   ]);
 });
 
-test("a decision that a message cites is one of those that users can rely on", () => {
-  const reliable = entries("docs/decisions.md");
-  const cited = sources.flatMap(({ name, tree }) => {
+test("docs/decisions.md has every decision that messages, assumptions, explanations and pages cite", () => {
+  const citable = entries("docs/decisions.md");
+  const ofTexts = (texts: readonly string[]): readonly number[] =>
+    texts.flatMap(citations).flatMap(({ kind, number }) => (kind === "decision" ? number : []));
+  const inSources = sources.map(({ name, tree }) => {
     const texts: string[] = [];
+    const numbers: number[] = [];
     traverseFast(tree, (node) => {
       if (node.type === "StringLiteral") texts.push(node.value);
       if (node.type === "TemplateElement") texts.push(node.value.raw);
+      numbers.push(...decisionsOf(node));
     });
-    return texts.flatMap(citations).map(({ kind, number }) => ({ name, kind, number }));
+    return [name, [...ofTexts(texts), ...numbers]] as const;
   });
-  const decisions = cited.filter(({ kind }) => kind === "decision");
-  expect(decisions.length).toBeGreaterThan(3);
-  expect(decisions.filter(({ number }) => !reliable.includes(number))).toEqual([]);
+  const inPages = documents()
+    .filter((path) => dirname(path) === join(ROOT, "docs"))
+    .concat(join(ROOT, "README.md"), join(ROOT, "skills/checkout/SKILL.md"))
+    .map((path) => [relative(ROOT, path), ofTexts([readFileSync(path, "utf8")])] as const);
+  const cited = [...inSources, ...inPages];
+  expect(new Set(inSources.flatMap(([, numbers]) => numbers)).size).toBeGreaterThan(20);
+  const elsewhere = cited.map(([name, numbers]) => [name, numbers.filter((one) => !citable.includes(one))]);
+  expect(elsewhere.filter(([, numbers = []]) => numbers.length > 0)).toEqual([]);
 });
+
+/** The numbers of decisions that a value has: `decision: 8`, `decisions: [5]`, `STATES_DECISION = 10`. */
+function decisionsOf(node: Node): readonly number[] {
+  const isValue = node.type === "ObjectProperty" && /^decisions?$/.test(named(node.key));
+  const isConstant = node.type === "VariableDeclarator" && named(node.id).endsWith("_DECISION");
+  const value = isValue ? node.value : isConstant ? node.init : undefined;
+  const values = value?.type === "ArrayExpression" ? value.elements : [value];
+  return values.flatMap((one) => (one?.type === "NumericLiteral" ? one.value : []));
+}
 
 test("prose in Markdown is wrapped, so that a diff can be read", () => {
   const long = documents().flatMap((path) =>
@@ -537,6 +556,7 @@ test("no page that is written by hand is over 12 KB", () => {
   const bytes = (name: string): number => readFileSync(join(ROOT, name)).length;
   expect(bytes("ARCHITECTURE.md")).toBeLessThanOrEqual(MAX_PAGE_BYTES);
   expect(bytes("CHANGELOG.md")).toBeLessThanOrEqual(MAX_CHANGELOG_BYTES);
+  expect(bytes("docs/decisions.md")).toBeLessThanOrEqual(MAX_DECISIONS_BYTES);
 });
 
 test("no committed file names a machine's own paths", () => {
