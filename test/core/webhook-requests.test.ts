@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createTestEvent } from "../../src/core/checkout/event.ts";
-import { buildProbes } from "../../src/core/readiness/drills/webhook-probes.ts";
+import { buildProbes } from "../../src/core/judge/forms/probes.ts";
 import { bodyVariants } from "../../src/core/webhook/diagnosis/body-variants.ts";
 import { signatureOf } from "../../src/core/webhook/signature.ts";
-import { buildDrillRequest } from "../../src/core/readiness/drills/webhook-request.ts";
+import { buildDrillRequest } from "../../src/core/judge/forms/requests.ts";
 import { CASE_NAMES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);

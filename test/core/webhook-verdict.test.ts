@@ -1,21 +1,21 @@
 import { CONNECTION_FAULTS, type ConnectionFault } from "../../src/core/network/connection-fault.ts";
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
-import { drillSteps, explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { drillSteps, explainCases } from "../../src/core/judge/forms/causes.ts";
 import {
   isAccepted,
   isWorthProbing,
   forgeriesToRepeat,
   type CaseResult,
   type DrillResults,
-} from "../../src/core/readiness/drills/webhook-pattern.ts";
+} from "../../src/core/judge/forms/answers.ts";
 import {
   CASE_NAMES,
   DRILL_CASES,
   ORDER_CASE_NAMES,
   type CaseName,
 } from "../../src/core/readiness/drills/webhook.ts";
-import { shouldContinue, wasOutOfReach } from "../../src/core/readiness/drills/webhook-request.ts";
+import { shouldContinue, wasOutOfReach } from "../../src/core/judge/forms/requests.ts";
 
 const NAMES: readonly CaseName[] = [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...CASE_NAMES.slice(-1)];
 

@@ -11,7 +11,7 @@ import {
 } from "../../src/core/readiness/drills/webhook.ts";
 import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
 import { adviceText, type DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
-import { explainCases } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { explainCases } from "../../src/core/judge/forms/causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";
 import { digest, handmade, right, telling, type Incoming } from "../support/merchant-receivers.ts";
 import { runHere, startSandbox } from "../support/program.ts";

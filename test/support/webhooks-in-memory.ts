@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { openCheckout } from "../../src/core/checkout/checkout.ts";
 import { createEvent } from "../../src/core/checkout/event.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
-import { drillSteps } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { drillSteps } from "../../src/core/judge/forms/causes.ts";
 import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms.ts";
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";

@@ -9,8 +9,8 @@ import {
   forgeriesToRepeat,
   type CaseResult,
   type DrillResults,
-} from "../../core/readiness/drills/webhook-pattern.ts";
-import { buildProbes } from "../../core/readiness/drills/webhook-probes.ts";
+} from "../../core/judge/forms/answers.ts";
+import { buildProbes } from "../../core/judge/forms/probes.ts";
 import {
   casesOf,
   buildDrillRequest,
@@ -19,7 +19,7 @@ import {
   buildCaseRequest,
   type DrillEvent,
   type OrderEvent,
-} from "../../core/readiness/drills/webhook-request.ts";
+} from "../../core/judge/forms/requests.ts";
 import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
 import type { World } from "../../world.ts";
 

@@ -1,6 +1,6 @@
 // The receivers of a store's webhooks, with their secrets and the events that they have accepted.
 import { orderIdInBody } from "../../core/checkout/event.ts";
-import type { OrderEvent } from "../../core/readiness/drills/webhook-request.ts";
+import type { OrderEvent } from "../../core/judge/forms/requests.ts";
 import type { CallOperation } from "../control/control.ts";
 import type { FormReceiver } from "./forms.ts";
 

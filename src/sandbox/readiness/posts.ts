@@ -1,6 +1,6 @@
 // What a drill sends to receivers: events of the store like deliveries, and requests as they are given.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { buildDrillRequest, paymentType } from "../../core/readiness/drills/webhook-request.ts";
+import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";

@@ -1,5 +1,5 @@
-// The forms of webhooks that are sent to a receiver. Their grammar: webhook-case.ts; what the answers show: webhook-causes.ts. A step of
-// a drill has the name of its form.
+// The forms of webhooks that are sent to a receiver. Their grammar: webhook-case.ts; what the answers show:
+// core/judge/forms/causes.ts. A step of a drill has the name of its form.
 import { gzipSync } from "node:zlib";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";

@@ -4,7 +4,7 @@ import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/sign
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
-import type { DrillCause } from "./webhook-advice.ts";
+import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 
 /** An event signed with one mistake: a receiver that accepts it makes that mistake. */
 type Probe = {

@@ -2,9 +2,9 @@ import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { english } from "../../language.ts";
 import { excerpt, UUID_SOURCE } from "../../text.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import { QUOTING_RESULTS } from "../drill-sentences.ts";
-import type { DrillCause } from "./webhook-advice.ts";
-import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "./webhook.ts";
+import { QUOTING_RESULTS } from "../../readiness/drill-sentences.ts";
+import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
+import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
 /** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {

@@ -1,9 +1,15 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { english } from "../../language.ts";
-import { EXPECTED_RESULTS, STEP_RESULTS } from "../drill-sentences.ts";
-import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
-import { CASE_NAMES, DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "./webhook.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS } from "../../readiness/drill-sentences.ts";
+import { adviceText, type DrillCause, type DrillNote } from "../../readiness/drills/webhook-advice.ts";
+import {
+  CASE_NAMES,
+  DRILL_CASES,
+  NOT_SENT_STEP,
+  twinOf,
+  type CaseName,
+} from "../../readiness/drills/webhook.ts";
 import {
   caseResultText,
   GOOD_CASES,
@@ -13,8 +19,8 @@ import {
   type AnswerKind,
   type AnswerPattern,
   type CaseResult,
-} from "./webhook-pattern.ts";
-import type { DrillStep } from "../drill-shapes.ts";
+} from "./answers.ts";
+import type { DrillStep } from "../../readiness/drill-shapes.ts";
 
 /** Cases that every receiver refuses if it compares the signature over the body. */
 const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];

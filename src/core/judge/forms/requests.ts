@@ -4,9 +4,15 @@ import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { DEFAULT_HEADER_NAMES, signatureOf } from "../../webhook/signature.ts";
-import { ACCEPTED_CASE_NAMES, CASE_NAMES, DRILL_CASES, ORDER_CASE_NAMES, type CaseName } from "./webhook.ts";
-import type { DrillRequest } from "./webhook-case.ts";
-import type { CaseResult } from "./webhook-pattern.ts";
+import {
+  ACCEPTED_CASE_NAMES,
+  CASE_NAMES,
+  DRILL_CASES,
+  ORDER_CASE_NAMES,
+  type CaseName,
+} from "../../readiness/drills/webhook.ts";
+import type { DrillRequest } from "../../readiness/drills/webhook-case.ts";
+import type { CaseResult } from "./answers.ts";
 
 /** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED = 3;
