@@ -2,10 +2,12 @@ import { CONNECTION_FAULTS, type ConnectionFault } from "../../src/core/network/
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { drillSteps, explainCases } from "../../src/core/judge/forms/causes.ts";
+import { LEAVES } from "../../src/core/judge/forms/leaves.ts";
 import {
   isAccepted,
   isWorthProbing,
   forgeriesToRepeat,
+  type AnswerKind,
   type CaseResult,
   type DrillResults,
 } from "../../src/core/judge/forms/answers.ts";
@@ -680,6 +682,60 @@ const REFUSALS: readonly Row[] = [
   ["fails on an event with another id", each(500, "other_event_id"), { other_event_id: "throws_on_bad" }],
 ];
 
+const MORE: readonly Row[] = [
+  [
+    "refuses what it does not know, takes an order, and believes PUT",
+    { ...each(400, ...GOOD), ...each(TAKEN, "order_event", "as_put") },
+    each("refuses_after_check", ...GOOD.filter((name) => name !== "order_event"), "as_put"),
+  ],
+  [
+    "takes a secret that nobody has, and a changed body",
+    each(TAKEN, "wrong_secret", "changed_byte"),
+    each("verifies_sometimes", "wrong_secret", "changed_byte"),
+  ],
+  [
+    "compares every other digit, which swapped bytes may have",
+    each(TAKEN, "swapped_bytes", "odd_digits"),
+    each("compares_part", "swapped_bytes", "odd_digits"),
+  ],
+  [
+    "does not verify what is of another store",
+    each(TAKEN, "other_store", "other_store_none"),
+    each("skips_by_content", "other_store", "other_store_none"),
+  ],
+  [
+    "takes a secret that is the text None",
+    each(TAKEN, "secret_none", "other_store_none"),
+    each("takes_guessed_secret", "secret_none", "other_store_none"),
+  ],
+  ...(
+    [
+      ["no_signature", "skips_without_header"],
+      ["no_timestamp", "skips_without_timestamp"],
+      ["no_event_id", "skips_without_event_id"],
+    ] as const
+  ).map(([name, cause]): Row => [
+    `${name}, and none of our headers`,
+    each(TAKEN, name, "no_headers"),
+    each(cause, name, "no_headers"),
+  ]),
+  [
+    "fails where it verifies, and refuses what has no signature",
+    { ...each(500, ...SERVICES), no_signature: 400 },
+    each("fails_in_check", ...SERVICES.filter((name) => name !== "no_signature")),
+  ],
+  [
+    "accepts nothing: refuses what is good, and fails on what is old",
+    { ...each(400, ...GOOD, ...OPEN), hour_old: 500 },
+    { ...each<DrillCause>("not_explained", ...GOOD), hour_old: "throws_on_bad" },
+  ],
+  [
+    "fails on what is good, and limits what is forged",
+    { ...each(500, ...GOOD), bad_signature: 429 },
+    { ...each<DrillCause>("not_explained", ...GOOD), bad_signature: "rate_limited" },
+  ],
+];
+
 const SILENCES: readonly Row[] = [
   [
     "answers no event of an order, after which the drill was given up",
@@ -741,7 +797,7 @@ const SILENCES: readonly Row[] = [
   ["limits one", each(429, "as_put", "minute_old"), each("rate_limited", "as_put", "minute_old")],
 ];
 
-const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...REFUSALS, ...SILENCES];
+const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...REFUSALS, ...MORE, ...SILENCES];
 
 test("each answer has the cause that all answers together show", () => {
   for (const [what, answers, causes, facts] of ROWS) {
@@ -749,6 +805,17 @@ test("each answer has the cause that all answers together show", () => {
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);
     if (found.causes.size > 0) expect([what, found.notes.size]).toEqual([what, 0]);
   }
+});
+
+test("no leaf of the table of causes can be left out", () => {
+  const causesWith = (leaves: typeof LEAVES) =>
+    ROWS.map(([, answers, , facts]) => Array.from(explainCases(drilled(answers, facts), leaves).causes));
+  const told = causesWith(LEAVES);
+  for (const kind of Object.keys(LEAVES) as readonly AnswerKind[])
+    for (const [at, leaf] of LEAVES[kind]?.entries() ?? []) {
+      const others = LEAVES[kind]?.filter((one) => one !== leaf) ?? [];
+      expect([kind, at, leaf, causesWith({ ...LEAVES, [kind]: others })]).not.toEqual([kind, at, leaf, told]);
+    }
 });
 
 test("a receiver without an answer has the cause that was observed, and never another", () => {

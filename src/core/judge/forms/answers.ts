@@ -57,9 +57,6 @@ export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly wavers: boolean;
 };
 
-/** Valid events that every receiver accepts, regardless of how it reads them. */
-export const GOOD_CASES: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
-
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
@@ -77,13 +74,16 @@ export type DrillResults = {
   readonly probed: DrillCause | undefined;
 };
 
-/** Cases in which the correct digits are in another order. */
-export const REORDERED_CASES: readonly CaseName[] = [
+/** Valid events that every receiver accepts, regardless of how it reads them. */
+export const GOOD_CASES: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
+
+/** Forms in which the correct digits are in another order. */
+export const REORDERED_CASES = [
   "swapped_digits",
   "swapped_bytes",
   "reversed_digits",
   "sorted_digits",
-];
+] as const;
 
 /** The pattern of the results of a drill. */
 export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {

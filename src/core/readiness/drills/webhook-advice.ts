@@ -246,6 +246,14 @@ export const DRILL_CAUSES = {
     "It answers 5xx to everything, valid or not: check its log. Perhaps the secret is not set, or the route fails before it verifies.",
     "无论有效与否都返回 5xx：请查看日志。可能没有设置密钥，或路由在验签之前就出错了。",
   ],
+  fails_in_check: [
+    "It answers 5xx to valid and forged events alike, but not to every request: the verification itself fails. Check its log for the error; a signature that does not match must be answered 400.",
+    "对有效事件和伪造事件都返回 5xx，但并非对所有请求：验签本身出错。请查看日志中的错误；签名不匹配时应返回 400。",
+  ],
+  not_explained: [
+    "The answers do not show why: see what it answered to the other steps, and its log.",
+    "从响应看不出原因：请对照其他步骤的响应，并查看日志。",
+  ],
   fails_after_check: [
     "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",
     "拒绝无效请求，但收到有效事件时返回 5xx：验签之后的代码出错。对不认识的事件类型（如 webhook.test）也必须返回 2xx。",

@@ -66,10 +66,10 @@ export type Form = Mutations & {
   readonly title: Words;
   readonly expected: Expected;
   /**
-   * The cause if a form that must be refused is accepted, or a form that must be accepted is refused. `by_part`: the part
-   * of the signature that is compared; `by_bytes`: the forms with unusual bytes show it. Without one the mutation shows it.
+   * The cause if a form that must be refused is accepted, or a form that must be accepted is refused, and no leaf of
+   * core/judge/forms/leaves.ts names another one.
    */
-  readonly cause?: DrillCause | "by_part" | "by_bytes";
+  readonly cause?: DrillCause;
   /** Notes about an answer that the interface leaves open. */
   readonly notes?: { readonly taken?: DrillNote; readonly refused?: DrillNote };
 };

@@ -69,12 +69,12 @@ const forms = {
   ),
   spaced_body: genuine(
     ["a good event with spaces between its tokens", "有效事件，JSON 中带空格"],
-    "by_bytes",
+    undefined,
     {
       signed: addSpaces,
     },
   ),
-  unusual_bytes: genuine(["a good event in unusual bytes", "有效事件，字节写法少见"], "by_bytes", {
+  unusual_bytes: genuine(["a good event in unusual bytes", "有效事件，字节写法少见"], undefined, {
     signed: writeUnusually,
   }),
   bad_signature: forged(
@@ -115,7 +115,7 @@ const forms = {
     "compares_what_came",
     { signature: (right) => right.slice(0, RIGHT_DIGITS) },
   ),
-  no_signature: forged(["no signature", "没有签名"], undefined, { without: ["signature"] }),
+  no_signature: forged(["no signature", "没有签名"], "skips_without_header", { without: ["signature"] }),
   no_event: forged(
     ["a body that is not JSON, badly signed", "请求体不是 JSON，签名错误"],
     "skips_odd_bodies",
@@ -159,15 +159,15 @@ const forms = {
   ten_minutes_ahead: forged(["signed 10 minutes ahead", "签名时间超前 10 分钟"], undefined, {
     age: -TEN_MINUTES,
   }),
-  no_timestamp: forged(["no timestamp", "没有时间戳"], undefined, { without: ["timestamp"] }),
+  no_timestamp: forged(["no timestamp", "没有时间戳"], "skips_without_timestamp", { without: ["timestamp"] }),
   empty_signature: forged(["an empty signature", "空签名"], "takes_empty_signature", { signature: () => "" }),
   empty_secret: forged(["signed with an empty secret", "用空密钥签名"], "takes_empty_secret", {
     secret: () => "",
   }),
-  first_digit: forged(["a signature whose first digit is wrong", "首位错误的签名"], "by_part", {
+  first_digit: forged(["a signature whose first digit is wrong", "首位错误的签名"], undefined, {
     signature: (right) => flipDigits(right.slice(0, 1)) + right.slice(1),
   }),
-  last_digit: forged(["a signature whose last digit is wrong", "末位错误的签名"], "by_part", {
+  last_digit: forged(["a signature whose last digit is wrong", "末位错误的签名"], undefined, {
     signature: (right) => right.slice(0, -1) + flipDigits(right.slice(-1)),
   }),
   right_ends: forged(
@@ -175,7 +175,7 @@ const forms = {
       `a signature whose first ${RIGHT_ENDS.first} and last ${RIGHT_ENDS.last} digits are right`,
       `前 ${RIGHT_ENDS.first} 位和后 ${RIGHT_ENDS.last} 位正确的签名`,
     ],
-    "by_part",
+    undefined,
     { signature: changeMiddle },
   ),
   second_of_three: genuine(
@@ -196,13 +196,13 @@ const forms = {
     ),
     cause: "believes_header",
   },
-  no_event_id: forged(["no event id, badly signed", "没有事件 id，签名错误"], undefined, {
+  no_event_id: forged(["no event id, badly signed", "没有事件 id，签名错误"], "skips_without_event_id", {
     without: ["eventId"],
     signature: wrongDigits,
   }),
   no_headers: forged(
     ["no Checkout header, as curl sends it", "没有 Checkout 请求头，如 curl 所发"],
-    undefined,
+    "skips_without_headers",
     {
       ...NO_HEADERS,
       headers: CURL,
@@ -210,7 +210,7 @@ const forms = {
   ),
   no_headers_form: unusual(
     ["no Checkout header, as curl -d sends it: as a form", "没有 Checkout 请求头，如 curl -d 所发的表单"],
-    undefined,
+    "skips_other_types",
     { ...NO_HEADERS, headers: { ...CURL, "Content-Type": "application/x-www-form-urlencoded" } },
   ),
   as_put: badlySigned(["as PUT", "使用 PUT"], "skips_methods", { method: "PUT" }),
@@ -261,19 +261,19 @@ const forms = {
   live: claiming(["with livemode true", "livemode 为 true"], claimLivemode),
   even_digits: forged(
     ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
-    "by_part",
+    undefined,
     {
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => flipDigits(one) + two),
     },
   ),
   odd_digits: forged(
     ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
-    "by_part",
+    undefined,
     {
       signature: (right) => right.replace(/(.)(.)/g, (_, one: string, two: string) => one + flipDigits(two)),
     },
   ),
-  swapped_digits: forged(["the right signature with two digits swapped", "正确签名交换两位数字"], "by_part", {
+  swapped_digits: forged(["the right signature with two digits swapped", "正确签名交换两位数字"], undefined, {
     signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1"),
   }),
   swapped_bytes: forged(
