@@ -6,12 +6,13 @@ import { typesIn, typesOf, writeTypes, type Typed } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
 const NODE_CHECK = `{
-  const [major, minor] = process.versions.node.split(".").map(Number);
+  const { node, bun } = process.versions;
+  const [major, minor] = node.split(".").map(Number);
   const needed =
-    "hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + process.versions.node +
+    "hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + (bun === undefined ? node : "Bun") +
     "; in your project, type npm i -D node@24 and run your tests with npx or npm test";
   // Node prints the line that throws, so that line does not have the message.
-  if (major < 22 || (major === 22 && minor < 22))
+  if (bun !== undefined || major < 22 || (major === 22 && minor < 22))
     throw new Error(needed);
 }`;
 

@@ -103,11 +103,15 @@ test("Playwright: a sandbox for each worker, a store for each test; by the funct
   await expect(used?.createStore()).rejects.toThrow("closed");
 });
 
-test("on an older Node the kit says which one it needs", () => {
+test("on an older Node and on Bun, which claims a newer one, the kit says what it needs", () => {
   const kit = readFileSync(join(ROOT, "dist/testing.cjs"), "utf8");
-  for (const node of ["20.20.2", "22.21.9"])
-    expect(() => vm.runInNewContext(kit, { process: { versions: { node } } })).toThrow(
-      `needs Node 22.22.2 or newer, and this is ${node}`,
+  for (const [versions, found] of [
+    [{ node: "20.20.2" }, "20.20.2"],
+    [{ node: "22.21.9" }, "22.21.9"],
+    [{ node: "24.3.0", bun: "1.4.5" }, "Bun"],
+  ] as const)
+    expect(() => vm.runInNewContext(kit, { process: { versions } })).toThrow(
+      `needs Node 22.22.2 or newer, and this is ${found}`,
     );
 });
 
