@@ -1,7 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
-import { commandMapSchema } from "../../src/core/help/map.ts";
+import { commandMapSchema, type CommandMap } from "../../src/core/help/map.ts";
+import { commandsPage } from "../docs/commands.ts";
+import { controlApiPage } from "../docs/control-api.ts";
 import { bundled } from "./bundle.ts";
 import { buildLibraries } from "./libraries.ts";
 import { buildWorker } from "./worker.ts";
@@ -15,5 +18,16 @@ export async function buildPackage(folder: string): Promise<void> {
   await buildWorker(folder);
   writeFileSync(join(folder, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   writeFileSync(join(folder, "help.schema.json"), `${JSON.stringify(commandMapSchema(), null, 2)}\n`);
+  writePages(folder);
   writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
+}
+
+/** Writes the pages that only the package has: in a clone, the help and fixtures/openapi-control.json say the same. */
+function writePages(folder: string): void {
+  const map = execFileSync(process.execPath, [join(folder, "checkout.js"), "help", "--json"], {
+    encoding: "utf8",
+  });
+  mkdirSync(join(folder, "docs"));
+  writeFileSync(join(folder, "docs/commands.md"), commandsPage(JSON.parse(map) as CommandMap));
+  writeFileSync(join(folder, "docs/control-api.md"), controlApiPage());
 }

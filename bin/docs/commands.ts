@@ -1,11 +1,8 @@
-import { commandMap } from "../../src/cli/help/map.ts";
-import { exitCodeLines, type RegistrationContext } from "../../src/cli/command.ts";
-import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
+import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 /** The page of all commands, from the map that `checkout help --json` prints. */
-export async function commandsPage(registry: RegistrationContext): Promise<string> {
-  const map = await commandMap(registry);
+export function commandsPage(map: CommandMap): string {
   return page("Commands", [
     wrapped(
       "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is one line of JSON " +
@@ -60,7 +57,9 @@ function exitCodes(codes: MappedCommand["exit_codes"]): string {
 }
 
 function linesOf(codes: MappedCommand["exit_codes"]): string {
-  return exitCodeLines(Object.fromEntries(codes.map((one) => [one.code, one.meaning])));
+  const shown = codes.map(({ code: one, meaning }) => [String(one), meaning] as const);
+  const width = Math.max(...shown.map(([one]) => one.length));
+  return shown.map(([one, meaning]) => `  ${one.padEnd(width)}  ${meaning}`).join("\n");
 }
 
 function sentence(text: string): string {

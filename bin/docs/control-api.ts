@@ -51,7 +51,7 @@ export function controlApiPage(): string {
       "```",
     wrapped(
       "An answer is `{ok, request_id, data}`; the fields below are those of `data`. A refusal is the error envelope of v1, " +
-        "with a code of [errors.md](errors.md). An operation with the admin token needs that one instead.",
+        "with a code of [errors.md](../../docs/errors.md). An operation with the admin token needs that one instead.",
     ),
     ...subjects,
   ]);

@@ -15,7 +15,7 @@ export function errorsPage(): string {
     wrapped(
       "A client repeats a create with the same Idempotency-Key after no answer, 408, 429, a 5xx and " +
         "`idempotency_in_progress`, and after nothing else. The commands of this program do so by themselves and then end " +
-        "with the exit codes of [commands.md](commands.md).",
+        "with the exit codes that `checkout --help` lists.",
     ),
   ]);
 }

@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { commandsPage } from "../../bin/docs/commands.ts";
+import type { CommandMap } from "../../src/core/help/map.ts";
 import { containsSecret, shortId } from "../../src/core/text.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
@@ -64,8 +66,9 @@ function insert(cwd: string, { id, orderId }: { readonly id: string; readonly or
   file.close();
 }
 
-test("the list has each command whose help names an id or order_id", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/commands.md"), "utf8");
+test("the list has each command whose help names an id or order_id", async () => {
+  const { stdout } = await createHarness().run(["help", "--json"]);
+  const page = commandsPage(JSON.parse(stdout) as CommandMap);
   const taking = page
     .split(/^##+ checkout /m)
     .slice(1)

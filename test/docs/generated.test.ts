@@ -1,7 +1,5 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commandsPage } from "../../bin/docs/commands.ts";
-import { controlApiPage } from "../../bin/docs/control-api.ts";
 import { errorsPage } from "../../bin/docs/errors.ts";
 import { settingsPage } from "../../bin/docs/settings.ts";
 import { GENERATED } from "../support/documents.ts";
@@ -11,10 +9,8 @@ const REGISTRY = { world: REAL, version: "0.0.0", exit: () => undefined };
 
 /** Each page of docs/ that is made from the program's own values. `npm run docs` writes them, by updating these files. */
 const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
-  "docs/commands.md": () => commandsPage(REGISTRY),
   "docs/settings.md": () => settingsPage(REGISTRY),
   "docs/errors.md": errorsPage,
-  "docs/control-api.md": controlApiPage,
 };
 
 test.for(Object.entries(MAKERS))(

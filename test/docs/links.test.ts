@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MAX_README_BYTES = 12_288;
+const MAX_DOCS_BYTES = 204_800;
 
 /** Every document: those at the top, the pages of docs/, and those for maintainers, which the package leaves out. */
 const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
@@ -84,6 +85,13 @@ test("two clicks from README reach every page of docs", () => {
   const pages = DOCUMENTS.filter((name) => dirname(name) === "docs");
   expect(pages.length).toBeGreaterThan(10);
   expect(pages.filter((name) => !reached.has(name))).toEqual([]);
+});
+
+test("the pages that the package has are at most 200 KB", () => {
+  const names = readdirSync(join(ROOT, "docs"), { withFileTypes: true }).filter((one) => one.isFile());
+  const bytes = names.map(({ name }) => Buffer.byteLength(textOf(`docs/${name}`)));
+  expect(bytes.length).toBeGreaterThan(10);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MAX_DOCS_BYTES);
 });
 
 test("README is for somebody who has 60 seconds: at most 12 KB", () => {

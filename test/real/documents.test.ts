@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -245,8 +245,8 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
 }
 
 /** A port that nothing listens on, at any address. */
-test("the page of commands has every command, and the README every script", async () => {
-  const page = readFileSync(join(ROOT, "docs/commands.md"), "utf8");
+test("the page of commands in the package has every command, and the README every script", async () => {
+  const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {
     const { stdout } = await harness.run([...words, "--help"]);
@@ -273,6 +273,18 @@ test("the page of commands has every command, and the README every script", asyn
     (name) => !internal.has(name) && !readme.includes(`npm ${name === "test" ? "" : "run "}${name}`),
   );
   expect(unnamed).toEqual([]);
+});
+
+test("the pages made at build lead to files of the package", () => {
+  const folder = join(ROOT, "dist/docs");
+  const links = readdirSync(folder).flatMap((name) =>
+    Array.from(
+      readFileSync(join(folder, name), "utf8").matchAll(/\]\(([^)\s#]+)\)/g),
+      ([, path = ""]) => path,
+    ),
+  );
+  expect(links).toContain("../../docs/errors.md");
+  expect(links.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
 });
 
 /** The configuration that a page shows. */

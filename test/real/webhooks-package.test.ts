@@ -56,6 +56,7 @@ const DOCUMENTS = [
   "CHANGELOG.md",
   "docs/decisions.md",
   "INTERFACE.md",
+  "fixtures/openapi-control.json",
   "fixtures/openapi-v1.yaml",
   "fixtures/signatures.json",
 ] as const;
@@ -202,6 +203,10 @@ test("the packed package is imported, required, bundled and type-checked, its we
       /^(src|test|node_modules|build|docs\/internal)\/|^dist\/(checkout|chunks-0\/)/.test(file),
     ),
   ).toEqual(["dist/checkout.js", "dist/checkout.js.map"]);
+  expect(files.filter((file) => file.startsWith("dist/docs/"))).toEqual([
+    "dist/docs/commands.md",
+    "dist/docs/control-api.md",
+  ]);
 
   const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
   const node = async (...args: string[]): Promise<string> =>

@@ -1,5 +1,5 @@
 // The map of commands that `checkout help --json` prints. A new field needs a row here, and its value in
-// cli/help/map.ts; bin/docs/commands.ts makes docs/commands.md from the map.
+// cli/help/map.ts; bin/docs/commands.ts makes the package's page of commands from the map.
 import * as z from "zod/mini";
 
 const OPTION_TYPES = [
