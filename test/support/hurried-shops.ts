@@ -95,7 +95,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     changes: [
       [
         'response.send(data?.status === "succeeded"',
-        'if (data?.status === "succeeded") moveOn.run({ id: data.id, order_id: query.order_id, status: data.status, sequence: 9 });\n  response.send(data?.status === "succeeded"',
+        'if (data?.status === "succeeded") moveOn.run({ id: query.order_id, order_id: query.order_id, status: data.status, sequence: 9 });\n  response.send(data?.status === "succeeded"',
       ],
     ],
     drill: `browser-return ${PAID} --return-url {shop}/thanks --create {client}`,
