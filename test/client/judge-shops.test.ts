@@ -51,14 +51,14 @@ const UNFOUND: Readonly<Record<string, string>> = {
 };
 
 test("no right shop is called broken", async () => {
-  for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 4)) {
+  for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 8)) {
     const { findings, failed } = await judgeShop(plan);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
 });
 
 test("no broken shop passes", async () => {
-  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 8)) {
+  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 16)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
@@ -66,11 +66,11 @@ test("no broken shop passes", async () => {
 });
 
 test("no right return page is called broken, and no broken one passes", async () => {
-  for (const [name, page] of part(Object.entries(GOOD_PAGES), 4)) {
+  for (const [name, page] of part(Object.entries(GOOD_PAGES), 8)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
-  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 4)) {
+  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 8)) {
     const { code, failed } = await judgePage(page);
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
   }
