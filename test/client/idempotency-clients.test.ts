@@ -16,13 +16,13 @@ import {
   type Client,
   type Parts,
 } from "../support/shop-clients.ts";
-import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
+import type { ShownStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Report = {
   readonly broken: readonly { readonly history: string; readonly invariant: string }[];
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
   readonly drill_id?: string | null;
-  readonly steps?: readonly DrillStep[];
+  readonly steps?: readonly ShownStep[];
 };
 const LINE = "checklist run idempotency --client-command client --budget 1h --json".split(" ");
 

@@ -1,6 +1,7 @@
 import { CONNECTION_FAULTS, type ConnectionFault } from "../../src/core/network/connection-fault.ts";
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import { drillSteps, explainCases } from "../../src/core/judge/forms/causes.ts";
 import { LEAVES } from "../../src/core/judge/forms/leaves.ts";
 import {
@@ -925,29 +926,42 @@ test("each case is a step with its answer, and what was not sent is one more", (
     name: "good_event",
     passed: true,
     expected: "2xx",
-    got: "204 after 7 ms",
+    got: { fact: "after", values: ["204", "7"] },
     cause: null,
     reference: "event of good_event",
   });
   const noted = passed.find(({ name }) => name === "other_event_id");
-  expect([noted?.passed, noted?.cause]).toEqual([true, expect.any(String)]);
+  expect([noted?.passed, noted?.cause]).toEqual([true, factOf("ignores_event_id", "an-endpoint")]);
   const left = Object.fromEntries(NAMES.slice(1).map((name) => [name, null]));
   const [first, rest, ...more] = drillSteps(drilled({ ...left, good_event: "timeout" }), "an-endpoint");
-  expect([first?.passed, first?.got, more]).toEqual([false, "timeout after 7 ms: nothing came", []]);
+  expect([first?.passed, first?.got, more]).toEqual([
+    false,
+    factOf("after_with", "timeout", "7", "nothing came"),
+    [],
+  ]);
   expect(rest).toEqual({
     name: "not_sent",
     passed: false,
-    expected: "an answer",
-    got: `${NAMES.length - 1} requests were not sent: the drill stopped early`,
+    expected: factOf("answer"),
+    got: factOf("not_sent", `${NAMES.length - 1}`),
     cause: first?.cause,
     reference: null,
   });
   const told = drillSteps(drilled({ good_event: { status: 500, body: "no table" } }), "an-endpoint");
-  expect(told[0]?.got).toBe("500 after 7 ms: no table");
-  expect(drillSteps(drilled({ good_event: { status: 300, body: "x" } }), "")[0]?.got).toBe(
-    "300 after 7 ms: x",
+  expect(told[0]?.got).toEqual(factOf("after_with", "500", "7", "no table"));
+  expect(drillSteps(drilled({ good_event: { status: 300, body: "x" } }), "")[0]?.got).toEqual(
+    factOf("after_with", "300", "7", "x"),
   );
-  expect(drillSteps(drilled({ good_event: { status: 299, body: "x" } }), "")[0]?.got).toBe("299 after 7 ms");
+  expect(drillSteps(drilled({ good_event: { status: 299, body: "x" } }), "")[0]?.got).toEqual(
+    factOf("after", "299", "7"),
+  );
+});
+
+test("what no answer explains is told with the two answers that differ", () => {
+  const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), "an-endpoint");
+  expect(englishOf(good?.cause ?? "")).toBe(
+    "The answers do not show why. Two that differ: to “a good event” it answered 400 after 7 ms, to “signed an hour ago” 500 after 7 ms. Its log for these two requests shows more.",
+  );
 });
 
 test("a forged request that was accepted is sent again, eight at most, and none that chance accepts", () => {

@@ -1,20 +1,10 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { english, type Words } from "../../src/core/language.ts";
-import {
-  EXPECTED_RESULTS,
-  STEP_RESULTS,
-  QUOTING_RESULTS,
-  type DrillSentence,
-} from "../../src/core/readiness/drill-sentences.ts";
-import { JUDGE_CAUSES } from "../../src/core/readiness/drills/judge-causes.ts";
 import { RUN_STEPS } from "../../src/core/judge/histories.ts";
-import { NOT_JUDGED, NOTES } from "../../src/core/readiness/drills/judge-sentences.ts";
 import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
-import { adviceSentences } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { factOf, FACT_TABLES } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
-import { CLIENT_CAUSES } from "../../src/core/readiness/drills/client-causes.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -24,35 +14,26 @@ import { WRONG_FORMS, type Fields } from "../support/wrong-forms.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
-type Rows = Readonly<Record<string, DrillSentence>>;
-
-/** What failed drills of each kind can say, in the fewest steps. */
-const FAILED: Readonly<Record<DrillKind, readonly [steps: StepTitles, causes: readonly string[]]>> = {
-  webhook: [WEBHOOK_STEPS, adviceSentences().map(inEnglish)],
-  duplicates: [RUN_STEPS, [...said(JUDGE_CAUSES), ...said(NOT_JUDGED)]],
-  idempotency: [RUN_STEPS, said(CLIENT_CAUSES)],
-  browser_return: [RUN_STEPS, said(NOTES)],
+const TITLES: Readonly<Record<DrillKind, StepTitles>> = {
+  webhook: WEBHOOK_STEPS,
+  duplicates: RUN_STEPS,
+  idempotency: RUN_STEPS,
+  browser_return: RUN_STEPS,
 };
 
-function inEnglish(row: DrillSentence): string {
-  const words: Words = typeof row === "function" ? row(...["1", "2", "3"].slice(0, row.length)) : row;
-  return english(words);
-}
-
-function said(rows: Rows): readonly string[] {
-  return Object.values(rows).map(inEnglish);
-}
-
+/** Steps that failed and say all facts, among them those of this kind. */
 function failedSteps(kind: DrillKind): readonly DrillStep[] {
-  const [titles, causes] = FAILED[kind];
-  const names = Object.keys(titles);
-  const [expected, got] = [said(EXPECTED_RESULTS), [...said(STEP_RESULTS), ...said(QUOTING_RESULTS)]];
-  return Array.from({ length: Math.max(names.length, causes.length, got.length) }, (_, at) => ({
+  const names = Object.keys(TITLES[kind]);
+  const facts = FACT_TABLES.flatMap((table) => Object.keys(table)).map((name) =>
+    factOf(name, "1", "2", "3", "4"),
+  );
+  const length = Math.max(names.length, Math.ceil(facts.length / 3));
+  return Array.from({ length }, (_, at) => ({
     name: names[at % names.length] ?? "",
     passed: false,
-    expected: expected[at % expected.length] ?? "",
-    got: got[at % got.length] ?? "",
-    cause: causes[at % causes.length] ?? null,
+    expected: facts[(3 * at) % facts.length] ?? "",
+    got: facts[(3 * at + 1) % facts.length] ?? "",
+    cause: facts[(3 * at + 2) % facts.length] ?? null,
     reference: null,
   }));
 }
@@ -63,7 +44,7 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
   const insert = database.prepare(
     "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, 0, ?, ?)",
   );
-  for (const [at, kind] of (Object.keys(FAILED) as DrillKind[]).entries())
+  for (const [at, kind] of (Object.keys(TITLES) as DrillKind[]).entries())
     insert.run(
       `0199a3c4-5d00-7000-8000-00000000000${at}`,
       storeId,

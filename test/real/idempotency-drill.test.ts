@@ -18,12 +18,12 @@ import {
   type SandboxProcess,
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
+import type { ShownStep } from "../../src/core/readiness/drill-shapes.ts";
 
 type Judged = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly drill_id: string | null;
-  readonly steps: readonly DrillStep[];
+  readonly steps: readonly ShownStep[];
   readonly broken: readonly { readonly history: string; readonly invariant: string }[];
 };
 type Use = { readonly key: string; readonly kind: string; readonly request_id: string; readonly at: number };

@@ -10,7 +10,8 @@ import {
   type CaseName,
 } from "../../src/core/readiness/drills/webhook.ts";
 import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
-import { adviceText, type DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
+import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import { explainCases } from "../../src/core/judge/forms/causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";
 import { digest, handmade, right, telling, type Incoming } from "../support/merchant-receivers.ts";
@@ -134,7 +135,7 @@ test("what was shown before the drill was given up tells its cause all the same"
   });
   expect(causes.get("good_event")).toBe("parsed_body");
   // Of what refuses everything alike the drill sees no more; the digest that the receiver computes says which it is.
-  expect(adviceText("refuses_all", "the-endpoint")).toMatch(/checkout webhooks verify .*--signature/);
+  expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
 test("of a receiver that is down nothing is known: nothing is kept, and what was shown before stands", async () => {

@@ -6,9 +6,9 @@ import { hasLanguage } from "../support/machine.ts";
 import { HURRIED_SHOPS } from "../support/hurried-shops.ts";
 import { runHere } from "../support/program.ts";
 import { drillHurried, headOf, serveWhole, typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
-import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
+import type { ShownStep } from "../../src/core/readiness/drill-shapes.ts";
 
-type Steps = { readonly steps?: readonly DrillStep[] };
+type Steps = { readonly steps?: readonly ShownStep[] };
 type Report = Steps & { readonly drills?: readonly Steps[] };
 
 const MAX_LINES = 140;

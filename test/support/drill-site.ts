@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { CaseName } from "../../src/core/readiness/drills/webhook.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import {
-  adviceText,
   DRILL_CAUSES,
   DRILL_NOTES,
   type DrillCause,
@@ -110,6 +110,12 @@ export function notesOf(report: ShownDrills): Partial<Record<CaseName, DrillCaus
 function adviceOf({ drills }: ShownDrills, ofPassed: boolean): Partial<Record<CaseName, DrillCause>> {
   const [only] = drills;
   const steps = only?.steps.filter(({ passed, cause }) => passed === ofPassed && cause !== null) ?? [];
-  const codes = new Map(CODES.map((code) => [adviceText(code as DrillCause, only?.endpoint_id ?? ""), code]));
-  return Object.fromEntries(steps.map(({ name, cause }) => [name, codes.get(cause ?? "") ?? cause]));
+  const codes = new Map(CODES.map((code) => [englishOf(factOf(code, only?.endpoint_id ?? "")), code]));
+  return Object.fromEntries(
+    steps.map(({ name, cause }) => [
+      name,
+      codes.get(cause ?? "") ??
+        (cause?.startsWith("The answers do not show why.") === true ? "not_explained" : cause),
+    ]),
+  );
 }

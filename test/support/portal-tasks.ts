@@ -1,4 +1,4 @@
-import { adviceText } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import type { Hand } from "./portal-hand.ts";
 
 /** A store that a task is done in, as its merchant's programs use it. */
@@ -53,7 +53,7 @@ export async function storeForTask(
     endpoint: async (path) => void (await add(path)),
     drilled: async () => {
       const id = await add("/takes");
-      const cause = adviceText("takes_all", id);
+      const cause = englishOf(factOf("takes_all", id));
       const steps = ["bad_signature", "wrong_secret", "changed_byte", "no_signature"].map((step) => ({
         name: step,
         passed: false,

@@ -3,6 +3,7 @@ import { openCheckout } from "../../src/core/checkout/checkout.ts";
 import { createEvent } from "../../src/core/checkout/event.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { drillSteps } from "../../src/core/judge/forms/causes.ts";
+import { inEnglish } from "../../src/core/readiness/drills/said.ts";
 import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms.ts";
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";
@@ -79,7 +80,8 @@ export async function drillWebhooksInMemory(
     order: consent ? acceptedEvent() : null,
     now,
   };
-  const steps = drillSteps(await sendForms({ world, post, isWanted: () => true }, subject), ENDPOINT.id);
+  const drilled = await sendForms({ world, post, isWanted: () => true }, subject);
+  const steps = drillSteps(drilled, ENDPOINT.id).map(inEnglish);
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }
 

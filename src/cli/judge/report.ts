@@ -1,10 +1,11 @@
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
-import { causeWords } from "../../core/judge/judge.ts";
+import { causeOf } from "../../core/judge/judge.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
-import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import type { ShownStep } from "../../core/readiness/drill-shapes.ts";
+import { englishOf } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
@@ -30,7 +31,7 @@ export type RunReport = {
     readonly part: DrillKind;
     readonly verdict: "passed" | "failed" | "unknown";
     readonly drillId: string | null;
-    readonly steps: readonly DrillStep[];
+    readonly steps: readonly ShownStep[];
   }[];
 };
 
@@ -52,10 +53,10 @@ export function runJson(report: RunReport): object {
         ? [
             {
               invariant: verdict.invariant,
-              cause: english(causeWords(verdict)),
+              cause: englishOf(causeOf(verdict)),
               places: [english(HISTORY_TITLES[name].title)],
               history: name,
-              got: verdict.got,
+              got: englishOf(verdict.got),
               story,
               rerun: rerunOf(report, name),
             },
@@ -65,7 +66,7 @@ export function runJson(report: RunReport): object {
     not_judged: [
       ...notJudged.flatMap(({ name, verdict }) =>
         verdict.state === "not_judged"
-          ? [{ invariant: null, history: name, reason: english(verdict.reason), field: verdict.field }]
+          ? [{ invariant: null, history: name, reason: englishOf(verdict.reason), field: verdict.field }]
           : [],
       ),
       ...missing.map((field) => ({
@@ -115,8 +116,8 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
     if (verdict.state !== "broken") return [];
     return [
       [
-        `${style.red("✗")} ${english(HISTORY_TITLES[name].title)}: ${printable(verdict.got)}`,
-        `  ${style.cyan("→")} ${english(causeWords(verdict))}`,
+        `${style.red("✗")} ${english(HISTORY_TITLES[name].title)}: ${printable(englishOf(verdict.got))}`,
+        `  ${style.cyan("→")} ${englishOf(causeOf(verdict))}`,
         ...story.map((line) => style.dim(`    ${line}`)),
         `  ${style.cyan("→")} ${rerunOf(report, name)}`,
       ].join("\n"),
@@ -125,7 +126,9 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const leftOut = leftOutOf(report);
   const open = notJudged.flatMap(({ name, verdict }) =>
     verdict.state === "not_judged" && !isLeftOut({ verdict })
-      ? [`${style.bold("?")} not judged: ${english(HISTORY_TITLES[name].title)}: ${english(verdict.reason)}`]
+      ? [
+          `${style.bold("?")} not judged: ${english(HISTORY_TITLES[name].title)}: ${englishOf(verdict.reason)}`,
+        ]
       : [],
   );
   const others = await Promise.all(
@@ -146,7 +149,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
     : [];
   const hints = judged.flatMap(({ name, verdict }) =>
     verdict.state === "held" && verdict.note !== null
-      ? [`  ${style.cyan("→")} ${english(HISTORY_TITLES[name].title)}: ${english(verdict.note)}`]
+      ? [`  ${style.cyan("→")} ${english(HISTORY_TITLES[name].title)}: ${englishOf(verdict.note)}`]
       : [],
   );
   const notes = missing.map((field) => `  ${style.cyan("→")} ${english(MISSING_FIELDS[field].note)}`);

@@ -16,17 +16,14 @@ import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
 import { mayBeLate, stepOf } from "../../core/judge/judge.ts";
-import {
-  MISSING_FIELDS,
-  missingStepName,
-  type MissingField,
-} from "../../core/readiness/drills/judge-sentences.ts";
+import { missingStepName, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import { duplicatesSubject } from "../../core/readiness/drills/drill.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import { factOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
 import { answered, callAt } from "../target/call.ts";
@@ -334,7 +331,7 @@ type LeasedRun = Run & {
 };
 
 /** A recorded or unrecorded drill with its steps. */
-type PartRecord = RunReport["steps"][number];
+type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
 
 async function underLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
@@ -384,13 +381,13 @@ function stepsOf(
 }
 
 function missingStep(field: MissingField): DrillStep {
-  const { note } = MISSING_FIELDS[field];
+  const name = missingStepName(field);
   return {
-    name: missingStepName(field),
+    name,
     passed: true,
     expected: "",
     got: field,
-    cause: english(note),
+    cause: factOf(name),
     reference: null,
   };
 }
@@ -479,6 +476,6 @@ function toReport(
     notJudged: of("not_judged"),
     failed: records.filter(({ verdict }) => verdict === "failed").length,
     unknown: records.filter(({ verdict, steps }) => verdict === "unknown" && steps.length > 0).length,
-    steps: records,
+    steps: records.map((record) => Object.assign(record, { steps: record.steps.map(inEnglish) })),
   };
 }

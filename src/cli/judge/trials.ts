@@ -1,4 +1,5 @@
 // The trials of a description, for `checkout shop init` and `check`: an order, its view, the return page, a restart.
+import { englishOf } from "../../core/readiness/drills/said.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
   createOrders,
@@ -131,7 +132,7 @@ async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial
   });
   const name = `the view of ${printable(checkout.orderId)}`;
   if (order === null)
-    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${printable(got)}` }];
+    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${printable(englishOf(got))}` }];
   if (isMissing && purchase.checkouts.length > 0)
     return [
       { field: "orderView", ok: false, text: `${name} answers 404 for an order that your shop created` },
@@ -165,7 +166,11 @@ async function tryReturn(
     cookie: shop.view.cookie,
     signal,
   });
-  return { field: "returnUrl", ok: hasArrived, text: `the return page answered ${printable(got)}` };
+  return {
+    field: "returnUrl",
+    ok: hasArrived,
+    text: `the return page answered ${printable(englishOf(got))}`,
+  };
 }
 
 async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {

@@ -11,6 +11,7 @@ import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { drillSteps } from "../../core/judge/forms/causes.ts";
 import { wasOutOfReach } from "../../core/judge/forms/requests.ts";
+import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";
@@ -213,7 +214,7 @@ function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiv
     subject,
     passed: recorded?.passed ?? false,
     at: toIso(recorded?.at ?? now),
-    steps,
+    steps: steps.map(inEnglish),
     verdict,
     endpoint_id: endpointId,
     url,
@@ -242,7 +243,7 @@ async function report(
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: WEBHOOK_STEPS, ...look }),
+    await drillLines(steps.map(inEnglish), { titles: WEBHOOK_STEPS, ...look }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(checkout, orderView)}`);
   return lines.join("\n");

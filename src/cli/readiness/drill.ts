@@ -3,7 +3,7 @@ import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readine
 import { printable } from "../../core/text.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
-import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import type { ShownStep } from "../../core/readiness/drill-shapes.ts";
 
 /** The layout of a drill's report; `all` lists each passed step instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
@@ -22,7 +22,7 @@ const MARK_PLACES = 4;
 const MAX_NAMED = 3;
 
 /** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
-export async function drillLines(steps: readonly DrillStep[], look: StepLayout): Promise<string> {
+export async function drillLines(steps: readonly ShownStep[], look: StepLayout): Promise<string> {
   const { style, all } = look;
   const failed = steps.filter(({ passed }) => !passed);
   const passedSteps = steps.filter(({ passed }) => passed);
@@ -51,7 +51,7 @@ export async function drillLines(steps: readonly DrillStep[], look: StepLayout):
 
 /** A table of steps with their marks; empty without steps. */
 async function stepLines(
-  steps: readonly DrillStep[],
+  steps: readonly ShownStep[],
   { titles, style, width }: Omit<StepLayout, "all">,
 ): Promise<string[]> {
   if (steps.length === 0) return [];
@@ -67,7 +67,7 @@ async function stepLines(
 
 /** The notes of passed steps, each once. */
 function noteLines(
-  passedSteps: readonly DrillStep[],
+  passedSteps: readonly ShownStep[],
   { titles, style }: Omit<StepLayout, "width" | "all">,
 ): string[] {
   const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));

@@ -2,7 +2,7 @@
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Observation } from "../../core/judge/observation.ts";
 import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
-import { NOT_JUDGED } from "../../core/readiness/drills/judge-sentences.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
@@ -86,7 +86,7 @@ export async function purchasePlainly(
   await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
   if (before.isMissing && shop.create === undefined)
-    return end(recording, 0, notJudged(NOT_JUDGED.unknown_order, "create", before.got));
+    return end(recording, 0, notJudged(factOf("unknown_order"), "create", before.got));
   facts.push(lookFact(purchase, before, { isPaid: false, waitedMs: 0 }));
   if (before.order === null || before.order.paid) return end(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
@@ -120,7 +120,7 @@ async function whyNoOrder(
   );
   return verdict.state === "broken" && verdict.invariant === "one_key"
     ? verdict
-    : notJudged(NOT_JUDGED.no_order(runs[0]?.got ?? ""), "create");
+    : notJudged(factOf("no_order", runs[0]?.got ?? ""), "create");
 }
 
 function firstCreate(runs: CreateFact["runs"], { checkouts }: Purchase): CreateFact {

@@ -1,7 +1,7 @@
 import { PAID_QUERY } from "../../core/judge/histories.ts";
 import type { ReturnForm } from "../../core/judge/step.ts";
-import { english } from "../../core/language.ts";
-import { STEP_RESULTS, lostAnswerText } from "../../core/readiness/drill-sentences.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
@@ -10,7 +10,7 @@ import type { CookieJar } from "./cookies.ts";
 import { sendLocally, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was shown, and what came instead. */
-type Visit = { readonly hasArrived: boolean; readonly got: string };
+type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
 
 /** A customer who returns. */
 type Returning = {
@@ -53,15 +53,14 @@ export async function openReturnPage(
     const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
     const sent = { ...how, headers: { ...how.headers, ...joinCookies(cookies.of(url), cookie) } };
     const answer = await openDespiteLimit(world, target, { ...sent, url, signal });
-    if (!answer.ok)
-      return { hasArrived: false, got: english(lostAnswerText(answer.failure, excerpt(answer.message))) };
+    if (!answer.ok) return { hasArrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
       return visitTo(new URL(url), { page, checkout, status: answer.status });
     url = new URL(location, url).href;
   }
-  return { hasArrived: false, got: english(STEP_RESULTS.redirects(String(MAX_REDIRECTS))) };
+  return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
 }
 
 /** A visit has arrived at the return page, or at a page of the order; another page, such as a sign-in, is not it. */

@@ -12,7 +12,7 @@ import {
   type HistoryVerdict,
 } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
-import { NOT_JUDGED, NOT_JUDGED_REASONS } from "../../core/readiness/drills/judge-sentences.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
@@ -103,7 +103,9 @@ export async function runHistories(
 
 /** Whether the budget was used up before a history began. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
-  return verdict.state === "not_judged" && verdict.reason === NOT_JUDGED.budget;
+  return (
+    verdict.state === "not_judged" && typeof verdict.reason !== "string" && verdict.reason.fact === "budget"
+  );
 }
 
 function needsOf(name: HistoryName): readonly Need[] {
@@ -219,11 +221,11 @@ async function judgeOne(
     reference: null,
     story: [],
   });
-  if (isLate) return open(notJudged(NOT_JUDGED.budget, null));
-  if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
+  if (isLate) return open(notJudged(factOf("budget"), null));
+  if (bench.signal.aborted) return open(notJudged(factOf("interrupted"), null));
   const play = (): Promise<Played> => playOnce(bench, history, kind);
   const first = await play();
-  if (bench.signal.aborted) return open(notJudged(NOT_JUDGED.interrupted, null));
+  if (bench.signal.aborted) return open(notJudged(factOf("interrupted"), null));
   const unbroken = (played: Played): JudgedHistory => ({
     ...open(played.verdict),
     reference: played.orders.get("a")?.checkouts[0]?.id ?? null,
@@ -241,7 +243,7 @@ async function judgeOne(
       isAgain = again.verdict.state === "broken";
       if (isAgain) shown = again;
     }
-    if (!isAgain) return open(notJudged(NOT_JUDGED_REASONS.not_again, null, got));
+    if (!isAgain) return open(notJudged(factOf("not_again"), null, got));
   }
   const subject = shown.orders.get("a")?.checkouts.at(-1);
   const story = subject === undefined ? [] : await storyOf(bench, subject.orderId);
@@ -269,7 +271,7 @@ async function playOnce(bench: Bench, history: History, kind: CheckoutObject): P
   const verdict = judgeHistory(history, facts, shop.settleMs);
   const at = world.monotonic();
   if (problem === undefined || verdict.state === "broken") return { orders, facts, at, verdict };
-  return { orders, facts: [], at, verdict: notJudged(NOT_JUDGED.unpayable(problem), "create", problem) };
+  return { orders, facts: [], at, verdict: notJudged(factOf("unpayable", problem), "create", problem) };
 }
 
 type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
@@ -302,7 +304,7 @@ export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): 
     orders: new Map([["a", { ...purchase, isTold: true }]]),
   });
   const verdict = bench.signal.aborted
-    ? notJudged(NOT_JUDGED.interrupted, null)
+    ? notJudged(factOf("interrupted"), null)
     : judgeHistory(history, facts, bench.shop.settleMs);
   return { name: MUCH_LATER, part: "duplicates", verdict, reference: lastCheckout(purchase).id, story: [] };
 }

@@ -1,6 +1,6 @@
-import { english } from "../../core/language.ts";
 import { parseView, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
-import { lostAnswerText, QUOTING_RESULTS } from "../../core/readiness/drill-sentences.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
@@ -31,7 +31,7 @@ export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 /** A reading of the view; `order` is null if it could not be read, with the reason in `got`. */
 export type ViewReading = {
   readonly order: ShownOrder | null;
-  readonly got: string;
+  readonly got: SaidValue;
   /** The whole answer; empty if it could not be read. */
   readonly text: string;
   /** Whether the answer was 404. */
@@ -119,7 +119,7 @@ async function askPage(
   const cookie = view.cookie === undefined ? {} : { Cookie: view.cookie };
   const headers = { Accept: "application/json,text/*;q=0.9", ...cookie };
   const answer = await sendLocally(world, target, { url, headers, signal });
-  if (!answer.ok) return unreadable(english(lostAnswerText(answer.failure, excerpt(answer.message))));
+  if (!answer.ok) return unreadable(`${answer.failure}: ${excerpt(answer.message)}`);
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return unreadable(String(status));
@@ -142,15 +142,11 @@ async function askCommand(
   if (ending === "exited" && exitCode === 0) return readText(stdout, view);
   const said = excerpt(stderr);
   return unreadable(
-    english(
-      ending === "exited"
-        ? QUOTING_RESULTS.exited(`${exitCode ?? "none"}`, said)
-        : lostAnswerText(ending, said),
-    ),
+    ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, said) : `${ending}: ${said}`,
   );
 }
 
-function unreadable(got: string): ViewReading {
+function unreadable(got: SaidValue): ViewReading {
   return { order: null, got, text: "", isMissing: false };
 }
 

@@ -1,10 +1,10 @@
 // Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where an
 // answer in the log shows it.
 import type { ErrorCode } from "../errors.ts";
-import { english, type Words } from "../language.ts";
-import { EXPECTED_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
+import type { Said } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
+import { factOf } from "../readiness/drills/said.ts";
 
 /** A create in the service's log. */
 export type LoggedCreate = {
@@ -39,8 +39,8 @@ export type WatchedPurchase = {
 
 type BrokenClient = {
   readonly invariant: JudgedInvariant;
-  readonly expected: Words;
-  readonly got: string;
+  readonly expected: Said;
+  readonly got: Said;
   readonly cause: Cause | undefined;
 };
 
@@ -73,8 +73,8 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
-      expected: EXPECTED_RESULTS.one,
-      got: english(hasOtherId ? STEP_RESULTS.otherId : [`${live}`, `${live}`]),
+      expected: "1",
+      got: hasOtherId ? factOf("other_id") : `${live}`,
       cause: hasOtherId ? "new_order_id" : "order_again",
     };
   const changed = changedBody(log);
@@ -87,8 +87,8 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
   const before = runs.at(-2)?.log ?? [];
   return {
     invariant: "recovery",
-    expected: EXPECTED_RESULTS.another,
-    got: log.length === before.length ? english(STEP_RESULTS.noCreate) : (log.at(-1)?.code ?? last.got),
+    expected: factOf("another"),
+    got: log.length === before.length ? factOf("none_sent") : (log.at(-1)?.code ?? last.got),
     cause: log.length === before.length ? "forgotten" : "no_recovery",
   };
 }
@@ -98,9 +98,7 @@ function brokenKey(log: readonly LoggedCreate[], isMade: IsMade): BrokenClient |
   const at = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[at]?.code ?? null;
   const cause = KEY_CAUSES.get(code)?.(log.slice(0, at), isMade);
-  return code === null
-    ? undefined
-    : { invariant: "one_key", expected: EXPECTED_RESULTS.sameKey, got: code, cause };
+  return code === null ? undefined : { invariant: "one_key", expected: factOf("same_key"), got: code, cause };
 }
 
 type IsMade = (before: readonly LoggedCreate[]) => boolean;
@@ -126,7 +124,7 @@ function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
   if (made < 0 || refused === undefined) return undefined;
   return {
     invariant: "recovery",
-    expected: EXPECTED_RESULTS.sameKey,
+    expected: factOf("same_key"),
     got: refused.code ?? String(refused.status),
     cause: "changed_body",
   };
@@ -135,11 +133,11 @@ function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
 /** How a run of a command ended, in view of the answers that had arrived. */
 function brokenEnd(run: WatchedRun): BrokenClient | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
-  const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
-  if (!hasEnded) return { ...ends, got: english(STEP_RESULTS.timeUp), cause: "never_ends" };
+  const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
+  if (!hasEnded) return { ...ends, got: factOf("time_up"), cause: "never_ends" };
   if (isKilled !== false) return undefined;
   if (isDone && (!mayBeDone(run) || isWrong === true))
-    return { ...ends, got: english(STEP_RESULTS.blind), cause: "claims_success" };
+    return { ...ends, got: factOf("blind"), cause: "claims_success" };
   return !isDone && mayFail !== true && hasArrived(log)
     ? { ...ends, got, cause: "reports_failure" }
     : undefined;

@@ -1,11 +1,9 @@
 // Judges what was seen of a history, for the checklist and for `explore`. The rules: core/readiness/drills/judged-invariants.ts;
 // their causes: judge-causes.ts beside it; special causes: core/judge/histories.ts; causes in deliveries: deliveries.ts.
-import type { DrillStep } from "../readiness/drill-shapes.ts";
-import { english, type Words } from "../language.ts";
-import { EXPECTED_RESULTS, QUOTING_RESULTS, STEP_RESULTS } from "../readiness/drill-sentences.ts";
-import { CAUSES, type Cause } from "../readiness/drills/judge-causes.ts";
-import { JUDGED_INVARIANTS, type JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
-import { amountWords, NOT_JUDGED, NOTES, ruleWords } from "../readiness/drills/judge-sentences.ts";
+import type { DrillStep, Said } from "../readiness/drill-shapes.ts";
+import type { Cause } from "../readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
+import { factOf } from "../readiness/drills/said.ts";
 import type { Status } from "../checkout/checkout.ts";
 import { brokenByClient, shownByClient } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
@@ -16,20 +14,20 @@ import type { History, OrderName } from "./step.ts";
 
 /** The verdict on a history. */
 export type HistoryVerdict =
-  | { readonly state: "held"; readonly note: Words | null; readonly got: string }
+  | { readonly state: "held"; readonly note: Said | null; readonly got: Said }
   | {
       readonly state: "broken";
       readonly invariant: JudgedInvariant;
       /** Null: no answer shows it. */
       readonly cause: Cause | null;
-      readonly expected: Words;
-      readonly got: string;
+      readonly expected: Said;
+      readonly got: Said;
     }
   | {
       readonly state: "not_judged";
-      readonly reason: Words;
+      readonly reason: Said;
       readonly field: ShopField | null;
-      readonly got: string;
+      readonly got: Said;
     };
 
 /** A broken rule. */
@@ -73,12 +71,12 @@ export function judgeHistory(
   if (unseen !== undefined) return { state: "not_judged", ...unseen };
   const note = facts.find((fact) => fact.kind === "note");
   const last = facts.findLast((fact) => fact.kind === "look");
-  return { state: "held", note: note === undefined ? null : NOTES[note.note], got: last?.got ?? "" };
+  return { state: "held", note: note === undefined ? null : factOf(note.note), got: last?.got ?? "" };
 }
 
 /** The likely mistake and its remedy; without a cause the rule. */
-export function causeWords({ cause, invariant }: Pick<Broken, "cause" | "invariant">): Words {
-  return cause === null ? ruleWords(JUDGED_INVARIANTS[invariant]) : CAUSES[cause];
+export function causeOf({ cause, invariant }: Pick<Broken, "cause" | "invariant">): Said {
+  return factOf(cause ?? invariant);
 }
 
 /** A broken rule with the cause that an answer shows. */
@@ -132,15 +130,15 @@ function brokenBy(fact: Observation, wasPaid: boolean): Found | undefined {
       if (fact.isForeign && !isRefusal(fact.got)) return undefined;
       return {
         invariant: "takes_events",
-        expected: EXPECTED_RESULTS.accepted,
-        got: english(STEP_RESULTS.answered(fact.got, fact.type)),
+        expected: "2xx",
+        got: factOf("answered", fact.got, fact.type),
         cause: fact.cause,
       };
     case "forged":
       return fact.isAccepted
         ? {
             invariant: "refuses_forged",
-            expected: EXPECTED_RESULTS.refused,
+            expected: "4xx",
             got: fact.got,
             cause: "answers_forged",
           }
@@ -150,7 +148,7 @@ function brokenBy(fact: Observation, wasPaid: boolean): Found | undefined {
         ? undefined
         : {
             invariant: "stays_up",
-            expected: EXPECTED_RESULTS.held,
+            expected: factOf("held"),
             got: fact.got,
             cause: fact.isKilled === true ? "not_restarted" : undefined,
           };
@@ -167,21 +165,21 @@ function brokenBySecret(places: ReadonlySet<SecretPlace>): Found | undefined {
   const place = SECRET_PLACES.find((one) => places.has(one));
   if (place === undefined) return undefined;
   const cause = `secret_in_${place}` as const;
-  return { invariant: "secrets_kept", expected: EXPECTED_RESULTS.held, got: place, cause };
+  return { invariant: "secrets_kept", expected: factOf("held"), got: place, cause };
 }
 
 function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Found | undefined {
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
-  const shown = english(paid ? QUOTING_RESULTS.paid(got) : QUOTING_RESULTS.unpaid(got));
-  const paidOnce = { expected: EXPECTED_RESULTS.paidOnce, got: shown };
+  const shown = factOf(paid ? "shows_paid" : "shows_unpaid", got);
+  const paidOnce = { expected: factOf("paid_once"), got: shown };
   if (isBooked && !truth.paid) {
     const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
-    return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaid, got: shown, cause };
+    return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shown, cause };
   }
   if (isBooked && !truth.told && !truth.asked)
-    return { invariant: "never_unpaid", expected: EXPECTED_RESULTS.unpaidUnlessAsked, got: shown };
+    return { invariant: "never_unpaid", expected: factOf("unpaid_unless_asked"), got: shown };
   if (times !== null && times > 1)
     return { invariant: "booked_once", ...paidOnce, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
@@ -194,7 +192,7 @@ function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Fo
   if (paid && times !== 0 && amountMinor !== null && amountMinor !== truth.amountMinor)
     return {
       invariant: "right_amount",
-      expected: amountWords(String(truth.amountMinor)),
+      expected: factOf("amount", String(truth.amountMinor)),
       got: shown,
       cause: amountCause(log?.deliveries ?? []),
     };
@@ -213,8 +211,8 @@ const UNPAID_CAUSES = {
 
 function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFact): Found | undefined {
   const endless = runs.find(({ hasEnded }) => !hasEnded);
-  const ends = { invariant: "client_ends", expected: EXPECTED_RESULTS.endsWell } as const;
-  if (endless !== undefined) return { ...ends, got: english(STEP_RESULTS.timeUp) };
+  const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
+  if (endless !== undefined) return { ...ends, got: factOf("time_up") };
   const claimed = runs.find(({ isDone }) => isDone);
   if (claimed !== undefined && live === 0 && !isAgain)
     return { ...ends, got: claimed.got, cause: "claims_success" };
@@ -224,8 +222,8 @@ function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFa
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
-      expected: EXPECTED_RESULTS.one,
-      got: english(hasOtherId ? STEP_RESULTS.otherId : [`${live}`, `${live}`]),
+      expected: "1",
+      got: hasOtherId ? factOf("other_id") : `${live}`,
     };
   return undefined;
 }
@@ -233,7 +231,7 @@ function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFa
 function unclearBy(fact: Observation, settleMs: number | undefined): Unclear | undefined {
   if (fact.kind !== "look") return undefined;
   const { view, got, waitedMs } = fact;
-  if (view === null) return { reason: NOT_JUDGED.unreadable, field: "orderView", got };
+  if (view === null) return { reason: factOf("unreadable"), field: "orderView", got };
   return waitedMs > lateAfterMs(settleMs) ? { ...lateBy(waitedMs), got } : undefined;
 }
 
@@ -243,7 +241,7 @@ export function lateAfterMs(settleMs: number | undefined): number {
 }
 
 function lateBy(milliseconds: number): Pick<Unclear, "reason" | "field"> {
-  return { reason: NOT_JUDGED.late(String(Math.ceil(milliseconds / 1000))), field: "settle" };
+  return { reason: factOf("late", String(Math.ceil(milliseconds / 1000))), field: "settle" };
 }
 
 /** Whether a look does not show a payment that the shop has accepted. */
@@ -297,30 +295,23 @@ function unseenPage(facts: readonly Observation[]): Unclear | undefined {
   const visits = facts.filter((fact) => fact.kind === "visit");
   const [first] = visits;
   if (first === undefined || visits.some(({ hasArrived }) => hasArrived)) return undefined;
-  return { reason: NOT_JUDGED.unreached(first.got), field: "returnUrl", got: first.got };
+  return { reason: factOf("unreached", first.got), field: "returnUrl", got: first.got };
 }
 
 /** The verdict on a history that proves nothing; `field`: what the description of the shop lacks. */
-export function notJudged(reason: Words, field: ShopField | null, got = ""): HistoryVerdict {
+export function notJudged(reason: Said, field: ShopField | null, got: Said = ""): HistoryVerdict {
   return { state: "not_judged", reason, field, got };
 }
 
 /** The step of a drill that shows a verdict. */
 export function stepOf(name: string, verdict: HistoryVerdict, reference: string | null): DrillStep {
-  const expected = verdict.state === "broken" ? verdict.expected : EXPECTED_RESULTS.held;
-  const cause =
-    verdict.state === "broken"
-      ? causeWords(verdict)
-      : verdict.state === "held"
-        ? verdict.note
-        : verdict.reason;
-  const got = verdict.state === "held" && verdict.got === "" ? english(EXPECTED_RESULTS.held) : verdict.got;
+  const { state, got } = verdict;
   return {
     name,
-    passed: verdict.state === "held",
-    expected: english(expected),
-    got,
-    cause: cause === null ? null : english(cause),
+    passed: state === "held",
+    expected: state === "broken" ? verdict.expected : factOf("held"),
+    got: state === "held" && got === "" ? factOf("held") : got,
+    cause: state === "broken" ? causeOf(verdict) : state === "held" ? verdict.note : verdict.reason,
     reference,
   };
 }

@@ -1,6 +1,7 @@
 // What is seen of a history. How it is judged: core/judge/judge.ts.
 import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
+import type { SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { NOTES } from "../readiness/drills/judge-sentences.ts";
 import type { WatchedPurchase } from "./client.ts";
@@ -42,7 +43,7 @@ export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;
   readonly view: ShownOrder | null;
-  readonly got: string;
+  readonly got: SaidValue;
   readonly truth: Truth;
   readonly waitedMs: number;
   /** The service's own deliveries of the order, and whether the shop was killed meanwhile, if they are known. */
@@ -83,7 +84,7 @@ type TakenFact = { readonly kind: "taken" };
 type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
 
 /** A visit of the return page. */
-type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: string };
+type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: SaidValue };
 
 /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
 type EndFact = { readonly kind: "end"; readonly got: string | null; readonly isKilled?: boolean };

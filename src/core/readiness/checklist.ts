@@ -5,7 +5,7 @@ import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { risksIn } from "./drills/judge-sentences.ts";
-import { drillWords } from "./drill-text.ts";
+import { wordsOf } from "./drills/said.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Translator, type Words } from "../language.ts";
@@ -244,7 +244,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const { duplicates: drill } = facts;
   const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
-  return { ...proof, risks: risksIn(drill.steps).map((risk) => say(drillWords(risk))) };
+  return { ...proof, risks: risksIn(drill.steps).map((risk) => say(wordsOf(risk))) };
 }
 
 /**

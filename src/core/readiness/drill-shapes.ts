@@ -7,38 +7,66 @@ const MAX_TEXT = 2000;
 
 /** A text of a drill. */
 export const drillText = textUpTo(MAX_TEXT);
+const MAX_VALUES = 8;
+/** A text of the shop, or a fact with values. */
+const value = z.union([
+  drillText,
+  z.strictObject({ fact: drillText, values: z.array(drillText).check(z.maxLength(MAX_VALUES)) }),
+]);
+/** What a step says: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
+const said = z.union([
+  drillText,
+  z.strictObject({ fact: drillText, values: z.array(value).check(z.maxLength(MAX_VALUES)) }),
+]);
+export type SaidValue = DomainOf<typeof value>;
+export type Said = DomainOf<typeof said>;
+
+/** The fields of a step with such statements. */
+function stepFields<Statement extends typeof drillText | typeof said>(statement: Statement) {
+  return z.strictObject({
+    name: drillText,
+    passed: z.boolean(),
+    expected: statement,
+    got: statement,
+    /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
+    cause: z.nullable(statement),
+    /** The id of the step's event or request. */
+    reference: z.nullable(drillText),
+  });
+}
+
 /** One step of a drill. */
-export const drillStep = z.strictObject({
-  name: drillText,
-  passed: z.boolean(),
-  expected: drillText,
-  got: drillText,
-  /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
-  cause: z.nullable(drillText),
-  /** The id of the step's event or request. */
-  reference: z.nullable(drillText),
-});
+export const drillStep = stepFields(said);
 /** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
 /** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */
 export type DrillVerdict = "passed" | "failed" | "unknown";
 
-/** The result of a drill. */
-export const drillResult = z.object({
+const resultFields = {
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
   /** Identifies the tested configuration; when it changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,
-  steps: z.array(drillStep),
-});
+};
+/** The result of a drill, as it is stored, and as the API shows it in English. */
+export const drillResult = z.object({ ...resultFields, steps: z.array(drillStep) });
+const shownStep = stepFields(drillText);
+export const shownDrill = z.object({ ...resultFields, steps: z.array(shownStep) });
 /** The result of a drill as evidence. */
 export type DrillFact = DomainOf<typeof drillResult>;
+export type ShownStep = DomainOf<typeof shownStep>;
 
 /** A running drill and the time of its start. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
 export type RunningDrill = DomainOf<typeof runningDrill>;
 
-nameSchemas({ DrillStep: drillStep, Drill: drillResult, RunningDrill: runningDrill });
+nameSchemas({
+  DrillStep: shownStep,
+  Drill: shownDrill,
+  DrillStepFacts: drillStep,
+  DrillFacts: drillResult,
+  RunningDrill: runningDrill,
+});

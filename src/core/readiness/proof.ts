@@ -1,7 +1,7 @@
 // Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
 import type { Translator, Words } from "../language.ts";
-import { drillWords } from "./drill-text.ts";
+import { wordsOf } from "./drills/said.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
@@ -121,11 +121,11 @@ function failureOf({ steps }: DrillFact, say: Translator): string {
   const { name, cause } = failed;
   return cause === null
     ? stepSaid(failed, say)
-    : say(READINESS_SENTENCES.stepCause(name, say(drillWords(cause))));
+    : say(READINESS_SENTENCES.stepCause(name, say(wordsOf(cause))));
 }
 
 function stepSaid({ name, expected, got }: DrillStep, say: Translator): string {
-  return say(READINESS_SENTENCES.step(name, say(drillWords(expected)), say(drillWords(got))));
+  return say(READINESS_SENTENCES.step(name, say(wordsOf(expected)), say(wordsOf(got))));
 }
 
 /** The command of a drill; its help if the drill needs arguments. */

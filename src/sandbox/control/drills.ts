@@ -1,16 +1,24 @@
 import { accept, mapValue } from "../../core/outcome.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
+import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
 import { openExploreLease } from "../readiness/explore-lease.ts";
 import { deliverForDrill, postToEndpoint } from "../readiness/posts.ts";
 import { recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
+/** A drill as the API shows it. */
+function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
+  return { ...drill, steps: drill.steps.map(inEnglish) };
+}
+
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
-    accept({ drills: store.drills.list({ storeId, kind, limit }) }),
+    accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     if (drill === "explore")
@@ -19,7 +27,8 @@ export const drillHandlers = {
     return accept({ id, storeId });
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
-  recordDrill: (context, { storeId, body }) => recordDrill(context, storeId, body),
+  recordDrill: async (context, { storeId, body }) =>
+    mapValue(await recordDrill(context, storeId, body), drillInEnglish),
   listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
     mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),

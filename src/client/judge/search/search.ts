@@ -1,6 +1,7 @@
 // Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search/benches.ts).
 // The schedules: core/judge/search.ts; a run and its judgement: client/judge/search/run-schedule.ts.
-import { causeWords, type Broken } from "../../../core/judge/judge.ts";
+import { englishOf } from "../../../core/readiness/drills/said.ts";
+import { causeOf, type Broken } from "../../../core/judge/judge.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
 import {
   DROPPED_EVENT_ADVICE,
@@ -106,7 +107,7 @@ function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: b
   if (first?.isDone === false) return { why: `the purchase fails even without faults: ${first.got}` };
   if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
   if (hasView && last?.view === null)
-    return { why: `the view cannot be read even without faults: ${last.got}`, cause: viewError };
+    return { why: `the view cannot be read even without faults: ${englishOf(last.got)}`, cause: viewError };
   return undefined;
 }
 
@@ -242,9 +243,9 @@ async function confirm(
 /** The broken rule with its cause; without a cause with the two answers that differ. */
 function textOf({ invariant, cause, expected, got }: Broken): string {
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
-  const words = english(causeWords({ invariant, cause }));
+  const words = englishOf(causeOf({ invariant, cause }));
   return cause === null
-    ? `Broken: ${words} Expected ${english(expected)}; got ${got}.`
+    ? `Broken: ${words} Expected ${englishOf(expected)}; got ${englishOf(got)}.`
     : `Broken: ${rule}. ${words}`;
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { drillResult, drillStep, drillText } from "../../readiness/drill-shapes.ts";
+import { drillStep, drillText, shownDrill } from "../../readiness/drill-shapes.ts";
 import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
 import { CONNECTION_FAULTS } from "../../network/connection-fault.ts";
 import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
@@ -50,7 +50,7 @@ export const drillOperations = {
         kind: z.optional(z.enum(DRILL_KINDS)),
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
       }),
-    answer: () => z.object({ drills: z.array(drillResult) }),
+    answer: () => z.object({ drills: z.array(shownDrill) }),
   }),
   listRetrieves: storeOperation({
     path: "/leases/{id}/retrieves",
@@ -145,7 +145,7 @@ export const drillOperations = {
         steps: doneSteps,
         leaseId: z.optional(z.uuid()),
       }),
-    answer: () => drillResult,
+    answer: () => shownDrill,
     refusals: ["state_conflict"],
   }),
   endLease: storeOperation({

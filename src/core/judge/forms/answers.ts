@@ -1,8 +1,8 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
-import { english } from "../../language.ts";
 import { excerpt, UUID_SOURCE } from "../../text.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import { QUOTING_RESULTS } from "../../readiness/drill-sentences.ts";
+import type { SaidValue } from "../../readiness/drill-shapes.ts";
+import { factOf } from "../../readiness/drills/said.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
@@ -150,7 +150,7 @@ export function isAccepted({ answer }: Pick<CaseResult, "answer">): boolean {
   return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
 
-function kindOf({ answer }: CaseResult): AnswerKind {
+export function kindOf({ answer }: CaseResult): AnswerKind {
   if ("status" in answer) {
     const { status } = answer;
     if (status === 429) return "limited";
@@ -172,15 +172,11 @@ function isTakenByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
 }
 
-/** The result of a case, in English. */
-export function caseResultText({ answer, milliseconds }: CaseResult): string {
+/** The result of a case. */
+export function caseResult({ answer, milliseconds }: CaseResult): SaidValue {
   const ms = `${milliseconds}`;
-  if ("error" in answer) return english(QUOTING_RESULTS.afterWith(answer.error, ms, excerpt(answer.message)));
+  if ("error" in answer) return factOf("after_with", answer.error, ms, excerpt(answer.message));
   const { status, body } = answer;
   const isTold = body !== "" && status >= 300;
-  return english(
-    isTold
-      ? QUOTING_RESULTS.afterWith(`${status}`, ms, excerpt(body))
-      : QUOTING_RESULTS.after(`${status}`, ms),
-  );
+  return isTold ? factOf("after_with", `${status}`, ms, excerpt(body)) : factOf("after", `${status}`, ms);
 }

@@ -1,10 +1,10 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
-import { english } from "../../language.ts";
-import { EXPECTED_RESULTS, STEP_RESULTS } from "../../readiness/drill-sentences.ts";
-import { adviceText, type DrillCause, type DrillNote } from "../../readiness/drills/webhook-advice.ts";
+import { factOf } from "../../readiness/drills/said.ts";
+import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advice.ts";
 import { DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import {
-  caseResultText,
+  caseResult,
+  kindOf,
   patternOf,
   type DrillResults,
   type AnswerKind,
@@ -12,42 +12,52 @@ import {
   type CaseResult,
 } from "./answers.ts";
 import { LEAVES, STALE_CASES, type ByAnswer, type Needs } from "./leaves.ts";
-import type { DrillStep } from "../../readiness/drill-shapes.ts";
+import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
 
 /**
  * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure or a note;
  * and one step for all cases that were not sent. Commands in the causes name this endpoint.
  */
 export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
-  const { results, names } = drilled;
+  const { names } = drilled;
+  const results = new Map(drilled.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drilled);
+  const say = (code: DrillCause | DrillNote | undefined, result?: CaseResult): Said | null => {
+    if (code === undefined) return null;
+    return code === "not_explained" ? contrast(result, drilled) : factOf(code, endpointId);
+  };
   const sent = names.flatMap((name): DrillStep[] => {
-    const result = results.find((one) => one.name === name);
+    const result = results.get(name);
     if (result === undefined) return [];
-    const code = causes.get(name) ?? notes.get(name);
+    const { expected } = DRILL_CASES[name];
     return [
       {
         name,
         passed: !causes.has(name),
-        expected: DRILL_CASES[name].expected,
-        got: caseResultText(result),
-        cause: code === undefined ? null : adviceText(code, endpointId),
+        expected: expected === "2xx" || expected === "4xx" ? expected : factOf(expected),
+        got: caseResult(result),
+        cause: say(causes.get(name) ?? notes.get(name), result),
         reference: result.eventId,
       },
     ];
   });
-  const left = names.find((name) => results.every((one) => one.name !== name));
+  const left = names.find((name) => !results.has(name));
   const why = left === undefined ? undefined : causes.get(left);
   if (why === undefined) return sent;
-  const got = english(STEP_RESULTS.notSent(String(names.length - sent.length)));
-  const rest = {
-    name: NOT_SENT_STEP,
-    passed: false,
-    expected: english(EXPECTED_RESULTS.answer),
-    got,
-    reference: null,
-  };
-  return [...sent, { ...rest, cause: adviceText(why, endpointId) }];
+  const got = factOf("not_sent", String(names.length - sent.length));
+  const rest = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
+  return [...sent, { ...rest, cause: say(why) }];
+}
+
+/** An answer that nothing explains, beside the first one that differs from it. */
+function contrast(result: CaseResult | undefined, { results }: DrillResults): Said {
+  const [first] = results;
+  const one = result ?? first;
+  const other = results.find((each) => one !== undefined && kindOf(each) !== kindOf(one)) ?? first;
+  const both = [one, other].flatMap((each): SaidValue[] =>
+    each === undefined ? [] : [factOf(`form:${each.name}`), caseResult(each)],
+  );
+  return factOf("not_explained", ...both);
 }
 
 /** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */

@@ -6,7 +6,7 @@ import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts"
  * Likely mistakes: first those that an answer shows, with the remedy of their rule (core/judge/judge.ts names them), then
  * those of a history that shows more than the rule that it breaks. The list is closed.
  */
-export const JUDGE_CAUSES = {
+const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",

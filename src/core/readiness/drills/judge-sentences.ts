@@ -1,5 +1,6 @@
 import type { Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
+import type { DrillStep, Said } from "../drill-shapes.ts";
 
 /** Why a history was not judged. */
 export const NOT_JUDGED = {
@@ -24,16 +25,6 @@ export const NOT_JUDGED = {
   interrupted: ["the run was interrupted before", "运行在此之前被中断"],
   unpayable: (why) => [`it could not be played: ${why}`, `无法运行：${why}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
-
-/** The expected amount of a booking. */
-export function amountWords(amount: string): Words {
-  return [`the amount ${amount}`, `金额 ${amount}`];
-}
-
-/** A broken rule without a special cause. */
-export function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Words }): Words {
-  return [`${rule[0]}: ${remedy[0]}`, `${rule[1]}：${remedy[1]}`];
-}
 
 /** Notes of histories that held. */
 export const NOTES = {
@@ -100,9 +91,7 @@ export const MISSING_FIELDS = {
 export type MissingField = keyof typeof MISSING_FIELDS;
 
 /** The risks in the steps of a part. */
-export function risksIn(
-  steps: readonly { readonly name: string; readonly cause: string | null }[],
-): readonly string[] {
+export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly Said[] {
   return steps.flatMap(({ name, cause }) => (cause !== null && RISKS.has(name) ? [cause] : []));
 }
 

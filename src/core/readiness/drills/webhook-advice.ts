@@ -1,4 +1,4 @@
-import { english, type Words } from "../../language.ts";
+import type { Words } from "../../language.ts";
 import { DELIVERY_CAUSES, OTHER_CAUSE } from "../../explain/delivery-sentences.ts";
 import type { ConnectionFault } from "../../network/connection-fault.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
@@ -12,9 +12,10 @@ const WHOLE_DIGEST_ADVICE = [
   "Compare all 64 digits, in constant time",
   "请以恒定时间比较全部 64 位数字",
 ] as const;
-/** A placeholder for the id of the drilled endpoint. */
-const ENDPOINT = "<endpoint>";
-const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
+/** The command that shows the secret of the drilled endpoint. */
+function showSecret(endpointId: string): string {
+  return `checkout endpoints secret ${endpointId}`;
+}
 
 /** The likely causes of a failed case of the webhook drill, with their remedies. The list is closed. */
 export const DRILL_CAUSES = {
@@ -70,25 +71,25 @@ export const DRILL_CAUSES = {
     "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null or None, and anybody can sign so. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
     "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null 或 None 签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
   ],
-  secret_unset: [
-    `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${SHOW_SECRET}, and do not start without a secret.`,
-    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${SHOW_SECRET} 显示的密钥，没有密钥时不要启动。`,
+  secret_unset: (id) => [
+    `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${showSecret(id)}, and do not start without a secret.`,
+    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${showSecret(id)} 显示的密钥，没有密钥时不要启动。`,
   ],
-  secret_spelled: [
-    `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${SHOW_SECRET} prints it.`,
-    `密钥正确但形式不对：去掉了 whsec_、被解码、带引号或带空白字符。签名用的密钥是 ${SHOW_SECRET} 显示的完整文本。`,
+  secret_spelled: (id) => [
+    `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${showSecret(id)} prints it.`,
+    `密钥正确但形式不对：去掉了 whsec_、被解码、带引号或带空白字符。签名用的密钥是 ${showSecret(id)} 显示的完整文本。`,
   ],
   signs_otherwise: [
     "It has the right secret, but its signature is not HMAC-SHA256 over the timestamp, a dot and the raw body, in hexadecimal digits: it signs another text, uses another algorithm, or writes other digits such as base64.",
     "密钥正确，但算出的签名不是“时间戳 + 点号 + 原始请求体”的 HMAC-SHA256 十六进制值：签名文本、算法或编码（如 base64）不同。",
   ],
-  wrong_secret: [
-    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${SHOW_SECRET} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
-    `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${SHOW_SECRET} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
+  wrong_secret: (id) => [
+    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${showSecret(id)} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
+    `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${showSecret(id)} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
   ],
-  replaced_secret: [
-    `It has the secret from before the last rotation, and not the new one, which ${SHOW_SECRET} prints.`,
-    `使用的是上次轮换之前的密钥，而不是新密钥；${SHOW_SECRET} 会显示新密钥。`,
+  replaced_secret: (id) => [
+    `It has the secret from before the last rotation, and not the new one, which ${showSecret(id)} prints.`,
+    `使用的是上次轮换之前的密钥，而不是新密钥；${showSecret(id)} 会显示新密钥。`,
   ],
   skips_orders: [
     "It verifies webhook.test, but accepts forged and outdated events of orders. Verify every request alike, before looking at its type or its order.",
@@ -250,9 +251,9 @@ export const DRILL_CAUSES = {
     "It answers 5xx to valid and forged events alike, but not to every request: the verification itself fails. Check its log for the error; a signature that does not match must be answered 400.",
     "对有效事件和伪造事件都返回 5xx，但并非对所有请求：验签本身出错。请查看日志中的错误；签名不匹配时应返回 400。",
   ],
-  not_explained: [
-    "The answers do not show why: see what it answered to the other steps, and its log.",
-    "从响应看不出原因：请对照其他步骤的响应，并查看日志。",
+  not_explained: (one, answer, other, otherAnswer) => [
+    `The answers do not show why. Two that differ: to “${one}” it answered ${answer}, to “${other}” ${otherAnswer}. Its log for these two requests shows more.`,
+    `从响应看不出原因。两个不同的响应：对“${one}”返回 ${answer}，对“${other}”返回 ${otherAnswer}。请查看这两个请求的日志。`,
   ],
   fails_after_check: [
     "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",
@@ -274,9 +275,9 @@ export const DRILL_CAUSES = {
     "It tells valid events from forged ones, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
-  refuses_all: [
-    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
-    `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${SHOW_SECRET} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
+  refuses_all: (id) => [
+    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${showSecret(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
+    `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${showSecret(id)} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
   ],
   no_route: [
     "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",
@@ -318,7 +319,7 @@ export const DRILL_CAUSES = {
     "The sandbox does not send to that address: it is not a loopback address, and no --allow-target names it.",
     "沙箱不会向该地址发送：它不是本机回环地址，也没有用 --allow-target 允许。",
   ],
-} as const satisfies Readonly<Record<string, Words>>;
+} as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** The notes about passed cases. The list is closed. */
 export const DRILL_NOTES = {
@@ -349,32 +350,10 @@ export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFau
 /** The code of a note. */
 export type DrillNote = keyof typeof DRILL_NOTES;
 
-/** All causes and notes, with the endpoint's id as a value where they mention it. */
-export function adviceSentences(): readonly DrillSentence[] {
-  const own = Object.values<Words>({ ...DRILL_CAUSES, ...DRILL_NOTES }).map((words): DrillSentence => {
-    const [text, chinese] = words;
-    if (!text.includes(ENDPOINT)) return words;
-    return (id) => [text.replaceAll(ENDPOINT, id), chinese.replaceAll(ENDPOINT, id)];
-  });
-  const whole = [...DELIVERY_CAUSES].filter(([, { words }]) => words.length === 0);
-  return [...own, ...whole.map(([code]) => connectionWords(code))];
-}
-
-/** A cause or a note in English, with the commands for the drilled endpoint. */
-export function adviceText(code: DrillCause | DrillNote, endpointId: string): string {
-  return english(wordsOf(code)).replaceAll(ENDPOINT, endpointId);
-}
-
-function wordsOf(code: DrillCause | DrillNote): Words {
-  if (code in DRILL_CAUSES || code in DRILL_NOTES)
-    return { ...DRILL_CAUSES, ...DRILL_NOTES }[code as DrillNote];
-  return connectionWords(code.slice(CONNECTION.length));
-}
-
-const CONNECTION = "connection:";
-
-/** The sentence of a delivery's cause, as a whole sentence. */
-function connectionWords(code: string): Words {
-  const [text, chinese] = (DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE).words();
-  return [`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, `${chinese}。`];
-}
+/** The sentences of deliveries without an answer, each as a whole sentence, by the code of their cause. */
+export const CONNECTION_CAUSES: Readonly<Record<string, Words>> = Object.fromEntries(
+  [...DELIVERY_CAUSES, ["", OTHER_CAUSE] as const].map(([code, { words }]) => {
+    const [text, chinese] = words();
+    return [`connection:${code}`, [`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, `${chinese}。`]];
+  }),
+);

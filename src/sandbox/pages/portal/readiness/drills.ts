@@ -1,5 +1,5 @@
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
-import { drillWords } from "../../../../core/readiness/drill-text.ts";
+import { wordsOf } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { RUN_STEPS } from "../../../../core/judge/histories.ts";
 import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
@@ -136,9 +136,9 @@ function drillResult({
         ${stepTitle(DRILLS[kind].steps, step.name)}`,
         "head",
       ],
-      [LAUNCH_TEXTS.expected, drillWords(step.expected), "named"],
-      [COMMON_TEXTS.got, drillWords(step.got), "named"],
-      ...(hasCause ? ([[LAUNCH_TEXTS.cause, drillWords(step.cause ?? "")]] as const) : []),
+      [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
+      [COMMON_TEXTS.got, wordsOf(step.got), "named"],
+      ...(hasCause ? ([[LAUNCH_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
   const held = LAUNCH_TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
@@ -166,15 +166,16 @@ const SHOWN_OF_CAUSE = 3;
 
 /** The failed steps: a shared cause is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepList): Html {
-  const causes = [...Map.groupBy(wrong, ({ cause }) => cause ?? "")];
-  const own = causes.flatMap(([, steps]) => (steps.length === 1 ? steps : []));
-  const shared = causes.filter(([, { length }]) => length > 1);
-  return html`${shared.map(([cause, steps]) => {
+  const causes = [...Map.groupBy(wrong, ({ cause }) => JSON.stringify(cause)).values()];
+  const own = causes.filter(({ length }) => length === 1).flat();
+  const shared = causes.filter(({ length }) => length > 1);
+  return html`${shared.map((steps) => {
+    const cause = wordsOf(steps[0]?.cause ?? "");
     const others = steps
       .slice(SHOWN_OF_CAUSE)
       .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(DRILLS[kind].steps, name)}`);
     return html`<details class="cause">
-      <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${drillWords(cause)}</summary>
+      <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
       ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
       ${others.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${others}</p>`}
     </details>`;

@@ -1,0 +1,78 @@
+// What the steps of drills say: facts with values. They are stored as they are, and rendered where they are shown.
+import { english, type Words } from "../../language.ts";
+import { EXPECTED_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
+import type { DrillStep, Said, SaidValue, ShownStep } from "../drill-shapes.ts";
+import { CAUSES } from "./judge-causes.ts";
+import { MISSING_FIELDS, missingStepName, NOT_JUDGED, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
+import { JUDGED_INVARIANTS } from "./judged-invariants.ts";
+import { CONNECTION_CAUSES, DRILL_CAUSES, DRILL_NOTES } from "./webhook-advice.ts";
+import { WEBHOOK_STEPS } from "./webhook.ts";
+
+/** The sentences of all facts, by table. */
+export const FACT_TABLES = [
+  EXPECTED_RESULTS,
+  STEP_RESULTS,
+  CAUSES,
+  NOTES,
+  NOT_JUDGED,
+  { not_again: NOT_JUDGED_REASONS.not_again },
+  DRILL_CAUSES,
+  DRILL_NOTES,
+  CONNECTION_CAUSES,
+  renamed(JUDGED_INVARIANTS, (name) => name, ruleWords),
+  renamed(MISSING_FIELDS, missingStepName, ({ note }) => note),
+  renamed(
+    WEBHOOK_STEPS,
+    (name) => `form:${name}`,
+    ({ title }) => title,
+  ),
+] as const satisfies readonly Readonly<Record<string, DrillSentence>>[];
+
+const FACTS: ReadonlyMap<string, DrillSentence> = new Map(
+  FACT_TABLES.flatMap((table) => Object.entries<DrillSentence>(table)),
+);
+
+/** A fact with its values. */
+export function factOf<Value extends SaidValue = string>(
+  fact: string,
+  ...values: readonly Value[]
+): { readonly fact: string; readonly values: readonly Value[] } {
+  return { fact, values };
+}
+
+/** The words of a text or a fact; a fact that only another version knows is shown by its name. */
+export function wordsOf(said: Said): Words {
+  if (typeof said === "string") return [said, said];
+  const values = said.values.map(wordsOf);
+  const sentence = FACTS.get(said.fact);
+  if (sentence === undefined) return [said.fact, said.fact];
+  if (typeof sentence !== "function") return sentence;
+  return [sentence(...values.map(([text]) => text))[0], sentence(...values.map(([, text]) => text))[1]];
+}
+
+export function englishOf(said: Said): string {
+  return english(wordsOf(said));
+}
+
+/** A step with its texts in English, as in JSON. */
+export function inEnglish({ expected, got, cause, ...step }: DrillStep): ShownStep {
+  return {
+    ...step,
+    expected: englishOf(expected),
+    got: englishOf(got),
+    cause: cause === null ? null : englishOf(cause),
+  };
+}
+
+/** A broken rule without a special cause. */
+function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Words }): Words {
+  return [`${rule[0]}: ${remedy[0]}`, `${rule[1]}：${remedy[1]}`];
+}
+
+function renamed<Row>(
+  rows: Readonly<Record<string, Row>>,
+  rename: (name: string) => string,
+  wordsIn: (row: Row) => Words,
+): Readonly<Record<string, Words>> {
+  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [rename(name), wordsIn(row)]));
+}
