@@ -84,6 +84,22 @@ test("the checklist is what the command prints, and every item is judged in its 
   expect(JSON.parse(stdout)).toMatchObject({ ...data });
 });
 
+test("a drill of duplicates is recorded under its lease alone, and other drills without one", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
+  const said = { fact: "after", values: ["204", "7"] };
+  const record = (kind: string) =>
+    call(`${STORE}/drills`, {
+      method: "POST",
+      body: JSON.stringify({ kind, subject: "a subject", steps: [step, { ...step, got: said }] }),
+    });
+  const refused = await record("duplicates");
+  expect([refused.status, refused.body.error?.message]).toEqual([400, expect.stringContaining("lease_id")]);
+  const { status, body } = await record("webhook");
+  expect([status, body.data?.["steps"]]).toEqual([200, [step, { ...step, got: "204 after 7 ms" }]]);
+});
+
 test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());

@@ -26,11 +26,12 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
 export function recordDrill(
   context: DrillsContext,
   storeId: string,
-  { kind, subject, steps, leaseId = "" }: RequestOf<"recordDrill">,
+  body: RequestOf<"recordDrill">,
 ): Promise<Outcome<RecordedDrill>> {
   return atStore(context, storeId, (store, at) => {
-    if (kind === "duplicates") {
-      const current = currentEndpoints(context, { storeId, leaseId, subject }, ["duplicates"]);
+    const { kind, subject, steps } = body;
+    if (body.kind === "duplicates") {
+      const current = currentEndpoints(context, { ...body, storeId }, ["duplicates"]);
       if (!current.ok) return current;
     }
     const drill: RecordedDrill = {

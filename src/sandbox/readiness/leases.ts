@@ -45,9 +45,8 @@ type OpenLease = {
   readonly lease: Lease;
   readonly undo: Undo;
   readonly faults: string[];
-  /** Resolves when the lease has ended; `announce` resolves it. */
-  readonly over: Promise<void>;
-  readonly announce: () => void;
+  /** Tells the response that holds the lease, which waits for its next beat, that the lease has ended. */
+  announce: () => void;
 };
 
 /**
@@ -87,9 +86,7 @@ export function createLeases(
 
   return {
     open: (lease, { timeoutMs, undo }) => {
-      let announce = (): void => undefined;
-      const over = new Promise<void>((resolve) => (announce = resolve));
-      held.set(lease.id, { lease, undo, faults: [], over, announce });
+      held.set(lease.id, { lease, undo, faults: [], announce: () => undefined });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
@@ -97,10 +94,13 @@ export function createLeases(
     addFaults: (ref, faults) => mapValue(check(ref), () => void held.get(ref.id)?.faults.push(...faults)),
     hold: (id, text) =>
       createHeldBody(text, {
-        isOver: () => {
-          const beat = new Promise<boolean>((resolve) => world.after(BEAT_MS, () => resolve(false)));
-          return Promise.race([held.get(id)?.over.then(() => true) ?? true, beat]);
-        },
+        isOver: () =>
+          new Promise((resolve) => {
+            const one = held.get(id);
+            if (one === undefined) return resolve(true);
+            one.announce = () => resolve(true);
+            world.after(BEAT_MS, () => resolve(false));
+          }),
         finish: () => finish(id),
       }),
     check,
