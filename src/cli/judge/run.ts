@@ -15,15 +15,12 @@ import {
 import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
-import { mayBeLate, stepOf } from "../../core/judge/judge.ts";
-import { missingStepName, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
-import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import { mayBeLate } from "../../core/judge/judge.ts";
+import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
-import { duplicatesSubject } from "../../core/readiness/drills/drill.ts";
-import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
-import { factOf, inEnglish } from "../../core/readiness/drills/said.ts";
+import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
 import { answered, callAt } from "../target/call.ts";
@@ -39,6 +36,7 @@ import {
   type RunOptions,
 } from "./options.ts";
 import { orderIdsOfShop, orderSource } from "./orders.ts";
+import { recordParts, recordPlain, type PartRecord } from "./records.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
@@ -237,11 +235,11 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     kept: keptOptions(world, options),
     missing: missingFields(described, { shop, options, plain }),
   };
-  if (plain.verdict.state !== "held")
-    return toReport(base, {
-      judged: [first],
-      records: await recordPlain(context, options, { ...run, first, base }),
-    });
+  if (plain.verdict.state !== "held") {
+    const isWhole = options.only === undefined;
+    const records = isWhole ? await recordPlain(context, { ...run, ...base }, first) : [];
+    return toReport(base, { judged: [first], records });
+  }
   const timeoutMs = (options.budget ?? BUDGET_MS) + LEASE_REST_MS;
   const leased = await withLease(
     world,
@@ -281,46 +279,6 @@ function isTold(create: BoundShop["create"]): boolean {
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
 }
 
-/**
- * Records a plain purchase that is broken: an earlier record must not keep such a shop ready. A create that breaks a rule
- * belongs to the part on creates.
- */
-async function recordPlain(
-  context: Context,
-  { only }: RunOptions,
-  { control, parts, signal, first, base }: Run & { readonly first: JudgedHistory } & Pick<LeasedRun, "base">,
-): Promise<readonly PartRecord[]> {
-  const { verdict } = first;
-  if (verdict.state !== "broken" || only !== undefined) return [];
-  if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
-    const steps = [stepOf(first.name, verdict, first.reference)];
-    const body = { kind: "idempotency", subject: "", steps } as const;
-    const { id } = await callAt(context, control, { name: "recordDrill", body });
-    return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
-  }
-  if (!parts.has("duplicates")) return [];
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const subject = duplicatesSubject(
-    endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
-  );
-  if (subject === "") return [];
-  const steps = stepsOf([first], "duplicates", base);
-  const leased = await withLease(
-    context.world,
-    control,
-    { drill: "duplicates", timeoutMs: LEASE_REST_MS, signal },
-    async ({ id: leaseId }) => {
-      const body = { kind: "duplicates", leaseId, subject, steps } as const;
-      return wrapAnswer(await callAt(context, control, { name: "recordDrill", body }));
-    },
-  );
-  const { id } = unwrap(answered(leased));
-  return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
-}
-
-/** The rules that a create can break. */
-const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
-
 type LeasedRun = Run & {
   readonly bench: Bench;
   readonly storeId: string;
@@ -329,9 +287,6 @@ type LeasedRun = Run & {
   readonly onJudged: (judged: JudgedHistory) => void;
   readonly started: number;
 };
-
-/** A recorded or unrecorded drill with its steps. */
-type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
 
 async function underLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
@@ -364,67 +319,8 @@ async function underLease(context: Context, options: RunOptions, run: LeasedRun)
   const later = signal.aborted ? judged : await lookAgain(bench, judged);
   for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
   const seen = mergeRuns(later);
-  const records = isWhole ? await recordParts(context, run, seen) : [];
+  const records = isWhole ? await recordParts(context, { ...run, ...base }, seen) : [];
   return toReport(base, { judged: seen, records: [...records, ...others] });
-}
-
-/** The steps of a part; risks and notes on what its description leaves out come last. */
-function stepsOf(
-  judged: readonly JudgedHistory[],
-  part: History["part"],
-  { missing }: LeasedRun["base"],
-): DrillStep[] {
-  const own = judged.filter((one) => one.part === part);
-  const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
-  if (part !== "duplicates") return steps;
-  return [...steps, ...missing.map((field) => missingStep(field))];
-}
-
-function missingStep(field: MissingField): DrillStep {
-  const name = missingStepName(field);
-  return {
-    name,
-    passed: true,
-    expected: "",
-    got: field,
-    cause: factOf(name),
-    reference: null,
-  };
-}
-
-/** Records the parts that were judged whole; a part with a history that was not judged keeps its last record. */
-async function recordParts(
-  context: Context,
-  run: LeasedRun,
-  judged: readonly JudgedHistory[],
-): Promise<readonly PartRecord[]> {
-  const { parts, base, control } = run;
-  const records: PartRecord[] = [];
-  for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
-    if (!parts.has(part)) continue;
-    const steps = stepsOf(judged, part, base);
-    const verdict = verdictOf(judged.filter((one) => one.part === part));
-    const isRecordable = verdict !== "unknown" && steps.length > 0;
-    if (!isRecordable) {
-      records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
-      continue;
-    }
-    const { bench, shop } = run;
-    const subject = { duplicates: bench.noted.subject, browser_return: shop.returnUrl, idempotency: "" }[
-      part
-    ];
-    const body = { kind: part, subject: subject ?? "", leaseId: bench.leaseId, steps };
-    const recorded = await callAt(context, control, { name: "recordDrill", body });
-    records.push({ part, verdict, drillId: recorded.id, steps });
-  }
-  return records;
-}
-
-function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
-  if (judged.some(({ verdict }) => verdict.state === "broken")) return "failed";
-  return judged.length === 0 || judged.some(({ verdict }) => verdict.state === "not_judged")
-    ? "unknown"
-    : "passed";
 }
 
 async function drillWebhooks(

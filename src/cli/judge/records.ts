@@ -1,0 +1,131 @@
+// Records what a run has judged, as the drills of the launch checklist.
+import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
+import { withLease } from "../../client/control/lease.ts";
+import type { Bench } from "../../client/judge/bench.ts";
+import type { JudgedHistory } from "../../client/judge/run.ts";
+import { stepOf } from "../../core/judge/judge.ts";
+import type { History } from "../../core/judge/step.ts";
+import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
+import { duplicatesSubject } from "../../core/readiness/drills/drill.ts";
+import { missingStepName, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
+import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
+import type { DrillKind } from "../../core/readiness/names.ts";
+import type { Context } from "../command.ts";
+import { unwrap } from "../problem.ts";
+import { answered, callAt } from "../target/call.ts";
+import type { RunReport } from "./report.ts";
+
+/** A recorded or unrecorded drill with its steps. */
+export type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
+
+/** What is recorded, and where. */
+type Recording = {
+  readonly control: ControlTarget;
+  readonly parts: ReadonlySet<DrillKind>;
+  /** The fields that the description of the shop leaves out. */
+  readonly missing: readonly MissingField[];
+};
+
+/** Maximum time of the lease for one record, in milliseconds. */
+const RECORD_LEASE_MS = 60_000;
+
+/**
+ * Records a plain purchase that is broken: an earlier record must not keep such a shop ready. A create that breaks a rule
+ * belongs to the part on creates.
+ */
+export async function recordPlain(
+  context: Context,
+  { control, parts, signal, missing }: Recording & { readonly signal: AbortSignal },
+  first: JudgedHistory,
+): Promise<readonly PartRecord[]> {
+  const { verdict } = first;
+  if (verdict.state !== "broken") return [];
+  if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
+    const steps = [stepOf(first.name, verdict, first.reference)];
+    const body = { kind: "idempotency", subject: "", steps } as const;
+    const { id } = await callAt(context, control, { name: "recordDrill", body });
+    return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
+  }
+  if (!parts.has("duplicates")) return [];
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const subject = duplicatesSubject(
+    endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
+  );
+  if (subject === "") return [];
+  const steps = stepsOf([first], "duplicates", missing);
+  const leased = await withLease(
+    context.world,
+    control,
+    { drill: "duplicates", timeoutMs: RECORD_LEASE_MS, signal },
+    async ({ id: leaseId }) => {
+      const body = { kind: "duplicates", leaseId, subject, steps } as const;
+      return wrapAnswer(await callAt(context, control, { name: "recordDrill", body }));
+    },
+  );
+  const { id } = unwrap(answered(leased));
+  return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
+}
+
+/** The rules that a create can break. */
+const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
+
+/** The steps of a part; risks and notes on what its description leaves out come last. */
+function stepsOf(
+  judged: readonly JudgedHistory[],
+  part: History["part"],
+  missing: readonly MissingField[],
+): DrillStep[] {
+  const own = judged.filter((one) => one.part === part);
+  const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
+  if (part !== "duplicates") return steps;
+  return [...steps, ...missing.map((field) => missingStep(field))];
+}
+
+function missingStep(field: MissingField): DrillStep {
+  const name = missingStepName(field);
+  return {
+    name,
+    passed: true,
+    expected: "",
+    got: field,
+    cause: factOf(name),
+    reference: null,
+  };
+}
+
+/** Records the parts that were judged whole; a part with a history that was not judged keeps its last record. */
+export async function recordParts(
+  context: Context,
+  {
+    control,
+    parts,
+    missing,
+    bench: { leaseId, noted, shop },
+  }: Recording & { readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
+  judged: readonly JudgedHistory[],
+): Promise<readonly PartRecord[]> {
+  const records: PartRecord[] = [];
+  for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
+    if (!parts.has(part)) continue;
+    const steps = stepsOf(judged, part, missing);
+    const verdict = verdictOf(judged.filter((one) => one.part === part));
+    const isRecordable = verdict !== "unknown" && steps.length > 0;
+    if (!isRecordable) {
+      records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
+      continue;
+    }
+    const subject = { duplicates: noted.subject, browser_return: shop.returnUrl, idempotency: "" }[part];
+    const body = { kind: part, subject: subject ?? "", leaseId, steps };
+    const recorded = await callAt(context, control, { name: "recordDrill", body });
+    records.push({ part, verdict, drillId: recorded.id, steps });
+  }
+  return records;
+}
+
+function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
+  if (judged.some(({ verdict }) => verdict.state === "broken")) return "failed";
+  return judged.length === 0 || judged.some(({ verdict }) => verdict.state === "not_judged")
+    ? "unknown"
+    : "passed";
+}
