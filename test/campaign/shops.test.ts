@@ -115,7 +115,7 @@ function chosen(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("two shops get from nothing to ready by the README; broken ones do not, and are told why", async ({
+test("two shops get from nothing to ready by docs/launch.md; broken ones do not, and are told why", async ({
   annotate,
 }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");

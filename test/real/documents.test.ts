@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { blocksIn, PAGES, pageText } from "../support/documents.ts";
+import { blocksIn, PAGES } from "../support/documents.ts";
 import { listenUntilEnd } from "../support/http-receiver.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
@@ -78,9 +78,10 @@ test("pages show what commands print", () => {
 
 /** How the shell blocks of the pages begin. Those that only make a clone work are not run. */
 const SHELL_BLOCKS = [
-  ["npm ci && npx checkout sandbox start", "a clone"],
+  ["npm ci\nnpx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
   ["# launch.sh", "run by readiness.test.ts"],
+  ["npx checkout shop init", "run by shop.test.ts"],
   ["npm install --no-save ./vendor/", "a packed package, installed by kit.test.ts"],
   ["npx checkout sandbox start --detach --listen", "run here"],
   ["export CHECKOUT_BASE_URL=http://box.example", "run here"],
@@ -245,7 +246,7 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
 }
 
 /** A port that nothing listens on, at any address. */
-test("the page of commands in the package has every command, and the README every script", async () => {
+test("the page of commands in the package has every command, and the page for maintainers every script", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {
@@ -267,10 +268,10 @@ test("the page of commands in the package has every command, and the README ever
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
-  const readme = pageText("README.md");
+  const maintainers = readFileSync(join(ROOT, "docs/internal/working.md"), "utf8");
   const internal = new Set(["prepack", "postprepare", "build", "format"]);
   const unnamed = Object.keys(scripts).filter(
-    (name) => !internal.has(name) && !readme.includes(`npm ${name === "test" ? "" : "run "}${name}`),
+    (name) => !internal.has(name) && !maintainers.includes(`npm ${name === "test" ? "" : "run "}${name}`),
   );
   expect(unnamed).toEqual([]);
 });

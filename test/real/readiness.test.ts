@@ -271,15 +271,15 @@ test("a store gets from nothing to ready by what is typed, each step opening one
 const stepsOf = (page: string): readonly string[] =>
   launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
 
-test("a store gets from nothing to ready by the steps of the README and of docs/ci.md alone, within exec --admin", async () => {
+test("a store gets from nothing to ready by the steps of docs/launch.md and docs/ci.md alone, within exec --admin", async () => {
   const harness = createHarness();
   installClient(harness, rightClient);
   const steps = launchSteps("docs/ci.md");
   expect(steps.length).toBeGreaterThan(5);
   expect(steps.at(-1)).toEqual(["checklist", "--junit", "readiness.xml"]);
   expect(stepsOf("docs/ci.md")).toEqual([
-    ...stepsOf("README.md").slice(0, -1),
-    `${stepsOf("README.md").at(-1)} --junit readiness.xml`,
+    ...stepsOf("docs/launch.md").slice(0, -1),
+    `${stepsOf("docs/launch.md").at(-1)} --junit readiness.xml`,
   ]);
   harness.setProgram(async ({ env: given }) => {
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));

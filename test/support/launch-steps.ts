@@ -1,7 +1,7 @@
 import { blocksIn } from "./documents.ts";
 
 /** The commands by which a page gets a shop from nothing to ready, each as words, without `npx checkout`. */
-export function launchSteps(name = "README.md"): string[][] {
+export function launchSteps(name = "docs/launch.md"): string[][] {
   const steps =
     blocksIn("sh").find(({ page, code }) => page === name && code.includes("checkout production request"))
       ?.code ?? "";

@@ -6,7 +6,7 @@ import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
 /** The page of each topic, and its section if the page has other subjects. */
 const PAGES = {
   idempotency: {
-    load: () => import("../../../README.md?raw"),
+    load: () => import("../../../docs/orders.md?raw"),
     heading: "The Idempotency-Key",
     more: "checkout idempotency --help",
   },
