@@ -50,22 +50,27 @@ const EVERY_LOOK: readonly AxeLook[] = [
 ];
 
 /**
- * All rules once; then what a theme, a width or larger text can change: the theme changes once, which costs the most.
- * Colours in the dark are looked at in one width.
+ * All rules once in the light, or colours in the dark in one width; then what a width or larger text can change. The theme
+ * changes once, which costs the most.
  */
-const fewLooks = (darkWidth: 1440 | 390): readonly AxeLook[] => [
+const fewLooks = (colorScheme: Look["colorScheme"], darkWidth: 1440 | 390): readonly AxeLook[] => [
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
-  { colorScheme: "light", width: 1440, text: "100%" },
+  { colorScheme: "light", width: 1440, text: "100%", ...(colorScheme === "light" ? {} : { rules: [] }) },
   ...[1440, 940, 768, 390, 320].map((width): AxeLook => {
-    const rules = width === darkWidth ? COLOURS : [];
+    const rules = colorScheme === "dark" && width === darkWidth ? COLOURS : [];
     return { colorScheme: "dark", width, text: "100%", rules };
   }),
 ];
 
+/** In which theme axe looks at a page: in `npm test` in one, which the seed says. */
+const THEMES = FULL ? (["both"] as const) : (["light", "dark"] as const);
+type Theme = (typeof THEMES)[number];
+
 /** The looks of one page and of the next, which begins as the one before it ended. */
-const LOOKS = FULL
-  ? ([EVERY_LOOK, EVERY_LOOK.toReversed()] as const)
-  : ([fewLooks(1440), fewLooks(390).toReversed()] as const);
+function looksIn(theme: Theme): readonly [readonly AxeLook[], readonly AxeLook[]] {
+  if (theme === "both") return [EVERY_LOOK, EVERY_LOOK.toReversed()];
+  return [fewLooks(theme, 1440), fewLooks(theme, 390).toReversed()];
+}
 const HEIGHT = 900;
 
 /** The languages of pages, by that of a browser. Each page is looked at in both, or in the one that the seed says. */
@@ -143,10 +148,16 @@ type Tab = {
   readonly seen: Set<string>;
 };
 
+type ThemedPage = { readonly shown: PortalPage; readonly theme: Theme };
+
 /** What is wrong with a page in all its looks. */
-async function faultsOf(tab: Tab, portal: string, { path, address }: PortalPage): Promise<string[]> {
+async function faultsOf(
+  tab: Tab,
+  portal: string,
+  { shown: { path, address }, theme }: ThemedPage,
+): Promise<string[]> {
   const { page, showAs, seen } = tab;
-  const looks = LOOKS[tab.pages % 2 === 0 ? 0 : 1];
+  const looks = looksIn(theme)[tab.pages % 2 === 0 ? 0 : 1];
   for (const first of looks.slice(0, 1)) await showAs(first);
   const answer = await page.goto(address.replace(/^\/portal/, portal));
   const faults: string[] = (await page.evaluate<string[]>(RAW_MOMENTS)).map((one) => `${path}: ${one}`);
@@ -210,10 +221,16 @@ test(`every page of the portal is accessible in both themes and languages, fits,
       pages: 0,
       seen,
     }));
-    await sideBySide(part(pages, LANGUAGES.length, place), tabs, async (next, tab) => {
+    const own = THEMES.flatMap((theme, at) =>
+      part(pages, LANGUAGES.length * THEMES.length, place * THEMES.length + at).map((shown): ThemedPage => ({
+        shown,
+        theme,
+      })),
+    );
+    await sideBySide(own, tabs, async (next, tab) => {
       const faults = await faultsOf(tab, portal, next);
       found.push(...faults.map((fault) => `${locale} ${fault}`));
-      expect([next.path, await tab.page.getAttribute("html", "lang")]).toEqual([next.path, lang]);
+      expect([next.shown.path, await tab.page.getAttribute("html", "lang")]).toEqual([next.shown.path, lang]);
     });
     return found;
   };
