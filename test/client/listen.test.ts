@@ -621,7 +621,7 @@ test("an endpoint that was removed beside it is registered again, one that was p
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
   // A drill that holds webhooks back lets them go again.
-  const lease = { drill: "browser_return", timeout_ms: 60_000 };
+  const lease = { drill: "duplicates", timeout_ms: 60_000 };
   const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
   await site.beat();

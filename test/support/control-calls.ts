@@ -65,7 +65,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     const body = JSON.stringify({ drill, timeout_ms: 60_000 });
     return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
   };
-  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("browser_return")];
+  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("duplicates")];
   const pid = (await call("/__sandbox/sandbox")).body.data?.["pid"];
   const calls = {
     listEndpoints: [`${STORE}/endpoints`],
@@ -120,7 +120,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
       { kind: "duplicates", lease_id: duplicates, subject: "<subject>", steps: [STEP] },
     ],
     listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
-    openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 }],
+    openLease: [`${STORE}/leases`, { drill: "webhook", timeout_ms: 60_000 }],
     endLease: [`${STORE}/leases/<lease>/end`, {}],
     assumptions: [`${STORE}/assumptions`],
     listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],

@@ -31,8 +31,11 @@ export type DrillKind = keyof typeof DRILL_NAMES;
 /** The kinds of drills. */
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
-/** The commands that hold a store's lease: the drills, and `checkout explore --receiver`. */
-export const LEASE_KINDS = [...DRILL_KINDS, "explore"] as const;
+/**
+ * What a lease holds a store for: a run of histories, webhooks of all forms, and `checkout explore --receiver`. Only the
+ * first and the last have an effect on the store.
+ */
+export const LEASE_KINDS = ["duplicates", "webhook", "explore"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
 /** Actions of an administrator on a store (decision 49). */

@@ -1,7 +1,7 @@
 import { storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { removeFault } from "../fault/faults.ts";
-import type { DrillKind } from "../../core/readiness/names.ts";
+import type { LeaseKind } from "../../core/readiness/names.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
 
@@ -14,17 +14,17 @@ export type LeaseContext = Pick<ServiceContext, "wakeDispatcher"> &
 
 /**
  * Opens the lease of a drill for at most this long, with effects that last until the lease ends (decision 66). During
- * `browser_return` and `duplicates`, the store's webhooks are held and retrieves from v1 are watched; faults that
- * were added under the lease end with it.
+ * `duplicates`, the store's webhooks are held and retrieves from v1 are watched; faults that were added under the lease
+ * end with it.
  */
 export function openDrillLease(
   context: LeaseContext,
-  lease: Omit<Lease, "since" | "drill"> & { readonly drill: DrillKind },
+  lease: Omit<Lease, "since" | "drill"> & { readonly drill: Exclude<LeaseKind, "explore"> },
   timeoutMs: number,
 ): void {
   const { leases, store, retrieveWatch, wakeDispatcher } = context;
   const since = storeTime(context, lease.storeId);
-  const isHolding = lease.drill === "browser_return" || lease.drill === "duplicates";
+  const isHolding = lease.drill === "duplicates";
   const undo = async (faults: readonly string[]): Promise<void> => {
     if (!isHolding) return;
     retrieveWatch.forget(lease);

@@ -1,7 +1,6 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { atStore } from "../at-store.ts";
@@ -31,7 +30,7 @@ export function recordDrill(
   return atStore(context, storeId, (store, at) => {
     const { kind, subject, steps } = body;
     if (body.kind === "duplicates") {
-      const current = currentEndpoints(context, { ...body, storeId }, ["duplicates"]);
+      const current = currentEndpoints(context, { ...body, storeId });
       if (!current.ok) return current;
     }
     const drill: RecordedDrill = {
@@ -49,16 +48,15 @@ export function recordDrill(
 }
 
 /**
- * The enabled endpoints under the lease of a drill, with the subject that they are. Refuses with `not_found` if the
+ * The enabled endpoints under the lease of a run, with the subject that they are. Refuses with `not_found` if the
  * lease has ended, and with `state_conflict` if there is no such endpoint, or they are no longer this subject.
  */
 export function currentEndpoints(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
-  drills: readonly DrillKind[],
 ): Outcome<{ readonly endpoints: readonly Endpoint[]; readonly subject: string }> {
   const { storeId, leaseId, subject } = wanted;
-  const held = context.leases.check({ storeId, id: leaseId }, drills);
+  const held = context.leases.check({ storeId, id: leaseId }, "duplicates");
   if (!held.ok) return held;
   const released = refuseHeld(context, storeId);
   if (!released.ok) return released;

@@ -1,5 +1,5 @@
 import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
-import { DRILL_NAMES, type DrillKind, type LeaseKind } from "../../core/readiness/names.ts";
+import { DRILL_NAMES, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
@@ -23,8 +23,8 @@ export type Leases = {
    * when the client disconnects.
    */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
-  /** Refuses with `not_found` if a lease has ended, belongs to another store, or belongs to none of these drills. */
-  readonly check: (ref: LeaseRef, drills?: readonly DrillKind[]) => Outcome<void>;
+  /** Refuses with `not_found` if a lease has ended, belongs to another store, or to another drill than this. */
+  readonly check: (ref: LeaseRef, drill?: LeaseKind) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
   /** The name of the drill that holds the webhooks of a store; undefined if none does. */
@@ -37,9 +37,6 @@ export type Leases = {
 
 /** Takes the ids of the faults that were added under the lease. */
 type Undo = (faults: readonly string[]) => void | Promise<void>;
-
-/** The drills that hold webhooks. */
-const HOLDING_DRILLS = ["browser_return", "duplicates"] as const satisfies readonly DrillKind[];
 
 type OpenLease = {
   readonly lease: Lease;
@@ -75,10 +72,9 @@ export function createLeases(
       changed(one.lease.storeId);
     }
   };
-  const check = ({ storeId, id }: LeaseRef, drills?: readonly DrillKind[]): Outcome<void> => {
+  const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = held.get(id)?.lease;
-    const isIt =
-      lease?.storeId === storeId && (drills === undefined || drills.some((drill) => drill === lease.drill));
+    const isIt = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
     return isIt ? accept(undefined) : refuseEnded(id);
   };
   const of = (storeId: string): Lease[] =>
@@ -105,10 +101,8 @@ export function createLeases(
       }),
     check,
     of,
-    webhooksHeldBy: (storeId) => {
-      const holding = HOLDING_DRILLS.find((kind) => of(storeId).some(({ drill }) => drill === kind));
-      return holding && DRILL_NAMES[holding];
-    },
+    webhooksHeldBy: (storeId) =>
+      of(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
     end: async (ref) => {
       const known = check(ref);
       if (known.ok) await finish(ref.id);

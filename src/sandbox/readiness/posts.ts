@@ -1,7 +1,6 @@
 // What a drill sends to receivers: events of the store like deliveries, and requests as they are given.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
-import type { DrillKind } from "../../core/readiness/names.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
@@ -12,9 +11,6 @@ import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, postToReceiver, type PostResult } from "../webhook/post.ts";
 import { currentEndpoints, endpointToDrill, type DrillsContext } from "./drills.ts";
-
-/** The drills that send events themselves. */
-const SENDING_DRILLS: readonly DrillKind[] = ["duplicates", "browser_return"];
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type PreparedEvents = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
@@ -133,7 +129,7 @@ function prepare(
   { leaseId, eventId, subject, together = [], ...how }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvents>> {
   return atStore(context, storeId, (store, now) => {
-    const current = currentEndpoints(context, { storeId, leaseId, subject }, SENDING_DRILLS);
+    const current = currentEndpoints(context, { storeId, leaseId, subject });
     if (!current.ok) return current;
     const posts: OutgoingPost[] = [];
     for (const id of [eventId, ...together]) {

@@ -31,7 +31,7 @@ export const drillOperations = {
     path: "/leases",
     summary: "Begins a drill",
     description:
-      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates` and `browser_return`, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
+      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates`, as which `checklist run` judges every part, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: () =>
       z.strictObject({
         drill: z.enum(LEASE_KINDS),
@@ -69,7 +69,7 @@ export const drillOperations = {
     path: "/drills/duplicates/deliver",
     summary: "Sends an event under a lease",
     description:
-      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a duplicates or browser-return drill, and returns each receiver's answer; with further events, all of them at the same moment. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
+      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a `duplicates` drill, and returns each receiver's answer; with further events, all of them at the same moment. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
     request: () =>
       z.strictObject({
         leaseId: z.uuid(),
