@@ -114,6 +114,11 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
+/** The problem of a missing API key or token: exit 4. */
+export function missingCredential(message: string, next: string): Problem {
+  return { exitCode: EXIT.credential, code: "credential_missing", message, next };
+}
+
 /** The next step if no sandbox is running. */
 export const START_SANDBOX = "checkout sandbox start";
 /** The next step in a folder with the state of a hosted service. */

@@ -4,7 +4,7 @@ import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
-import { loadNamedTarget } from "./target/connect.ts";
+import { atNamedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
@@ -24,8 +24,7 @@ export function registerWhoami(group: Group): void {
 /** Shows every setting with its source; sends no request. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
-  const named = await loadNamedTarget(context);
-  const resolved = resolveTarget(context, named);
+  const resolved = resolveTarget(await atNamedTarget(context));
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
   const { contradiction, lacksStore } = resolved;
   if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });

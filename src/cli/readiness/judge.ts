@@ -25,7 +25,7 @@ export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
  * calibration record. Nothing is sent to that service.
  */
 export async function createJudge(context: Context, options: JudgeOptions): Promise<Judge> {
-  const { value: service } = resolveTarget(context, undefined).baseUrl;
+  const { value: service } = resolveTarget(context).baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
     const own = catchRefusal(() => findSandbox(context)).value;
     const isOwn = own !== undefined && isSameServer(own.origin, service);

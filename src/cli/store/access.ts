@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import type { StoreAccess } from "./variables.ts";
-import { EXIT, Refused } from "../problem.ts";
+import { missingCredential, Refused } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { isOwnSandbox } from "../target/surroundings.ts";
@@ -39,10 +39,6 @@ function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: stri
 
 /** The refusal of a command that needs the API key of a store, with the next step. */
 export function refuseWithoutKey({ storeId }: Pick<StoreAccess, "storeId">, next: string): Refused {
-  return new Refused({
-    exitCode: EXIT.credential,
-    code: "credential_missing",
-    message: `no file contains the API key of store ${storeId}, which was shown only once`,
-    next,
-  });
+  const message = `no file contains the API key of store ${storeId}, which was shown only once`;
+  return new Refused(missingCredential(message, next));
 }

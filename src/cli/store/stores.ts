@@ -114,7 +114,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
   const { id, name } = requireOneStore(known, text);
   writeChosenStore(world, folder, id);
-  if (around.storeId !== undefined && around.storeId !== id)
+  if (around.storeId !== undefined && around.storeId.value !== id)
     printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);
   return printer.result(
     { store_id: id, name },

@@ -1,12 +1,11 @@
-import { isLoopback, isSameServer } from "../../core/loopback.ts";
+import { isLoopback } from "../../core/loopback.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { catchRefusal } from "../problem.ts";
-import { requireService, resolveTarget, type NamedService, type ResolvedTarget } from "./resolve.ts";
-import { withoutOwnStore } from "./surroundings.ts";
+import { requireService, resolveTarget, type ResolvedTarget } from "./resolve.ts";
+import { surroundingsAt } from "./surroundings.ts";
 import { awaitSandbox } from "./waiting.ts";
 
 /**
@@ -28,15 +27,14 @@ export type ServiceConnection = { readonly target: ServiceTarget; readonly setti
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
-  const connected = await connectIn(context);
+  const connected = await connectIn(await atNamedTarget(context));
   noteTarget(context, { url: connected.target.baseUrl });
   return connected;
 }
 
 async function connectIn(context: Context): Promise<ServiceConnection> {
-  const named = await loadNamedTarget(context);
   const settings = await awaitSandbox(context, {
-    look: () => resolveTarget(context, named),
+    look: () => resolveTarget(context),
     // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
@@ -45,32 +43,23 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: connectWithSettings(context, settings), settings };
 }
 
-/** The service that `--target` names; the configuration is loaded only if the option is given. */
-export async function loadNamedTarget(context: Context): Promise<NamedService | undefined> {
+/** The context at the service that `--target` names; the configuration is loaded only if the option is given. */
+export async function atNamedTarget(context: Context): Promise<Context> {
   const { target } = context.around.options;
-  if (target === undefined) return undefined;
-  const { findNamedTarget } = await import("./named-target.ts");
-  return findNamedTarget(context, target);
+  if (target === undefined) return context;
+  const { withNamedTarget } = await import("./named-target.ts");
+  return { ...context, around: await withNamedTarget(context, target) };
 }
 
-/** The v1 API of the sandbox that a command controls. An API key in the environment for another service is not used. */
+/** The v1 API of the sandbox that a command controls, whatever service the environment names. */
 export function connectToSandbox(
   context: Context,
   { origin, storeId }: ControlTarget,
 ): Promise<ServiceConnection> {
-  const { around } = context;
-  const named = catchRefusal(around.addressOfKey);
-  const isNamed = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
-  // The environment can name another service, but the command is about the sandbox.
-  const { target: _target, ...options } = around.options;
   const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
+  const found = storeId === undefined ? {} : { foundStore: storeId };
   return connectIn({
     ...context,
-    around: {
-      ...(isNamed ? around : withoutOwnStore(around)),
-      options,
-      address: () => address,
-      ...(storeId === undefined ? {} : { foundStore: storeId }),
-    },
+    around: { ...surroundingsAt(context.around, origin), address: () => address, ...found },
   });
 }

@@ -6,10 +6,24 @@ import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
-import { catchRefusal, EXIT, noSandboxProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
+import {
+  catchRefusal,
+  EXIT,
+  missingCredential,
+  noSandboxProblem,
+  Refused,
+  refuseUsage,
+  type Problem,
+} from "../problem.ts";
 import { findNamedStore, requireOneStore, unknownStoreProblem } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { NO_CREDENTIALS, TOKEN_VARIABLES, type ValueWithSource, isOwnSandbox } from "./surroundings.ts";
+import {
+  NO_CREDENTIALS,
+  TOKEN_VARIABLES,
+  type ValueWithSource,
+  isOwnSandbox,
+  surroundingsAt,
+} from "./surroundings.ts";
 import { callAt, type CallWithRemedies } from "./call.ts";
 import { limitFromVariable, misspellingHint } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
@@ -45,15 +59,12 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
  * about the first store. Only the name of a store needs a request.
  */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
-  const { around } = context;
   const { origin, send } = target;
-  // The store of the environment belongs to the service of the environment, even if a flag names another service.
-  const address = catchRefusal(around.addressOfKey).value;
-  const named = findNamedStore(context, {
+  const around = surroundingsAt(context.around, origin);
+  const named = findNamedStore(around, {
     credentials: catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS,
     // In-process calls are to the folder's sandbox, which is not running.
     isOwn: send !== undefined || isOwnSandbox(around, origin),
-    isElsewhere: address !== undefined && !isSameServer(address.value, origin),
   });
   if (named === undefined) return target;
   const { text, by, source } = named;
@@ -111,10 +122,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
     const { value, source } = named;
     const token = TOKEN_VARIABLES[role];
     const why = `for ${value} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
-    throw new Refused({
-      ...noSandboxProblem(folder, why),
-      next: nextWithoutToken(world, value, { folder, role }),
-    });
+    throw new Refused({ ...noSandboxProblem(folder, why), next: nextWithoutToken(context, value, role) });
   }
   const unread = misspellingHint(world, "CHECKOUT_BASE_URL");
   const why = `no other sandbox is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
@@ -131,28 +139,21 @@ function refuseWithheldToken({ world, around }: Context, role: ControlRole): voi
   if (role === "control" || named === undefined || around.ownUrl() !== undefined) return;
   if (tokenIn(world, "administrator") !== "" || tokenIn(world, "control") === "") return;
   const { administrator } = TOKEN_VARIABLES;
-  throw new Refused({
-    exitCode: EXIT.credential,
-    code: "credential_missing",
-    message: `${administrator} is missing${misspellingHint(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`,
-    next: `${EXEC_ADMIN}; elsewhere set ${administrator} to the token of the sandbox's admin.json`,
-  });
+  const message = `${administrator} is missing${misspellingHint(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`;
+  const next = `${EXEC_ADMIN}; elsewhere set ${administrator} to the token of the sandbox's admin.json`;
+  throw new Refused(missingCredential(message, next));
 }
 
 /** The remedy if a sandbox is named without its token; it may be the folder's own stopped sandbox. */
-function nextWithoutToken(
-  { files }: World,
-  url: string,
-  { folder, role }: { readonly folder: string; readonly role: ControlRole },
-): string {
+function nextWithoutToken({ world, around }: Context, url: string, role: ControlRole): string {
+  const has = {
+    control: " to its token, which its ready line and checkout env --control in its folder print",
+    administrator: "",
+  };
+  const set = `set ${TOKEN_VARIABLES[role]}${has[role]}`;
   const { port } = new URL(url);
+  const isFolders = world.files.exists(around.location()) && isSameServer(url, localOrigin(Number(port)));
   const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
-  const isFolders = files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
-  const has =
-    role === "control"
-      ? " to its token, which its ready line and checkout env --control in its folder print"
-      : "";
-  const set = `set ${TOKEN_VARIABLES[role]}${has}`;
   return isFolders ? `${start}; for another sandbox, ${set}` : set;
 }
 
@@ -172,7 +173,8 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const token = tokenIn(world, role);
   if (token === "") {
     if (!isHere || own === undefined) return ofFolder();
-    throw new Refused(otherSandboxProblem(named, { folder: around.shownFolder(), origin: own.origin, role }));
+    const where = `the sandbox of ${printable(around.shownFolder())} is ${own.origin}/v1`;
+    throw new Refused(otherSandboxProblem(named, where, role));
   }
   printer.hide(token);
   if (!isHere) {
@@ -217,7 +219,7 @@ function adminTokenIn({ world, around }: Context): string {
   if (kept !== undefined) return kept;
   const message = `there is no admin.json in ${around.location()}, so there is no admin token`;
   const next = "the next start creates it: checkout sandbox start";
-  throw new Refused({ exitCode: EXIT.credential, code: "credential_missing", message, next });
+  throw new Refused(missingCredential(message, next));
 }
 
 /** How to get the admin token that `checkout exec` withholds. */
@@ -226,15 +228,12 @@ const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
 /** The refusal if the named sandbox cannot be controlled from here, and the folder has another sandbox. */
 function otherSandboxProblem(
   { value: url, source }: ValueWithSource<string>,
-  own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },
+  where: string,
+  role: ControlRole,
 ): Problem {
-  const variable = TOKEN_VARIABLES[own.role];
-  const where = `the sandbox of ${printable(own.folder)} is ${own.origin}/v1`;
-  const by = { control: "checkout env --control prints it", administrator: EXEC_ADMIN }[own.role];
-  return {
-    exitCode: EXIT.usage,
-    code: "other_sandbox",
-    message: `${source} names ${printable(url)}, but ${where}; nothing was done`,
-    next: `for the first set ${variable} to its token (${by}); for the second ${source.startsWith("--") ? "leave out" : "unset"} ${source}, or eval "$(checkout env)"`,
-  };
+  const by = { control: "checkout env --control prints it", administrator: EXEC_ADMIN };
+  const remove = source.startsWith("--") ? "leave out" : "unset";
+  const message = `${source} names ${printable(url)}, but ${where}; nothing was done`;
+  const next = `for the first set ${TOKEN_VARIABLES[role]} to its token (${by[role]}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
+  return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
 }

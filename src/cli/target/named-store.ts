@@ -2,10 +2,8 @@
 // `resolveStore` in cli/target/control.ts.
 import { ownerOf, matchingStores, type Credentials } from "../../core/state-files.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { Context } from "../command.ts";
-import { STORE_VARIABLE } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 /** A store and the source that names it: a flag by id or name, other sources by id. */
@@ -21,8 +19,6 @@ type StoreSources = {
   readonly credentials: Credentials;
   /** Whether the sandbox is the folder's: only there does the folder's default store count. */
   readonly isOwn: boolean;
-  /** Whether the environment names another service, to which the environment's key and store belong. */
-  readonly isElsewhere: boolean;
 };
 
 /**
@@ -30,18 +26,17 @@ type StoreSources = {
  * API key (decision 90). Undefined if nothing names a store: then the command is about the first one.
  */
 export function findNamedStore(
-  { around, world }: Pick<Context, "around" | "world">,
-  { credentials, isOwn, isElsewhere }: StoreSources,
+  around: Surroundings,
+  { credentials, isOwn }: StoreSources,
 ): NamedStore | undefined {
-  const { options, storeId, apiKey, location } = around;
+  const { storeFlag, storeId, apiKey, location } = around;
   if (around.foundStore !== undefined)
     return { text: around.foundStore, by: "variable", source: "the store that this command acts on" };
-  if (options.store !== undefined && isTyped(world, "store"))
-    return { text: options.store, by: "flag", source: "--store" };
-  if (!isElsewhere && storeId !== undefined) return { text: storeId, by: "variable", source: STORE_VARIABLE };
+  if (storeFlag !== undefined) return { text: storeFlag, by: "flag", source: "--store" };
+  if (storeId !== undefined) return { text: storeId.value, by: "variable", source: storeId.source };
   const chosen = isOwn ? around.chosenStore() : undefined;
   if (chosen !== undefined) return { text: chosen, by: "choice", source: stateFile(location(), "store") };
-  const owner = isElsewhere ? undefined : ownerOf(credentials, apiKey ?? "");
+  const owner = ownerOf(credentials, apiKey?.value ?? "");
   if (owner === undefined) return undefined;
   return { text: owner, by: "key", source: stateFile(location(), "credentials") };
 }

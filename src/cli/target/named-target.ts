@@ -5,18 +5,16 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
-import { EXIT, unwrap, Refused, refuseUsage } from "../problem.ts";
+import { missingCredential, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-import type { ValueWithSource } from "./surroundings.ts";
-import type { NamedService } from "./resolve.ts";
+import type { Surroundings, ValueWithSource } from "./surroundings.ts";
 
 /**
- * The service that `--target` names in the configuration (decision 85). A flag overrides a variable: `--base-url`
- * overrides CHECKOUT_TARGET (then the result is undefined), and `--target` overrides CHECKOUT_BASE_URL. Refuses two
- * flags, and two variables.
+ * The surroundings with the service that `--target` names in the configuration (decision 85); its address, API key and
+ * store belong together, and no others are used for it. A flag overrides a variable: `--base-url` overrides
+ * CHECKOUT_TARGET, and `--target` overrides CHECKOUT_BASE_URL. Refuses two flags, and two variables.
  */
-export async function findNamedTarget(context: Context, name: string): Promise<NamedService | undefined> {
-  const { world, around } = context;
+export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {
   const { options } = around;
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
@@ -24,19 +22,21 @@ export async function findNamedTarget(context: Context, name: string): Promise<N
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
       throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
     }
-    if (isAddress) return undefined;
+    if (isAddress) return around;
   }
   const loaded = unwrap(await loadConfig(world, options));
   const named = targetIn(world, loaded, name);
   const { file, target } = named;
-  const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
+  const source = `target ${name} of ${shortPath(world, file.path)}`;
+  const from = <Value>(value: Value | undefined) => (value === undefined ? undefined : { value, source });
+  const address = { value: parseBaseUrl(target.baseUrl) ?? target.baseUrl, source };
   return {
-    name,
-    baseUrl: { value: address, source: `target ${name} of ${shortPath(world, file.path)}` },
+    ...around,
+    address: () => address,
     apiKey: await keyOf(world, named),
-    storeId: target.storeId,
-    timeoutMs: target.timeout,
-    retries: target.retries,
+    // The key is not tied to this store: `--store` may name another one.
+    storeId: around.storeFlag === undefined ? from(target.storeId) : undefined,
+    target: { name, timeout: from(target.timeout), retries: from(target.retries) },
   };
 }
 
@@ -65,5 +65,5 @@ async function keyOf({ env }: World, { file, name, target }: FoundTarget): Promi
   const [unread] = unreadVariables({ targets: { [name]: target } });
   const problem = file.problem(unread ?? { path: ["targets", name], message });
   const next = `set ${variable} to a key of that service`;
-  throw new Refused({ ...problem, exitCode: EXIT.credential, code: "credential_missing", next });
+  throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
 }

@@ -4,7 +4,7 @@ import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
-import { ownerOf, type Credentials, type RunRecord } from "../../core/state-files.ts";
+import { ownerOf, type Credentials } from "../../core/state-files.ts";
 import { isUuid, printable } from "../../core/text.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
@@ -14,7 +14,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import {
   catchRefusal,
-  EXIT,
+  missingCredential,
   NO_SANDBOX,
   noSandboxProblem,
   Refused,
@@ -23,7 +23,6 @@ import {
   type Problem,
 } from "../problem.ts";
 import { findNamedStore, requireOneStore, type NamedStore } from "./named-store.ts";
-import { isTyped } from "../option-rules.ts";
 import { misspellingHint } from "./options.ts";
 import {
   execFolder,
@@ -33,145 +32,92 @@ import {
   optionWithSource,
   UNSET_VALUE,
   withoutFolder,
+  type Surroundings,
   type ValueWithSource,
 } from "./surroundings.ts";
 
-type Resolution = Pick<Context, "world" | "around">;
-
-/** A service in the configuration. Its address, API key and store belong together, and no others are used for it. */
-export type NamedService = {
-  readonly name: string;
-  readonly baseUrl: ValueWithSource<string>;
-  readonly apiKey: ValueWithSource<string>;
-  readonly storeId: string | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly retries: number | undefined;
-};
-
-type Identity = {
-  readonly apiKey: ValueWithSource<string | null>;
-  readonly storeId: ValueWithSource<string | null>;
-  readonly storeName: ValueWithSource<string | null>;
-  /** The problem if the named store is not the key's store; independent of the running sandbox. */
-  readonly contradiction: Problem | undefined;
-  /** The problem if the current sandbox does not have the store. */
-  readonly lacksStore: Problem | undefined;
-};
-
 /** What a v1 command is about: service, store and key, each with its source (decision 57). */
-export type ResolvedTarget = Identity & {
-  readonly folder: ValueWithSource<string>;
-  /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
-  readonly baseUrl: ValueWithSource<string | null>;
-  /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
-  readonly locate?: () => string | undefined;
-  /** The folder's running sandbox, if that is the service. */
-  readonly sandbox: RunRecord | undefined;
-  /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
-  readonly isExplained: boolean;
-  /** The base URL of the folder's running sandbox, if another service is named. */
-  readonly otherSandbox: string | undefined;
-  /** The name of the service in the configuration. */
-  readonly target: string | undefined;
-  /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
-  readonly lacksSandbox: string | undefined;
-  /** The service's part of managed idempotency keys. */
-  readonly service: string;
-  /** The proxy from the environment for the service, with user name and password; null if there is none. */
-  readonly proxy: ValueWithSource<string | null>;
-  readonly timeoutMs: ValueWithSource<number>;
-  readonly retries: ValueWithSource<number>;
-};
+export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
 
 /**
- * The target of a v1 command. The order of precedence of each value: flag, the service `named` in the configuration,
- * environment, `.checkout/`, default. An API key is never a flag; the folder's key is only for the folder's running
- * sandbox (decision 25). The sandbox of `checkout exec` needs nothing of the folder.
+ * The target of a v1 command. The order of precedence of each value: flag, service in the configuration, environment,
+ * `.checkout/`, default. An API key is never a flag; the folder's key is only for the folder's running sandbox (decision
+ * 25). The sandbox of `checkout exec` needs nothing of the folder.
  */
-export function resolveTarget(given: Resolution, service?: NamedService): ResolvedTarget {
-  const isOfExec = service === undefined && execFolder(given.world, given.around) !== undefined;
-  return resolve(isOfExec ? { ...given, around: withoutFolder(given.around) } : given, service);
-}
-
-function resolve(context: Resolution, named: NamedService | undefined): ResolvedTarget {
-  const { world, around } = context;
+export function resolveTarget({ world, around: given }: Pick<Context, "world" | "around">) {
+  const around = execFolder(world, given) === undefined ? given : withoutFolder(given);
+  const { options, target } = around;
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
   const kept = around.credentials();
   const running = around.ownUrl();
-  const given = named?.baseUrl ?? around.address();
-  const baseUrl =
-    given ??
+  const named = around.address();
+  /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
+  const baseUrl: ValueWithSource<string | null> =
+    named ??
     (running === undefined
       ? { value: null, source: NO_SANDBOX }
       : { value: running, source: stateFile(folder, "run") });
   const { value: address } = baseUrl;
-  const isSandbox = named === undefined && address !== null && isOwnSandbox(around, address);
+  const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
-  const identity =
-    named === undefined
-      ? identityOf(context, { isOwn: given === undefined || isSandbox, local })
-      : identityOfNamed(context, named);
+  const place = { isOwn: named === undefined || isSandbox, local: local && target === undefined };
+  const identity = identityOf(around, place);
   const { apiKey, storeId } = identity;
   const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
-  const isOnlyForFolder = given === undefined || apiKey.source === stateFile(folder, "credentials");
+  const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
+  /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
-    if (given === undefined || address === null) return around.ownUrl();
+    if (named === undefined || address === null) return around.ownUrl();
     return isOwnSandbox(around, address) ? address : undefined;
   };
   return {
     ...identity,
-    folder: optionWithSource(world, "dir", around.options.dir && folder) ?? {
-      value: folder,
-      source: "default",
-    },
+    folder: optionWithSource(world, "dir", options.dir && folder) ?? byDefault(folder),
     baseUrl,
-    ...(isOnlyForFolder ? { locate } : {}),
+    locate: isOnlyForFolder ? locate : undefined,
+    /** The folder's running sandbox, if that is the service. */
     sandbox: isSandbox ? run : undefined,
+    /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
     isExplained: isSandbox || (local && isControlled(world, baseUrl)),
+    /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : running,
-    target: named?.name,
+    /** The name of the service in the configuration. */
+    target: target?.name,
+    /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox: running === undefined ? whyNoService(world, { folder, address, isKeyKept }) : undefined,
+    /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
+    /** The proxy from the environment for the service, with user name and password; null if there is none. */
     proxy: resolveProxy(world, address),
-    timeoutMs: limitOf(context, "timeout", named),
-    retries: limitOf(context, "retries", named),
+    timeoutMs:
+      optionWithSource(world, "timeout", options.timeout) ??
+      target?.timeout ??
+      byDefault(DEFAULT_RETRY_POLICY.timeoutMs),
+    retries:
+      optionWithSource(world, "retries", options.retries) ??
+      target?.retries ??
+      byDefault(DEFAULT_RETRY_POLICY.retries),
   };
 }
-
-function identityOfNamed({ world, around }: Resolution, named: NamedService): Identity {
-  const { store } = around.options;
-  const ofNamed =
-    named.storeId === undefined ? UNSET_VALUE : { value: named.storeId, source: named.baseUrl.source };
-  return {
-    apiKey: named.apiKey,
-    storeId: store !== undefined && isTyped(world, "store") ? { value: store, source: "--store" } : ofNamed,
-    storeName: UNSET_VALUE,
-    contradiction: undefined,
-    lacksStore: undefined,
-  };
-}
-
-/** `isOwn`: the service is the folder's sandbox, running or not. */
-type Place = { readonly isOwn: boolean; readonly local: boolean };
 
 /**
  * The API key from the environment, otherwise the folder's key for the named store or the first store; with the key's
- * store.
+ * store. `isOwn`: the service is the folder's sandbox, running or not.
  */
-function identityOf({ world, around }: Resolution, { isOwn, local }: Place): Identity {
+function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
   const credentials = local ? around.credentials() : NO_CREDENTIALS;
-  const named = findNamedStore({ world, around }, { credentials, isOwn, isElsewhere: false });
+  const named = findNamedStore(around, { credentials, isOwn });
   const file = stateFile(around.location(), "credentials");
   const meant = catchRefusal(() => named && findStoreId(credentials.stores, named, local));
   const first = around.ownUrl() === undefined ? undefined : around.run()?.store_id;
   const usual = first ?? Object.keys(credentials.stores)[0];
-  const { apiKey: own } = around;
+  const own = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf(credentials, own ?? "") ?? (named?.by === "flag" ? around.storeId : undefined);
+  const owner = ownerOf(credentials, own ?? "") ?? (named?.by === "flag" ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isStranger = own !== undefined && owner === undefined && named?.by === "choice";
   const ofFolder = own === undefined && meant.ok && isOwn ? usual : undefined;
@@ -181,12 +127,18 @@ function identityOf({ world, around }: Resolution, { isOwn, local }: Place): Ide
   const isOther = own !== undefined && id !== undefined && owner !== undefined && id !== owner;
   const lacksKey = own === undefined && isOwn && id !== undefined && key === undefined;
   return {
-    apiKey: setBy(own ?? key, own === undefined ? file : "CHECKOUT_API_KEY"),
+    apiKey: around.apiKey ?? setBy(key, file),
     storeId: setBy(id, named?.source ?? file),
     storeName: setBy(store?.name, file),
+    /** The problem if the named store is not the key's store; independent of the running sandbox. */
     contradiction: isOther ? otherStoreProblem(owner, id, named) : undefined,
+    /** The problem if the current sandbox does not have the store. */
     lacksStore: meant.refusal ?? (lacksKey ? missingKeyProblem(id, file, named) : undefined),
   };
+}
+
+function byDefault<Value>(value: Value): ValueWithSource<Value> {
+  return { value, source: "default" };
 }
 
 function setBy(value: string | undefined, source: string): ValueWithSource<string | null> {
@@ -209,28 +161,9 @@ function otherStoreProblem(owner: string, id: string, named: NamedStore | undefi
 }
 
 function missingKeyProblem(id: string, file: string, named: NamedStore | undefined): Problem {
-  return {
-    exitCode: EXIT.credential,
-    code: "credential_missing",
-    message: `${file} has no API key of store ${printable(id)} (${named?.source ?? "the first store"})`,
-    next: "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
-  };
-}
-
-/** The timeout in milliseconds, or the number of retries. */
-function limitOf(
-  { world, around: { options } }: Resolution,
-  name: "timeout" | "retries",
-  named: NamedService | undefined,
-): ValueWithSource<number> {
-  const field = name === "timeout" ? "timeoutMs" : name;
-  const ofNamed = named?.[field];
-  return (
-    optionWithSource(world, name, options[name]) ??
-    (named === undefined || ofNamed === undefined
-      ? { value: DEFAULT_RETRY_POLICY[field], source: "default" }
-      : { value: ofNamed, source: named.baseUrl.source })
-  );
+  const message = `${file} has no API key of store ${printable(id)} (${named?.source ?? "the first store"})`;
+  const next = "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores";
+  return missingCredential(message, next);
 }
 
 /**
@@ -240,12 +173,13 @@ function isControlled({ env }: World, { source }: ValueWithSource<string | null>
   return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
 
-type MissingKey = { readonly folder: string; readonly address: string | null; readonly isKeyKept: boolean };
-
 /**
  * Why a folder without a running sandbox has no service: the address is unknown, or the key is only for that sandbox.
  */
-function whyNoService(world: World, { folder, address, isKeyKept }: MissingKey): string | undefined {
+function whyNoService(
+  world: World,
+  { folder, address, isKeyKept }: { folder: string; address: string | null; isKeyKept: boolean },
+): string | undefined {
   const [url, key] = ["CHECKOUT_BASE_URL", "CHECKOUT_API_KEY"];
   if (address === null)
     return `no other service is named (${url}${misspellingHint(world, url)})${stateFolderHint(world, folder)}`;
@@ -287,17 +221,14 @@ export function requireService(resolved: ResolvedTarget): ServiceTarget {
 
 function keyProblem({ apiKey, baseUrl, folder, otherSandbox }: ResolvedTarget, url: string): Problem {
   const other = otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`;
-  return {
-    exitCode: EXIT.credential,
-    code: "credential_missing",
-    message:
-      apiKey.value === null
-        ? `there is no API key for ${url} (${baseUrl.source})${other}`
-        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) contains characters that are not allowed in a key${endingOf(apiKey.value)}`,
-    next: isLoopback(new URL(url).hostname)
-      ? "set CHECKOUT_API_KEY; a key in the state folder is sent only to the folder's own running sandbox"
-      : "set CHECKOUT_API_KEY to a test key of that service",
-  };
+  const message =
+    apiKey.value === null
+      ? `there is no API key for ${url} (${baseUrl.source})${other}`
+      : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) contains characters that are not allowed in a key${endingOf(apiKey.value)}`;
+  const next = isLoopback(new URL(url).hostname)
+    ? "set CHECKOUT_API_KEY; a key in the state folder is sent only to the folder's own running sandbox"
+    : "set CHECKOUT_API_KEY to a test key of that service";
+  return missingCredential(message, next);
 }
 
 function endingOf(key: string): string {

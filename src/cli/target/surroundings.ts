@@ -91,8 +91,10 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     address: once(() => readAddress(world, options.baseUrl)),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
     addressOfKey: once(() => readAddress(world, undefined)),
-    apiKey: world.env["CHECKOUT_API_KEY"] || undefined,
-    storeId: world.env[STORE_VARIABLE] || undefined,
+    apiKey: variable(world, "CHECKOUT_API_KEY"),
+    storeId: variable(world, STORE_VARIABLE),
+    /** The value of `--store`; `options` has the variable too. */
+    storeFlag: isTyped(world, "store") ? options.store : undefined,
     /** Clears the parts that were read. */
     reload: (): void => {
       for (const one of forget) one();
@@ -101,8 +103,21 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/** The surroundings of a command; `foundStore`, a store that was already resolved, precedes every other source. */
-export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & { readonly foundStore?: string };
+/**
+ * The surroundings of a command. A service in the configuration replaces address, key and store of the environment, and
+ * the defaults of the limits. `foundStore`, a store that was already resolved, precedes every other source.
+ */
+export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
+  readonly foundStore?: string;
+  readonly target?: NamedService;
+};
+
+/** A service in the configuration, and its limits. */
+type NamedService = {
+  readonly name: string;
+  readonly timeout: ValueWithSource<number> | undefined;
+  readonly retries: ValueWithSource<number> | undefined;
+};
 
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {
   const own = ownUrl();
@@ -112,7 +127,7 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
 /** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
 export function execFolder(world: Pick<World, "env">, around: Surroundings): string | undefined {
   const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
-  const address = around.address()?.value;
+  const address = around.target === undefined ? around.address()?.value : undefined;
   if (folder === "" || address === undefined || !URL.canParse(url)) return undefined;
   return isSameServer(address, url) ? folder : undefined;
 }
@@ -139,9 +154,21 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
+/** Without the key and store of the environment, if the environment names another service, to which they belong. */
+export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
+  const named = catchRefusal(around.addressOfKey);
+  const isHere = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
+  return isHere ? around : withoutOwnStore(around);
+}
+
 /** Whether a value is in quotation marks, as some readers of `.env` files, such as `docker --env-file`, leave it. */
 export function isQuoted(value: string): boolean {
   return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1;
+}
+
+function variable({ env }: World, name: string): ValueWithSource<string> | undefined {
+  const value = env[name];
+  return value ? { value, source: name } : undefined;
 }
 
 function readAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
