@@ -24,7 +24,7 @@ import {
   type CheckoutKind,
 } from "./create-report.ts";
 import { resolveInstance } from "./instance.ts";
-import { journalFolder, openFolderJournal } from "./folder-journal.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { amountMinorParser, parseCurrency } from "../parsers.ts";
@@ -216,7 +216,7 @@ async function dryRun(
   const { intent, settings } = wanted;
   const target = { ...wanted.target, instance: await resolveInstance(world, settings) };
   const meant = journalIntent(target, intent);
-  const latest = findLatestAttempt(context, journalFolder(context, settings.target), meant);
+  const latest = findLatestAttempt(context, settings.journalFolder, meant);
   const { key } = chooseKey(meant, latest);
   const request = buildCreateRequest(target, {
     endpoint: intent.endpoint,

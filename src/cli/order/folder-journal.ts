@@ -2,22 +2,8 @@ import type { Journal } from "../../core/checkout/journal.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { openJournal } from "../../store/journal/journal.ts";
-import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { execFolder, type Surroundings } from "../target/surroundings.ts";
 import { problemOf, Refused } from "../problem.ts";
-
-/**
- * The folder of the journal: the folder that `checkout exec` made, for its own sandbox; otherwise the state folder.
- * `target` is a service in the configuration.
- */
-export function journalFolder(
-  { world, around }: { readonly world: Pick<World, "env">; readonly around: Surroundings },
-  target?: string,
-): string {
-  const ofExec = target === undefined ? execFolder(world, around) : undefined;
-  return ofExec ?? around.folder();
-}
 
 /** Opens the journal of an existing state folder; the end of the enclosing block closes it. */
 export function openFolderJournal(

@@ -4,7 +4,8 @@ import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
-import { journalFolder, openFolderJournal } from "./folder-journal.ts";
+import { execFolder } from "../target/surroundings.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the idempotency keys that were sent. */
@@ -37,7 +38,7 @@ async function withJournal(
   run: (journal: Journal | undefined) => Promise<number>,
 ): Promise<number> {
   const { world } = context;
-  const folder = journalFolder(context);
+  const folder = execFolder(context) ?? context.around.folder();
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
   using journal = openFolderJournal(context, folder);
   return await run(journal);

@@ -4,7 +4,7 @@ import type { RetryPolicy } from "../../client/api/retry.ts";
 import type { Context } from "../command.ts";
 import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { unwrap } from "../problem.ts";
-import { journalFolder, openFolderJournal } from "./folder-journal.ts";
+import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -41,7 +41,7 @@ export async function createAllWithManagedKeys(
   const { world } = context;
   const { settings } = service;
   const target = { ...service.target, instance: await resolveInstance(world, settings) };
-  const folder = journalFolder(context, settings.target);
+  const folder = settings.journalFolder;
   unwrap(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(context, folder);
   const created: CreatedCheckout[] = [];

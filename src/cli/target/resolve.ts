@@ -44,8 +44,10 @@ export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
  * `.checkout/`, default. An API key is never a flag; the folder's key is only for the folder's running sandbox (decision
  * 25). The sandbox of `checkout exec` needs nothing of the folder.
  */
-export function resolveTarget({ world, around: given }: Pick<Context, "world" | "around">) {
-  const around = execFolder(world, given) === undefined ? given : withoutFolder(given);
+export function resolveTarget(context: Pick<Context, "world" | "around">) {
+  const { world } = context;
+  const ofExec = execFolder(context);
+  const around = ofExec === undefined ? context.around : withoutFolder(context.around);
   const { options, target } = around;
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
@@ -86,6 +88,8 @@ export function resolveTarget({ world, around: given }: Pick<Context, "world" | 
     otherSandbox: isSandbox ? undefined : running,
     /** The name of the service in the configuration. */
     target: target?.name,
+    /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
+    journalFolder: ofExec ?? folder,
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox: running === undefined ? whyNoService(world, { folder, address, isKeyKept }) : undefined,
     /** The service's part of managed idempotency keys. */

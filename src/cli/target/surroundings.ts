@@ -125,7 +125,13 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
 }
 
 /** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
-export function execFolder(world: Pick<World, "env">, around: Surroundings): string | undefined {
+export function execFolder({
+  world,
+  around,
+}: {
+  readonly world: Pick<World, "env">;
+  readonly around: Surroundings;
+}): string | undefined {
   const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
   const address = around.target === undefined ? around.address()?.value : undefined;
   if (folder === "" || address === undefined || !URL.canParse(url)) return undefined;
