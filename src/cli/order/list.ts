@@ -8,7 +8,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { choiceParser, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findOptionalId, requireSandbox, refuseListing } from "../target/ids.ts";
+import { findOptionalId, sandboxToList } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
@@ -58,7 +58,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
       ...serviceOptions(),
     ],
     run: runnerFor("listCheckouts", {
-      target: (context, options) => requireSandbox(context, options, refuseListing(command)),
+      target: (context) => sandboxToList(context, command),
       body: async ({ status, orderId, limit, before, search }, { context, target }) => ({
         object,
         q: search,

@@ -12,7 +12,6 @@ import { parseUuid, isShortId } from "../parsers.ts";
 import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
 import { selectStoreOfKey } from "./store-of-key.ts";
 import { controlTarget, callSandbox } from "./control.ts";
-import type { ServiceOptions } from "./surroundings.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
@@ -211,27 +210,16 @@ function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): 
 }
 
 /**
- * The sandbox, for a command that has no counterpart in v1. If the options or the environment name another service,
- * throws `refusal` of that service, with exit 2.
+ * The sandbox, for a command that lists things, which v1 cannot. Refuses with exit 2 if the options or the environment
+ * name another service.
  */
-export async function requireSandbox(
-  context: Context,
-  options: ServiceOptions,
-  refusal: (service: string) => Refused,
-): Promise<ControlTarget> {
-  const { baseUrl, target: name } = options;
-  if (name !== undefined) throw refusal(printableLiteral(name));
+export async function sandboxToList(context: Context, things: string): Promise<ControlTarget> {
+  const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
-  if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) throw refusal(url.host);
-  return selectStoreOfKey(context, await controlTarget(context));
-}
-
-/** The refusal of a list command for another service: v1 has no lists. */
-export function refuseListing(things: string): (service: string) => Refused {
-  return (service) =>
-    refuseUsage(
-      `only a sandbox lists ${things}; the interface of ${service} has no list`,
-      "to retrieve a single one from a service: checkout sessions get <id>",
-    );
+  const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
+  const service = name === undefined ? host : printableLiteral(name);
+  if (service === "") return selectStoreOfKey(context, await controlTarget(context));
+  const message = `only a sandbox lists ${things}; the interface of ${service} has no list`;
+  throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
