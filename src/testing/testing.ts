@@ -30,6 +30,7 @@ export type {
 } from "./explore/types.ts";
 export type {
   Checkout,
+  CheckoutFilter,
   Checkouts,
   Clock,
   CreateCheckout,

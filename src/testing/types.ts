@@ -168,7 +168,12 @@ export type Checkouts = {
   ) => Promise<Checkout>;
   /** Finds an order or session by its id or order_id; if several have the order_id, the newest. */
   readonly get: (id: string) => Promise<Checkout>;
+  /** All orders, or all sessions, of the store, newest first. */
+  readonly list: (filter?: CheckoutFilter) => Promise<readonly Checkout[]>;
 };
+
+/** The orders or sessions to list. Default: all. */
+export type CheckoutFilter = { readonly status?: Checkout["status"]; readonly orderId?: string };
 
 /** The body of a create, with an amount or with a price of the catalog. */
 export type CreateCheckout = DomainOf<typeof createCheckout>;

@@ -76,6 +76,28 @@ test("an order is paid and read by its order_id, the newest of several", async (
   await expect(store.pay("order-1001")).rejects.toThrow(`checkout ${second.id} is already paid`);
 });
 
+test("a store lists its orders and its sessions, newest first, each kind apart", async () => {
+  const store = await newStore();
+  const make = (at: number) => store.orders.create({ ...ORDER, order_id: `order-${at}` });
+  const orders = await Promise.all(Array.from({ length: 60 }, (_, at) => make(at)));
+  const session = await store.sessions.create({ ...ORDER, order_id: "cart-1" });
+  const paid = await store.pay("order-7");
+  const listed = await store.orders.list();
+  expect(listed.map(({ id }) => id).toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
+  expect(listed.map(({ id }) => id)).toEqual(
+    listed
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed(),
+  );
+  expect(await store.sessions.list()).toEqual([session]);
+  expect(await store.orders.list({ status: "succeeded" })).toEqual([paid]);
+  expect(await store.orders.list({ orderId: "order-7" })).toEqual([paid]);
+  expect(await store.orders.list({ orderId: "cart-1" })).toEqual([]);
+  const misspelled = { order_id: "order-7" } as object;
+  await expect(store.orders.list(misspelled)).rejects.toThrow(/order_id/);
+});
+
 test("a payment that stays open, and a decline without an event of its own", async () => {
   const store = await newStore();
   const { id } = await store.orders.create(ORDER);
