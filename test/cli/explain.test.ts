@@ -3,7 +3,11 @@ import { addStoreOption } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { checkOfCode } from "../../src/core/explain/checks.ts";
-import { groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
+import {
+  deliveriesBehindEarlier,
+  groupDeliveries,
+  endpointLabels,
+} from "../../src/core/explain/deliveries.ts";
 import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
@@ -567,9 +571,23 @@ test("an event and a delivery say why they did not arrive, and what to type", as
       labels: endpointLabels([one]),
       say: english,
     }).map(({ entry }) => entry.text);
-  expect(lineOf({ ...DUE, endpointId })).toEqual([
-    `→ …${endpointId.slice(-4)}  waiting for earlier events or a later time`,
-  ]);
+  expect(lineOf({ ...DUE, endpointId })).toEqual([`→ …${endpointId.slice(-4)}  next attempt due`]);
+  const later = { ...DUE, id: "later", eventId: "later" };
+  const replayed: StoryDelivery = { ...later, id: "replayed", cause: "replay" };
+  const holders = new Map(
+    deliveriesBehindEarlier(
+      [{ ...replayed, eventId: "event" }, DUE, later],
+      new Map([["event", "order.created"]]),
+    ),
+  );
+  expect([...holders]).toEqual([["later", { type: "order.created", fault: null }]]);
+  const [waiting] = groupDeliveries({ id: "later", createdAt: 0 }, [later], {
+    now: 0,
+    labels: endpointLabels([later]),
+    say: english,
+    holders,
+  });
+  expect(waiting?.entry.text).toContain("waiting until order.created is accepted or given up");
   expect(lineOf({ ...DUE, endpointUrl: "http://localhost:3000/hooks", isHeld: true })).toEqual([
     "→ localhost:3000/hooks  waiting: paused (checkout endpoints list says why)",
   ]);

@@ -538,12 +538,12 @@ test("evidence has the ids, times and steps of what was seen", () => {
     ],
     idempotency_replay: [
       {
-        what: "seen in the log, which proves nothing: a create repeated with its key: key order-1001-attempt-1",
+        what: "the log has a create that was repeated with its key order-1001-attempt-1; only the drill is proof",
         reference: "r-1",
         at: NOW - 1000,
       },
       {
-        what: "seen in the log, which proves nothing: another request with a used key, refused: key order-1001-attempt-1",
+        what: "the log has another request that was refused for the used key order-1001-attempt-1; only the drill is proof",
         reference: "r-2",
         at: NOW - 1000,
       },

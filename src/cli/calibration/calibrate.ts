@@ -182,20 +182,16 @@ function readRecord({ world }: Context, path: string): Calibration {
   );
 }
 
-/** The report as text: contradicted assumptions first, then confirmed ones, then the others grouped by reason. */
+/** The report as text: contradicted assumptions first, then confirmed ones, then the others with their reasons. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);
-  const reasons = Map.groupBy(of("not_observed"), ({ expected }) => expected);
   return [
     ...of("contradicted").map(
       (one) => `✗ ${titleLine(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
     ),
     ...of("confirmed").map((one) => `✓ ${titleLine(one)}`),
-    ...Array.from(
-      reasons,
-      ([reason, some]) => `? not observed: ${some.map(({ decision }) => decision).join(" ")} (${reason})`,
-    ),
+    ...of("not_observed").map((one) => `? ${titleLine(one)}: not observed (${one.expected})`),
   ].join("\n");
 }
 

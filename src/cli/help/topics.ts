@@ -18,13 +18,15 @@ const PAGES = {
   },
   faults: { load: () => import("../../../docs/faults.md?raw"), more: "checkout faults add --help" },
   drills: { load: () => import("../../../docs/launch.md?raw"), more: "checkout checklist run --help" },
-  ci: { load: () => import("../../../docs/ci.md?raw"), more: "checkout exec --help" },
+  ci: { load: () => import("../../../docs/ci.md?raw"), isLeadOnly: true, more: "checkout exec --help" },
 } satisfies Readonly<
   Record<
     HelpTopic,
     {
       readonly load: () => Promise<{ readonly default: string }>;
       readonly heading?: string;
+      /** Only the text before the first heading of level 2. */
+      readonly isLeadOnly?: true;
       readonly more: string;
     }
   >
@@ -39,11 +41,17 @@ export async function printTopic(
   const printer = await createPrinter(world, options);
   const page = PAGES[topic];
   const { default: text } = await page.load();
-  const markdown = "heading" in page ? sectionOf(text, page.heading) : text;
+  const markdown =
+    "heading" in page ? sectionOf(text, page.heading) : "isLeadOnly" in page ? leadOf(text) : text;
   const { more } = page;
   return printer.result({ topic, summary: TOPIC_SUMMARIES[topic], markdown, next: more }, () =>
     [formatMarkdown(markdown, printer), "", `→ ${more}`].join("\n"),
   );
+}
+
+function leadOf(page: string): string {
+  const [lead = ""] = page.split("\n## ", 1);
+  return `${lead}\n`;
 }
 
 /** The section of a page with this heading, of level 2. */

@@ -24,13 +24,14 @@ type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
   readonly say: Translator;
-  /** The delayed deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
-  readonly holders?: ReadonlyMap<string, DelayedDelivery>;
+  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
+  readonly holders?: ReadonlyMap<string, HoldingDelivery>;
 };
 
 type DeliveryContext = LineContext & { readonly eventAt: number };
 
-type DelayedDelivery = { readonly type: string; readonly fault: string };
+/** A delivery that is neither accepted nor given up; `fault`: the fault that delays it. */
+type HoldingDelivery = { readonly type: string; readonly fault: string | null };
 
 type EndpointLabels = ReadonlyMap<string, string>;
 
@@ -55,19 +56,21 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
 }
 
 /**
- * For each delivery that waits behind a delayed delivery to the same endpoint, oldest first: its id and the delayed
- * delivery.
+ * For each delivery of a checkout, oldest first, that waits behind an earlier delivery to the same endpoint: its id and
+ * the earlier delivery. Later events do not wait for a replay, a duplicate or a delivery that a fault reorders.
  */
-export function deliveriesBehindDelayed(
+export function deliveriesBehindEarlier(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
-): readonly (readonly [id: string, DelayedDelivery])[] {
-  const delayed = new Map<string, DelayedDelivery>();
+): readonly (readonly [id: string, HoldingDelivery])[] {
+  const holding = new Map<string, HoldingDelivery>();
   return deliveries.flatMap((delivery) => {
-    const { id, endpointId, eventId, fault } = delivery;
-    const before = delayed.get(endpointId);
-    if (fault?.action === "delay" && isPending(delivery))
-      delayed.set(endpointId, { type: types.get(eventId) ?? "", fault: fault.action });
+    const { id, endpointId, eventId, state, cause, fault } = delivery;
+    const before = holding.get(endpointId);
+    const isDelayed = fault?.action === "delay" && isPending(delivery);
+    const holds = state === "due" && cause === "event" && fault?.action !== "reorder";
+    if (isDelayed || (holds && before === undefined))
+      holding.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
     return before === undefined ? [] : [[id, before] as const];
   });
 }
@@ -223,9 +226,9 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   const holding = holdingFault(delivery);
   if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next]);
   const holder = holders?.get(id);
-  return say(
-    holder === undefined ? EXPLAIN_SENTENCES.waits : EXPLAIN_SENTENCES.behind(holder.type, holder.fault),
-  );
+  if (holder === undefined) return next;
+  const { type, fault: by } = holder;
+  return say(by === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, by));
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */

@@ -128,6 +128,7 @@ export const EXPLAIN_SENTENCES = {
   dropped: ["dropped, not delivered", "已丢弃，未推送"],
   droppedBy: (fault: string) => [`dropped by fault ${fault}, not delivered`, `被故障 ${fault} 丢弃，未推送`],
   heldBy: (fault: string) => [`held back by fault ${fault}`, `被故障 ${fault} 推迟`],
+  after: (type: string) => [`waiting until ${type} is accepted or given up`, `等待 ${type} 被接收或放弃`],
   behind: (type: string, fault: string) => [
     `waiting for ${type}, which fault ${fault} holds back`,
     `等待被故障 ${fault} 推迟的 ${type}`,
@@ -140,7 +141,6 @@ export const EXPLAIN_SENTENCES = {
     "waiting: paused (checkout endpoints list says why)",
     "等待中：接收端已暂停（原因见 checkout endpoints list）",
   ],
-  waits: ["waiting for earlier events or a later time", "等待较早的事件或预定时间"],
   setBack: ["the clock was set back", "时钟被拨回"],
   underWay: ["under way", "进行中"],
   injected: (fault: string) => [`the injected fault ${fault}`, `注入的故障 ${fault}`],

@@ -5,7 +5,7 @@ import type { LoggedRequest } from "../request/logged-request.ts";
 import { english, type Translator, type Words } from "../language.ts";
 import { cutText } from "../text.ts";
 import {
-  deliveriesBehindDelayed,
+  deliveriesBehindEarlier,
   groupDeliveries,
   endpointLabels,
   pendingAttempts,
@@ -96,7 +96,7 @@ export function storyLines(
   const all = checkouts.flatMap((one) => one.deliveries);
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
-  const holders = new Map(checkouts.flatMap((one) => deliveriesBehindDelayed(one.deliveries, types)));
+  const holders = new Map(checkouts.flatMap((one) => deliveriesBehindEarlier(one.deliveries, types)));
   const telling = { now, labels: endpointLabels(all), say, holders };
   const lives = checkouts.map((one) => lifeOf(one, say));
   const chains = [

@@ -98,12 +98,12 @@ export const READINESS_SENTENCES = {
   idempotencyDrill: ["the idempotency drill", "幂等演练"],
   storeChanged: ["no longer counts: it belongs to another store", "不再有效：它属于另一家商店"],
   keyReplayed: (key: string) => [
-    `seen in the log, which proves nothing: a create repeated with its key: key ${key}`,
-    `日志中可见，但不能作为证明：用同一幂等键重复的创建：${key}`,
+    `the log has a create that was repeated with its key ${key}; only the drill is proof`,
+    `日志中有一次用同一幂等键 ${key} 重复的创建；只有演练才能证明`,
   ],
   keyRefused: (key: string) => [
-    `seen in the log, which proves nothing: another request with a used key, refused: key ${key}`,
-    `日志中可见，但不能作为证明：另一个请求用了已使用的幂等键，被拒绝：${key}`,
+    `the log has another request that was refused for the used key ${key}; only the drill is proof`,
+    `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才能证明`,
   ],
   idempotencyPassed: [
     "the drill passed: it showed that a retry repeats its key",
