@@ -106,7 +106,7 @@ test("a text that is refused in part says in its schema which part", () => {
     ["AddPriceRequest", "description", ["maxLength", "minLength", "not", "pattern"]],
     ["AddEndpointRequest", "url", ["maxLength", "not", "pattern"]],
     ["RegisterListenerRequest", "url", ["maxLength", "not", "pattern"]],
-    ["RecordDrillRequest", "subject", ["maxLength"]],
+    ["DeliverForDrillRequest", "subject", ["maxLength"]],
     ["ReplayEventRequest", "endpoint_id", ["format", "pattern"]],
     ["ReplayFailedRequest", "since", ["format", "pattern"]],
   ];

@@ -85,7 +85,7 @@ test("more than one order of a purchase, or an order with another order_id, brea
     got: "2",
     cause: "order_again",
   });
-  expect(brokenByClient({ runs, live: 1, hasOtherId: true })).toMatchObject({ got: "another order_id" });
+  expect(brokenByClient({ runs, live: 1, hasOtherId: true })).toMatchObject({ got: { fact: "other_id" } });
 });
 
 test("a client is hasty if a create of its last run came early", () => {

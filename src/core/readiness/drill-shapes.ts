@@ -8,16 +8,18 @@ const MAX_TEXT = 2000;
 /** A text of a drill. */
 export const drillText = textUpTo(MAX_TEXT);
 const MAX_VALUES = 8;
+const factOfTexts = z.strictObject({
+  fact: drillText,
+  values: z.array(drillText).check(z.maxLength(MAX_VALUES)),
+});
 /** A text of the shop, or a fact with values. */
-const value = z.union([
-  drillText,
-  z.strictObject({ fact: drillText, values: z.array(drillText).check(z.maxLength(MAX_VALUES)) }),
-]);
+const value = z.union([drillText, factOfTexts]);
+const factOfValues = z.strictObject({
+  fact: drillText,
+  values: z.array(value).check(z.maxLength(MAX_VALUES)),
+});
 /** What a step says: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
-const said = z.union([
-  drillText,
-  z.strictObject({ fact: drillText, values: z.array(value).check(z.maxLength(MAX_VALUES)) }),
-]);
+const said = z.union([drillText, factOfValues]);
 export type SaidValue = DomainOf<typeof value>;
 export type Said = DomainOf<typeof said>;
 
@@ -67,6 +69,8 @@ nameSchemas({
   DrillStep: shownStep,
   Drill: shownDrill,
   DrillStepFacts: drillStep,
+  StatedFact: factOfValues,
+  StatedValue: factOfTexts,
   DrillFacts: drillResult,
   RunningDrill: runningDrill,
 });
