@@ -729,9 +729,9 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
 
   const human = await type("checklist --junit readiness.xml --allow-risks");
   expect([human.code, human.stderr]).toEqual([3, ""]);
-  expect(human.stdout).toContain("\n✗ Production credential approved (production_credential: fail)\n");
-  expect(human.stdout).toContain("\n✓ Return origins registered (return_origins: pass)\n");
-  expect(human.stdout).toContain("\n? Webhook verification passed (webhook_verification: unknown)\n");
+  expect(human.stdout).toContain("\n✗ Production credential (production_credential: fail)\n");
+  expect(human.stdout).toContain("\n✓ Return origins (return_origins: pass)\n");
+  expect(human.stdout).toContain("\n? Webhook verification (webhook_verification: unknown)\n");
   expect(human.stdout).toContain("\n  → checkout checklist run webhooks\n");
   expect(human.stdout).toContain("  ! risk: every return origin is http or on this machine");
   expect(human.stdout).toContain("\\u{202e}");
@@ -766,7 +766,7 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   const markdown = await type("checklist --markdown");
   expect([markdown.code, markdown.stderr]).toEqual([3, ""]);
   expect(markdown.stdout).toMatch(/^## Launch checklist: not ready\n/);
-  expect(markdown.stdout).toContain("- ❌ **Production credential approved** (fail): ");
+  expect(markdown.stdout).toContain("- ❌ **Production credential** (fail): ");
   expect(markdown.stdout).toContain("  - Next: `checkout admin approve-credential`\n");
   expect(markdown.stdout).toContain("  - ⚠️ Risk: every return origin");
   expect(markdown.stdout).toContain("nothing here shows that live payments work");

@@ -1,13 +1,13 @@
 import type { Words } from "../language.ts";
 
-/** The items of the launch checklist with their titles, in order (interface 6). */
+/** The items of the launch checklist with their subjects, in order (interface 6). */
 export const ITEM_TITLES = {
-  production_credential: ["Production credential approved", "生产凭证已批准"],
-  store_active: ["Store and capabilities active", "商店与支付能力已启用"],
-  return_origins: ["Return origins registered", "返回地址已登记"],
-  webhook_verification: ["Webhook verification passed", "Webhook 验证已通过"],
-  idempotency_replay: ["Idempotency replay passed", "幂等重放已通过"],
-  production_gate: ["Production gate opened by an administrator", "管理员已开放生产环境"],
+  production_credential: ["Production credential", "生产凭证"],
+  store_active: ["Store and capabilities", "商店与支付能力"],
+  return_origins: ["Return origins", "返回地址"],
+  webhook_verification: ["Webhook verification", "Webhook 验证"],
+  idempotency_replay: ["Idempotency replay", "幂等重放"],
+  production_gate: ["Production gate", "生产环境开关"],
 } satisfies Record<string, Words>;
 /** The name of a checklist item. */
 export type ItemName = keyof typeof ITEM_TITLES;

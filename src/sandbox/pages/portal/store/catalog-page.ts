@@ -56,7 +56,7 @@ function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
-    [COMMON_TEXTS.price, html`<code>${displayText(id)}</code>`, "head"],
+    [TEXTS.priceId, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
     [COMMON_TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [COMMON_TEXTS.paymentMethod, paymentMethod],
@@ -80,7 +80,7 @@ function addForm(
   const action = storePath(view, "/catalog");
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(COMMON_TEXTS.price, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
+    ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
     ${inputField(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
     ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
     ${selectField(

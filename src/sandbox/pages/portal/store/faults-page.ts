@@ -108,7 +108,7 @@ function row(view: View, fault: FaultEntry): TableRow {
     label: COMMON_TEXTS.remove,
   });
   return [
-    [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
+    [TEXTS.fault, html`<code title="${id}">${action}</code>`, "head"],
     [TEXTS.with, parametersText(fault) ?? ""],
     [TEXTS.only, matchText(fault) ?? TEXTS.any, "named"],
     [TEXTS.matched, String(matched), "named"],

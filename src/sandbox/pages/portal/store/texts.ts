@@ -34,6 +34,7 @@ export const CONNECT_TEXTS = {
 } satisfies Texts;
 
 export const CATALOG_TEXTS = {
+  priceId: ["Price ID", "价格 ID"],
   none: ["The prices that orders can use will appear here.", "订单可按 ID 引用的价格将显示在此处。"],
   idHint: (most: number) => [`1 to ${most} characters, such as oolong`, `1 至 ${most} 个字符，例如 oolong`],
   description: ["Description", "描述"],
@@ -162,7 +163,7 @@ export const FAULTS_TEXTS = {
     "The active faults will appear here: failures on demand, to test your client and your receiver.",
     "生效中的故障将显示在此处：可按需为客户端和接收端注入故障。",
   ],
-  action: ["Action", "动作"],
+  fault: ["Fault", "故障"],
   with: ["Parameters", "参数"],
   only: ["Applies to", "范围"],
   matched: ["Matched", "匹配"],
