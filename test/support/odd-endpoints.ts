@@ -37,7 +37,7 @@ const serve =
 const alone =
   (host: "127.0.0.1" | "::1"): Open =>
   async () => {
-    const port = await heldPort(host === "::1" ? "127.0.0.1" : "::1");
+    const port = await heldPort();
     return `http://localhost:${await listenUntilEnd(createHttpServer(OK), host, port)}/hooks`;
   };
 const answers = (status: number, headers: OutgoingHttpHeaders = {}, body = ""): Open =>

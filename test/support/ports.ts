@@ -1,20 +1,44 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 
+/** How often a port is drawn that is free at both loopback addresses. */
+const MAX_DRAWS = 20;
+
 /**
- * A port where a connection is refused, and that nobody gets who asks for any: a connection of ours holds it while the
- * process lives. Who names the port may listen there.
+ * A port where a connection is refused at both loopback addresses, and that nobody gets who asks for any: connections of
+ * ours hold it while the process lives. Who names the port may listen there.
  */
 export async function heldPort(host = "127.0.0.1"): Promise<number> {
+  for (let draws = 0; draws < MAX_DRAWS; draws += 1) {
+    const port = await hold(host);
+    if (port === undefined) throw new Error("the connection that holds a port has none itself");
+    try {
+      await hold("::1", port);
+      return port;
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      // A machine without IPv6 has one loopback address.
+      if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") return port;
+      if (code !== "EADDRINUSE") throw error;
+    }
+  }
+  throw new Error(`of ${MAX_DRAWS} ports none was free at both loopback addresses`);
+}
+
+/** Holds a port of an address by a connection of ours; default: any port. */
+async function hold(host: string, localPort?: number): Promise<number | undefined> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const held = connect({ host, port, localAddress: host });
-  const [other] = await Promise.all([once(server, "connection"), once(held, "connect")]);
-  const [kept] = other as [typeof held];
-  // The listener goes; the two ends of its one connection stay.
-  server.close();
-  for (const one of [server, held, kept]) one.unref();
-  if (held.localPort === undefined) throw new Error("the connection that holds a port has none itself");
-  return held.localPort;
+  const held = connect({ host, port, localAddress: host, ...(localPort === undefined ? {} : { localPort }) });
+  try {
+    const [other] = await Promise.all([once(server, "connection"), once(held, "connect")]);
+    const [kept] = other as [typeof held];
+    for (const one of [held, kept]) one.unref();
+    return held.localPort;
+  } finally {
+    // The listener goes; the two ends of its one connection stay.
+    server.close();
+    server.unref();
+  }
 }
