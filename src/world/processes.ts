@@ -7,11 +7,20 @@ import { readText } from "./read.ts";
 /** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
+/** Who is told of such a signal: one listener for all, because Node warns of more than ten, and commands run at once. */
+const told = new Set<{ readonly stop: (signal: StopSignal) => void }>();
+
+function tellAll(signal: StopSignal): void {
+  for (const { stop } of told) stop(signal);
+}
+
 export function onStop(stop: (signal: StopSignal) => void): () => void {
-  const calls = STOP_SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
-  for (const [signal, call] of calls) process.on(signal, call);
+  if (told.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellAll);
+  const one = { stop };
+  told.add(one);
   return () => {
-    for (const [signal, call] of calls) process.off(signal, call);
+    if (!told.delete(one) || told.size > 0) return;
+    for (const signal of STOP_SIGNALS) process.off(signal, tellAll);
   };
 }
 
