@@ -429,6 +429,9 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "refund x", 2, /→ the v1 interface has no refunds/],
   [{}, "orders refund x", 2, /→ the v1 interface has no refunds/],
   [{}, "faults add latency --duration 2s", 2, /→ checkout faults add latency --latency 2s$/m],
+  // A corrected line that left out what was typed would pay, or delay every request.
+  [{}, "orders pay x --outcome failed", 2, /→ checkout orders --help$/m],
+  [{}, "faults add lose_answer --duration 30s", 2, /→ checkout faults add --help$/m],
   [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
   [{ CHECKOUT_IDEMPOTENCY_KEY: "left-in-a-shell" }, CREATE, 0, /= the same order as before/],
   [

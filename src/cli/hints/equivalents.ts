@@ -46,7 +46,7 @@ const EQUIVALENTS = {
     "snapshots load": "checkout snapshots restore <name>",
     listen: "checkout listen --forward http://localhost:<port>/hooks",
     portal: "checkout open",
-    "faults add --duration": "checkout faults add latency --latency <duration>",
+    "faults add latency --duration": "checkout faults add latency --latency <duration>",
     "sandbox pay --outcome success": "checkout sandbox pay <id> --outcome succeeded",
     "sandbox pay --outcome paid": "checkout sandbox pay <id> --outcome succeeded",
     "sandbox pay --outcome decline": "checkout sandbox pay <id> --outcome declined",

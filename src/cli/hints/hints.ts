@@ -80,8 +80,11 @@ function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): s
   const argument = rest.find(
     (word, at) => !word.startsWith("-") && (joined !== undefined || rest[at - 1] !== option),
   );
+  const isOfOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
+  // A line that leaves out a typed option would do something else.
+  if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
-  if (code === UNKNOWN_OPTION) return correctedLine([...words, name], ofOption);
+  if (code === UNKNOWN_OPTION) return correctedLine([...words, argument ?? "", name], ofOption);
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
     return `checkout sandbox clock advance ${next.replace("+", "")}`;
