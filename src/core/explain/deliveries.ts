@@ -71,7 +71,8 @@ export function deliveriesBehindEarlier(
     const holds = state === "due" && cause === "event" && fault?.action !== "reorder";
     if (isDelayed || (holds && before === undefined))
       holding.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
-    return before === undefined ? [] : [[id, before] as const];
+    // A replay and a duplicate wait for no earlier event.
+    return before === undefined || cause !== "event" ? [] : [[id, before] as const];
   });
 }
 
