@@ -59,6 +59,12 @@ test("a purchase under faults breaks the rule, and has the cause, that the log o
     ["a failure with an answer", [run([MADE], FAILED)], "client_ends", "reports_failure"],
     ["nothing when made again", [run([LOST], FAILED), run([LOST], FAILED)], "recovery", "forgotten"],
     [
+      "nothing more when its order has arrived",
+      [run([MADE], { ...FAILED, mayFail: true }), run([MADE], { ...FAILED, mayFail: true })],
+      "recovery",
+      "no_recovery",
+    ],
+    [
       "refused in the end",
       [run([], FAILED), run([refused("scope_missing", 403)], FAILED)],
       "recovery",

@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import { type ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
-import { containsSecret } from "../../core/text.ts";
+import { containsSecret, excerpt } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandText, runMerchantCommand } from "../merchant-command.ts";
@@ -248,7 +248,9 @@ export async function createOrders(
     const named = ran.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const found = await listed(call, named === undefined ? {} : { orderId: named });
     const known = new Set(purchase.checkouts.map(({ id }) => id));
-    const mine = found.filter(({ id }) => named !== undefined || known.has(id) || !before.has(id));
+    // In a store of its own, an order of a killed run may be stored late.
+    const isOwn = named !== undefined || search?.isOwn === true;
+    const mine = found.filter(({ id }) => isOwn || known.has(id) || !before.has(id));
     purchase.checkouts = mergeLists(purchase.checkouts, mine);
     return ran;
   });
@@ -315,7 +317,7 @@ async function runCreate(
     signal,
   });
   if (!answer.ok)
-    return { hasEnded: answer.failure !== "timeout", isDone: false, got: answer.message, text: "" };
+    return { hasEnded: answer.failure !== "timeout", isDone: false, got: excerpt(answer.message), text: "" };
   const { status, body, headers } = answer;
   const text = `${headers["location"] ?? ""}\n${body}`;
   return { hasEnded: true, isDone: status < 400, got: String(status), text };

@@ -53,7 +53,9 @@ export async function lookAt(
   waitMs = quietMs(bench),
 ): Promise<LookFact> {
   const { world, signal, search } = bench;
-  const isExpected = purchase.paid !== undefined && purchase.isTold;
+  // After all deliveries of a search, a shop that was told nothing may still ask.
+  const mayAsk = search !== undefined && purchase.deliveries !== undefined;
+  const isExpected = purchase.paid !== undefined && (purchase.isTold || mayAsk);
   const begun = world.monotonic();
   let waitedMs = 0;
   // After all deliveries of a search, a view that cannot be read may only be busy.

@@ -3,7 +3,7 @@ import type { ReturnForm } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { returnUrl } from "../../core/checkout/return-origin.ts";
-import { excerpt, printable } from "../../core/text.ts";
+import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import type { CookieJar } from "./cookies.ts";
@@ -71,7 +71,7 @@ function visitTo(
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
   const hasArrived = isPage && status >= 200 && status < 300;
-  return { hasArrived, got: isPage ? String(status) : `${printable(pathname)} (${status})` };
+  return { hasArrived, got: isPage ? String(status) : `${excerpt(pathname)} (${status})` };
 }
 
 function joinCookies(

@@ -89,7 +89,7 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
     invariant: "recovery",
     expected: factOf("another"),
     got: log.length === before.length ? factOf("none_sent") : (log.at(-1)?.code ?? last.got),
-    cause: log.length === before.length ? "forgotten" : "no_recovery",
+    cause: log.length === before.length && !hasArrived(log) ? "forgotten" : "no_recovery",
   };
 }
 
