@@ -22,9 +22,13 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
   const { names } = drilled;
   const results = new Map(drilled.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drilled);
-  const say = (code: DrillCause | DrillNote | undefined, result?: CaseResult): Said | null => {
+  const unexplained = names.find((name) => causes.get(name) === "not_explained");
+  const say = (code: DrillCause | DrillNote | undefined): Said | null => {
     if (code === undefined) return null;
-    return code === "not_explained" ? contrast(result, drilled) : factOf(code, endpointId);
+    // One text for all unexplained answers, so that they are shown together.
+    return code === "not_explained"
+      ? contrast(unexplained === undefined ? undefined : results.get(unexplained), drilled)
+      : factOf(code, endpointId);
   };
   const sent = names.flatMap((name): DrillStep[] => {
     const result = results.get(name);
@@ -36,7 +40,7 @@ export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep
         passed: !causes.has(name),
         expected: expected === "2xx" || expected === "4xx" ? expected : factOf(expected),
         got: caseResult(result),
-        cause: say(causes.get(name) ?? notes.get(name), result),
+        cause: say(causes.get(name) ?? notes.get(name)),
         reference: result.eventId,
       },
     ];
