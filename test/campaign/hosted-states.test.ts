@@ -95,7 +95,7 @@ test("a start on a damaged state serves the same stores, or is refused with the 
   const ends = { served: 0, refused: 0 };
   for (let round = 0; round < ROUNDS; round += 1) {
     const state = await killedState();
-    for (const damage of part(DAMAGES, 8)) {
+    for (const damage of part(DAMAGES, 12)) {
       putFolder(state.kept, state.folder);
       damageState(state.folder, damage, random());
       const { isServed, found } = await startDamaged(state, damage);
@@ -225,7 +225,7 @@ test("a copied state delivers nothing, also without its record of the folder, un
 });
 
 /** How many first starts are killed. */
-const KILLS = size(3, 45);
+const KILLS = size(2, 45);
 /** A first start takes about this long. */
 const START_MS = 1500;
 

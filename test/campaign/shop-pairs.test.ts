@@ -40,7 +40,7 @@ type Slot = keyof Shop;
 const SHOP = "http://localhost:3000";
 const VIEW = `--order-view ${SHOP}/orders/{order_id}`;
 /** A description that leaves no risk: a receiver may be limited to a few requests a second. */
-const WHOLE = String.raw`${VIEW} --paid-when \bpaid\b --bookings book(?:ings":|ed\s)(\d+) --create client --settle 60s`;
+const WHOLE = String.raw`${VIEW} --paid-when \bpaid\b --bookings (?:ings":|ed\s|,\s)(\d+) --create client --settle 60s`;
 const BEFORE = [
   `endpoints add ${SHOP}/hooks`,
   "return-origins add https://shop.example",

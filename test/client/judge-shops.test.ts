@@ -58,7 +58,7 @@ test("no right shop is called broken", async () => {
 });
 
 test("no broken shop passes", async () => {
-  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 16)) {
+  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 24)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
@@ -70,7 +70,7 @@ test("no right return page is called broken, and no broken one passes", async ()
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
-  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 8)) {
+  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 12)) {
     const { code, failed } = await judgePage(page);
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
   }

@@ -32,7 +32,7 @@ import { askAnother } from "../support/v1-sandboxes.ts";
 import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 
 const CONNECTIONS = 8;
-const KILLS = size(5, 50);
+const KILLS = size(4, 50);
 const STORES = size(100, 1000);
 const DELETION_KILLS = size(3, 30);
 /** How many stores are worked on at a time. */

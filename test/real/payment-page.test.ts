@@ -349,7 +349,7 @@ test("axe finds nothing on any page, in any state, language and theme, and each 
     const found: string[] = [];
     const page = await shop.visit("about:blank", { locale });
     const showAs = looksOf(page, HEIGHT);
-    for (const [at, [name, open]] of part(Object.entries(pages), LANGUAGES.length, from).entries()) {
+    for (const [at, [name, open]] of part(Object.entries(pages), 2 * LANGUAGES.length, from).entries()) {
       const looks = at % 2 === 0 ? LOOKS : LOOKS.toReversed();
       for (const first of looks.slice(0, 1)) await showAs(first);
       await open(page);
