@@ -576,7 +576,13 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const replayed: StoryDelivery = { ...later, id: "replayed", cause: "replay" };
   const holders = new Map(
     deliveriesBehindEarlier(
-      [{ ...replayed, eventId: "event" }, DUE, later],
+      [
+        { ...replayed, eventId: "event" },
+        DUE,
+        later,
+        { ...later, id: "sent again", cause: "duplicate" },
+        replayed,
+      ],
       new Map([["event", "order.created"]]),
     ),
   );
