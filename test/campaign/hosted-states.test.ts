@@ -10,10 +10,12 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { parseCredentials } from "../../src/core/state-files.ts";
+import { indexPath } from "../../src/hosted/dev/state.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { part, SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
@@ -222,6 +224,20 @@ test("a copied state delivers nothing, also without its record of the folder, un
   await adopted.stop("SIGINT");
   const again = await startHostedFolder(copy);
   expect(again.output.stderr).toBe("");
+});
+
+test("a first start whose runtime was killed when it had only opened the index goes on", async () => {
+  const folder = join(tempFolder(), ".checkout");
+  const path = indexPath(folder);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, "", { mode: 0o600 });
+  const started = await startHostedFolder(folder);
+  expect([started.ready?.api_key, started.output.stderr]).toEqual([expect.stringMatching(/^svc_test_/), ""]);
+  await started.stop("SIGKILL");
+  const [kept] = Object.values(
+    parseCredentials(readFileSync(join(folder, "credentials.json"), "utf8"))?.stores ?? {},
+  );
+  expect(kept?.api_key).toBe(started.ready?.api_key);
 });
 
 /** How many first starts are killed. */

@@ -53,7 +53,7 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   const credentials = state.readCredentials(world, folder);
   if (!credentials.ok) return credentials;
   const known = credentials.value;
-  const index = readIndex(world, folder);
+  const index = readIndex(world, folder, known);
   if (!index.ok) return index;
   const found = { credentials: known, index: index.value, stores: storeFiles(world, folder) };
   const stage = stageOf(found);
@@ -125,10 +125,18 @@ function storeFiles({ files }: Pick<StateWorld, "files">, folder: string): reado
   return names.filter((name) => name.endsWith(".sqlite") && name !== ALARMS);
 }
 
-function readIndex(world: StateWorld, folder: string): Outcome<IndexRecord | undefined, HostFailure> {
+function readIndex(
+  world: StateWorld,
+  folder: string,
+  credentials: Credentials | undefined,
+): Outcome<IndexRecord | undefined, HostFailure> {
   const path = indexPath(folder);
   if (!world.files.exists(path)) return accept(undefined);
-  return fromFile(path, readIndexFile(path, optionsOf(world)));
+  const read = readIndexFile(path, optionsOf(world));
+  const wasReady = credentials !== undefined && credentials.ready !== false;
+  // A first start that is killed can leave the file that its runtime has opened without a byte.
+  if (!read.ok && read.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
+  return fromFile(path, read);
 }
 
 /** Refuses a state that lacks a store which it names, or the alarms of its stores. */
