@@ -201,7 +201,7 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
     if (isRead && isSame) return [];
     return (isRead || isSame ? [true] : [false, true]).map((sent) => Object.assign({ sent }, point));
   });
-  return part(moments, 2);
+  return part(moments, 3);
 }
 
 /** The kinds of requests at which drills of the parts before were killed: all parts but webhooks are one run. */
