@@ -27,29 +27,12 @@ export async function serveHttp(
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const servers: Server[] = [];
-  let { port } = options;
-  let host: LoopbackHost = "127.0.0.1";
-  let withoutIpv4: ListenFailure | undefined;
-  for (const { address, isOptional } of listenAddresses(addresses)) {
-    const server = createHttpServer(limits);
-    const failure = await bind(server, address, port);
-    if (failure === undefined) {
-      servers.push(server);
-      port = portOf(server);
-      if (address === "::1" || address === "::") withoutIpv4 = undefined;
-    } else if (address === "127.0.0.1" && failure.reason === "no_such_address") {
-      host = "[::1]";
-      withoutIpv4 = { ...failure, address };
-    } else if (!isOptional || failure.reason === "in_use") {
-      for (const bound of servers) bound.close();
-      return { ok: false, refusal: { ...failure, address } };
-    }
-  }
-  if (withoutIpv4 !== undefined) {
-    for (const bound of servers) bound.close();
-    return { ok: false, refusal: withoutIpv4 };
-  }
+  let bound = await bindAll(options, limits);
+  // A port that is free at one address may be used at the next.
+  for (let draws = 1; draws < MAX_DRAWS && isTaken(bound) && options.port === 0; draws += 1)
+    bound = await bindAll(options, limits);
+  if (!bound.ok) return bound;
+  const { servers, port, host } = bound.value;
   const service = makeService(port, host);
   const sockets = new Set<Socket>();
   const rests = idleConnectionsOf(sockets, limits);
@@ -65,6 +48,43 @@ export async function serveHttp(
       }
     },
   });
+}
+
+/** How often a free port is drawn. */
+const MAX_DRAWS = 20;
+
+type Bound = { readonly servers: readonly Server[]; readonly port: number; readonly host: LoopbackHost };
+
+function isTaken(bound: Outcome<Bound, ListenFailure>): boolean {
+  return !bound.ok && bound.refusal.reason === "in_use";
+}
+
+/** Binds a server to each address; none if one of them fails. */
+async function bindAll(
+  { port: wanted, addresses = [] }: ServerOptions,
+  limits: ServerLimits,
+): Promise<Outcome<Bound, ListenFailure>> {
+  const servers: Server[] = [];
+  let port = wanted;
+  let host: LoopbackHost = "127.0.0.1";
+  let withoutIpv4: ListenFailure | undefined;
+  const refuse = (refusal: ListenFailure): Outcome<never, ListenFailure> => {
+    for (const bound of servers) bound.close();
+    return { ok: false, refusal };
+  };
+  for (const { address, isOptional } of listenAddresses(addresses)) {
+    const server = createHttpServer(limits);
+    const failure = await bind(server, address, port);
+    if (failure === undefined) {
+      servers.push(server);
+      port = portOf(server);
+      if (address === "::1" || address === "::") withoutIpv4 = undefined;
+    } else if (address === "127.0.0.1" && failure.reason === "no_such_address") {
+      host = "[::1]";
+      withoutIpv4 = { ...failure, address };
+    } else if (!isOptional || failure.reason === "in_use") return refuse({ ...failure, address });
+  }
+  return withoutIpv4 === undefined ? accept({ servers, port, host }) : refuse(withoutIpv4);
 }
 
 function portOf(server: Server): number {
