@@ -5,6 +5,7 @@ import {
   createOrders,
   newPurchase,
   viewedCheckout,
+  NOTHING_KNOWN,
   type Bench,
   type Purchase,
 } from "../../client/judge/bench.ts";
@@ -75,14 +76,7 @@ function withBench(
       shop: { ...shop, takeOrder: undefined, names: undefined, kinds: [] },
       newId,
       signal,
-      recording: {
-        hasSameId: false,
-        suffix: "",
-        kind: "order",
-        namesCheckout: false,
-        slowestMs: 0,
-        answerMs: 0,
-      },
+      recording: NOTHING_KNOWN,
       alone: oneAtATime(),
       noted: { subject: undefined, secrets: new Set() },
     };

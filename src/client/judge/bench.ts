@@ -102,6 +102,16 @@ export type Recording = {
   readonly answerMs: number;
 };
 
+/** Before the plain purchase has shown anything. */
+export const NOTHING_KNOWN: Recording = {
+  hasSameId: false,
+  suffix: "",
+  kind: "order",
+  namesCheckout: false,
+  slowestMs: 0,
+  answerMs: 0,
+};
+
 type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 
 /** A shop of which nothing is known. */

@@ -10,6 +10,7 @@ import {
   createOrders,
   lastCheckout,
   newPurchase,
+  NOTHING_KNOWN,
   type Bench,
   type Purchase,
   type Recording,
@@ -43,14 +44,6 @@ const BUSY = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
-const NOTHING_KNOWN: Recording = {
-  hasSameId: false,
-  suffix: "",
-  kind: "order",
-  namesCheckout: false,
-  slowestMs: 0,
-  answerMs: 0,
-};
 const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 
 /**

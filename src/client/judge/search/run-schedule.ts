@@ -13,6 +13,7 @@ import type { CallOperation } from "../../control/control.ts";
 import {
   newPurchase,
   NO_SHOP,
+  NOTHING_KNOWN,
   type Bench,
   type JudgedShop,
   type Purchase,
@@ -70,14 +71,7 @@ export function searchBench({
     shop: { ...NO_SHOP, ...shop },
     newId: () => orderId,
     signal,
-    recording: {
-      hasSameId: !store.isOwn,
-      suffix: "",
-      kind: "order",
-      namesCheckout: false,
-      slowestMs: 0,
-      answerMs: 0,
-    },
+    recording: { ...NOTHING_KNOWN, hasSameId: !store.isOwn },
     alone: oneAtATime(),
     noted: { subject: undefined, secrets: new Set() },
     search: store,

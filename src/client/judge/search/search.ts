@@ -12,14 +12,15 @@ import {
   differenceScore,
   nextWave,
   placesOf,
+  placeTable,
   shrinkSchedule,
   type KillsByPlace,
   type KnownRun,
+  type ScheduleResult,
   type StepPlace,
 } from "../../../core/judge/search.ts";
 import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../../core/judge/schedule.ts";
 import type { finding, searchResult } from "../../../core/judge/shapes.ts";
-import { placeTable, type ScheduleResult } from "../../../core/judge/search.ts";
 import { english } from "../../../core/language.ts";
 import type { DomainOf } from "../../../core/shape/fields.ts";
 import type { World } from "../../../world.ts";
