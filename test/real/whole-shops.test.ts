@@ -38,7 +38,7 @@ async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
 test("shops, each a process of its own: the whole ones get ready by their heads, the hurried ones are told why not", async () => {
   // In `npm test` the head of one language, and a client and a receiver or a whole shop, by the seed.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
-  const hurried = part(known, 4);
+  const hurried = part(known, 6);
   const heads = part(SHOPS, SHOPS.length);
   const typed = heads.map(async (name) => {
     const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS[name]);
