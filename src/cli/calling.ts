@@ -33,10 +33,7 @@ type OperationCommand<Name extends OperationName, Options> = {
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
-  /**
-   * Whether the operation runs in this process, on the state of the folder, if no sandbox is running. Default: the
-   * command is refused.
-   */
+  /** Runs in this process, on the state of the folder, if no sandbox is running. Default: the command is refused. */
   readonly orStopped?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;

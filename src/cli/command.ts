@@ -25,21 +25,16 @@ export type Context = {
   readonly world: World;
   readonly printer: Printer;
   readonly version: string;
-  /** The folder, sandbox, service and store that the command is about. */
   readonly around: Surroundings;
 };
 
-/** A command: its help, its options and their rules, and the function that runs it. */
 export type CommandSpec<Options> = OptionRules<Options> & {
   /** Name and arguments in commander's syntax: `get <id>`. */
   readonly name: string;
   readonly summary: string;
   /** Complete command lines, for the help. */
   readonly examples: readonly string[];
-  /**
-   * The exit codes with a specific meaning for this command, in addition to the meanings for every command; for the
-   * help.
-   */
+  /** The exit codes with a specific meaning for this command, for the help. */
   readonly exitCodes?: ExitCodes;
   /** The values of the first argument, for help and completion; the command itself refuses other values. */
   readonly choices?: readonly string[];
@@ -48,10 +43,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly ofStore?: false;
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passThrough?: true;
-  /**
-   * Receives the options, then the arguments in order. Returns the exit code of the command, or of the program that it
-   * ran. Throws a failure as `Refused`.
-   */
+  /** Gets the options, then the arguments in order. Returns an exit code; throws a failure as `Refused`. */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
@@ -63,7 +55,6 @@ type Details = { readonly examples: readonly string[]; readonly exitCodes?: Exit
 
 const DETAILS = new WeakMap<Command, Details>();
 
-/** The examples and exit codes of a command; a group without an action has none. */
 export function detailsOf(command: Command): Details {
   return DETAILS.get(command) ?? { examples: [] };
 }
@@ -181,23 +172,16 @@ export function repeatedOption<Value>(
   return option;
 }
 
-/**
- * The parser of an option. A parser that accepts only a few words lists them (`choiceParser`), for the map and
- * completion.
- */
+/** A parser that accepts only a few words lists them (`choiceParser`), for the map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LISTS = new WeakSet<Option>();
 
-/** Whether an option can be given more than once. */
 export function isListOption(option: Option): boolean {
   return LISTS.has(option);
 }
 
-/**
- * Passes the values of an option to commander. The option's description names them, so the help does not add them
- * again.
- */
+/** The option's description names the values, so the help does not add them again. */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;
@@ -218,10 +202,7 @@ function parsedOption<Value>(
   });
 }
 
-/**
- * The error for an option with an invalid value; its message does not repeat the value. commander rethrows it
- * unchanged.
- */
+/** Its message does not repeat the value. commander rethrows it unchanged. */
 class RefusedValue extends CommanderError {
   readonly why: string;
 

@@ -8,10 +8,7 @@ import type { TypedLine } from "./hints/hints.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
-/**
- * Runs a command line and returns its exit code. All errors of the command line are caught here. `version` is the
- * version of this program; tests pass another version.
- */
+/** Returns the exit code. All errors of the command line are caught here. Tests pass another `version`. */
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.
@@ -65,10 +62,7 @@ function mayNameAnother({ files }: World, record: string, version: string): bool
   }
 }
 
-/**
- * Prints the help that commander does not provide, and returns the exit code: `help <topic>`, and every help with
- * `--json`. Undefined for every other command line.
- */
+/** `help <topic>`, and every help with `--json`, with the exit code. Undefined for every other command line. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
   const [first, name, ...others] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
   const topic = first === "help" && others.length === 0 ? topicNamed(name) : undefined;
@@ -79,10 +73,7 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
-/**
- * An option that would consume the next option as its value, such as `--order-id --json` if a shell variable was empty.
- * A value that begins with a dash is written `--order-id=--json`.
- */
+/** As in `--order-id --json`, if a variable was empty. A value that begins with a dash: `--order-id=--json`. */
 function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;

@@ -91,7 +91,6 @@ export function isTyped({ argv }: { readonly argv: readonly string[] }, name: st
   return wordsBeforeSeparator(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }
 
-/** The environment variable of an option; undefined if it has none. */
 export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }

@@ -94,10 +94,7 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
   };
 }
 
-/**
- * A parser of amounts in minor units. The refusal of an amount with decimals names the likely value, in the currency of
- * the same command line.
- */
+/** The refusal of an amount with decimals names the likely value, in the currency of the same command line. */
 export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
     const typed = wordsBeforeSeparator(argv)

@@ -17,19 +17,13 @@ export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
   readonly width: number;
-  /**
-   * Wraps a line of a result for the width of the terminal, with `indent` blanks before each further line. Without a
-   * terminal, the line stays one line.
-   */
+  /** With `indent` blanks before each further line. Without a terminal, the line stays one line. */
   readonly wrap: (line: string, indent: number) => string;
   /** Prints the final result of a command: one line of JSON, or text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
   /** Prints one of several results immediately: one line of JSON, or text. */
   readonly line: (value: unknown, text: () => string) => void;
-  /**
-   * Prints JSON byte for byte, without an added newline, in every mode, so that piped output is unchanged. On a
-   * terminal, control characters of the same value are written as \uXXXX.
-   */
+  /** Without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
   readonly exact: (text: string) => number;
   /** Prints a message in addition to the result; silent in JSON mode. */
   readonly talk: (text: string) => void;

@@ -19,7 +19,6 @@ export const EXIT = {
   notFound: 127,
   interrupted: 130,
 } as const;
-/** The meanings of the exit codes that every command can have. */
 export const EXIT_MEANINGS = {
   [EXIT.done]: "done",
   [EXIT.failed]: "failed",
@@ -43,9 +42,7 @@ export type Problem = {
   readonly next: string;
   /** Further facts, for JSON and as lines below the message. */
   readonly details?: Readonly<Record<string, string | number>>;
-  /** The fields that differ from the requested ones. */
   readonly differences?: readonly Difference[];
-  /** The candidates that the user can choose from. */
   readonly candidates?: readonly Candidate[];
 };
 

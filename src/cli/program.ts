@@ -63,10 +63,7 @@ type Entry = {
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
 
-/**
- * The commands of the sandbox. Each is loaded separately, because scripts run some of them often and startup must be
- * fast.
- */
+/** Each is loaded separately, because scripts run some of them often and startup must be fast. */
 const SANDBOX_COMMANDS: Loaders = {
   start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
   wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
@@ -353,10 +350,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
   return program;
 }
 
-/**
- * Rearranges a command line for commander: options of every command (`--json`, `--dir`, `--store`) before or between
- * the command's words move after them, and `help` in any of these places becomes `--help`.
- */
+/** Options of every command move after the command's words, and `help` before or between them becomes `--help`. */
 export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
   let group = program;
@@ -432,9 +426,7 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
   return [path, ...command.commands.flatMap((one) => pathsBelow(one, [...path, one.name()]))];
 }
 
-/**
- * Every variable that the program reads. Loads each group alone, because `typed` decides which commands a group has.
- */
+/** Loads each group alone, because `typed` decides which commands a group has. */
 export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map<string, (text: string) => string | undefined>(

@@ -45,10 +45,7 @@ type TextQuestion = {
   readonly suggested?: string;
 };
 
-/**
- * Asks at the terminal; Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs
- * them.
- */
+/** Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs them. */
 export async function unlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,

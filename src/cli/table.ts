@@ -151,10 +151,7 @@ function breakWord(word: string, room: number, widthOf: WidthOf): readonly strin
   return pieces;
 }
 
-/**
- * The width of each column: the columns in `cut` are narrowed first, then the widest of the others to one width, and
- * the columns in `keep` last.
- */
+/** Columns in `cut` are narrowed first, then the widest of the others to one width, those in `keep` last. */
 function roomsIn(
   places: number,
   widths: readonly number[],
@@ -205,10 +202,7 @@ function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }
 
-/**
- * Returns a function that measures the width of a text on a terminal. Loads Unicode tables, which takes 20 ms, only if
- * a text needs them.
- */
+/** Loads Unicode tables, which takes 20 ms, only if a text needs them. */
 async function measureFor(texts: readonly string[]): Promise<WidthOf> {
   if (texts.every((text) => PLAIN_TEXT.test(text))) return (text) => text.length;
   const { default: stringWidth } = await import("string-width");

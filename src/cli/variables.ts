@@ -4,16 +4,10 @@ import { variableProblem } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
-/**
- * The variables that the program reads, each with a function that returns why a value is invalid, or undefined if it is
- * valid.
- */
+/** Each has a function that returns why a value is invalid, or undefined if it is valid. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
-/**
- * Variables without an option, each with its meaning: secrets, which are never options, and variables that this program
- * sets for processes it starts.
- */
+/** Secrets, which are never options, and variables that this program sets for processes it starts. */
 export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_API_KEY", "the API key of the client (default: `.checkout/credentials.json`); it has no option"],
   ["CHECKOUT_SIGNING_SECRET", "the signing secret to verify webhooks with"],

@@ -4,10 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 const WIDE_CHARACTERS =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
-/**
- * A text in lines of at most `places` columns; all but the first begin with `indent` blanks. A longer word, such as a
- * link or a path, is not cut, because users copy it. Colours have no width.
- */
+/** Further lines begin with `indent` blanks. A longer word is not cut, because users copy links and paths. */
 export function wrapText(
   text: string,
   { places, indent = 0 }: { readonly places: number; readonly indent?: number },

@@ -10,10 +10,7 @@ type MerchantCommand = ShellCommand & {
   readonly about?: CommandSubject;
 };
 
-/**
- * Runs a command line of the merchant's: the only way to do so. Its environment has the ids of the checkout that it is
- * about, and no token of the sandbox. A command that cannot be started is a result, `not_run`.
- */
+/** The only way to run one. It gets the ids of its checkout, and no token. `not_run`: it cannot be started. */
 export async function runMerchantCommand(
   { run }: Pick<World, "run">,
   { about, env, ...command }: MerchantCommand,

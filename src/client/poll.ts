@@ -11,10 +11,7 @@ type PollOptions<Result> = {
 
 const PAUSE_GROWTH = 1.5;
 
-/**
- * Polls at least once, until the result is sufficient or the timeout expires; an abort ends a pause. Returns the last
- * result.
- */
+/** Polls at least once; an abort ends a pause. Returns the last result. */
 export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
   read: () => Promise<Result>,

@@ -1,7 +1,6 @@
 /** A store's clock (decision 18): real, real plus an offset, or frozen; in milliseconds. */
 export type StoreClock = { readonly offsetMs: number; readonly frozenAt: number | null };
 
-/** The default clock of a store: real time. */
 export const REAL_CLOCK: StoreClock = { offsetMs: 0, frozenAt: null };
 
 /** The time that the store's clock shows when the real clock shows `realNow`. */
@@ -37,7 +36,6 @@ export function toIso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** Formats a time for answers and reports; null stays null. */
 export function toIsoOrNull(milliseconds: number | null): string | null {
   return milliseconds === null ? null : toIso(milliseconds);
 }

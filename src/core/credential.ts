@@ -54,10 +54,7 @@ export function redactKey(apiKey: string): string {
 /** The credential of a request: a test key, or a live key, whose value is not kept. */
 type PresentedKey = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
-/**
- * Reads the credential from the Authorization lines as received (interface 22, 27). Refuses with `credential_missing`
- * or `credential_invalid`.
- */
+/** Refuses with `credential_missing` or `credential_invalid` (interface 22, 27). */
 export function parseAuthorization(values: readonly string[]): Outcome<PresentedKey> {
   const [value] = values;
   if (value === undefined) {

@@ -9,10 +9,7 @@ type ErrorRow = {
   readonly decision?: number;
   /** The next step; a command may replace it with a more specific one. */
   readonly next?: string;
-  /**
-   * Whether the refusal proves that no order exists under the key: the service looks up the key before this check
-   * (decision 3), and would have answered with the stored response.
-   */
+  /** The service looks up the key before this check (decision 3), and would have answered with its response. */
   readonly provesKeyUnused?: true;
 };
 
@@ -23,10 +20,7 @@ const ACTIVATE_STORE =
 const ACTIVATE_CAPABILITY =
   "request its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
 
-/**
- * Every error code that the service can return (decision 4). 400, 401, 403, 409 and 429 are the interface's own
- * statuses (interface 18); the other statuses are used only for cases that the interface does not describe.
- */
+/** The closed list (decision 4). Statuses other than interface 18's are for cases that it does not describe. */
 export const ERRORS = {
   invalid_request: { meaning: "the HTTP request is malformed", status: 400 },
   invalid_json: { meaning: "the body is not strict JSON", status: 400, decision: 6 },
@@ -111,10 +105,8 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** All codes, in the order of the table. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** The row of a code; undefined for an unknown code. */
 export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }

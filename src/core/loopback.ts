@@ -40,17 +40,12 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", values);
 }
 
-/**
- * Whether the host of a URL is this machine: `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8.
- */
+/** `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
 export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/**
- * The addresses of a loopback host, in the order of attempts; undefined for any other host. `localhost` and
- * the names below it (RFC 6761 6.3) mean 127.0.0.1 or ::1 and are never looked up.
- */
+/** In the order of attempts. `localhost` and the names below it are never looked up (RFC 6761 6.3). */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
@@ -75,9 +70,7 @@ export function localOrigin(port: number, host: LoopbackHost = "127.0.0.1"): str
   return `http://${host}:${port}`;
 }
 
-/**
- * Whether a part is a number from 0 to 255 without leading zeros, because some programs read a leading zero as octal.
- */
+/** Without leading zeros, which some programs read as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

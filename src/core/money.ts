@@ -1,9 +1,6 @@
 import type { Words } from "./language.ts";
 
-/**
- * The currencies that do not have two decimals in ISO 4217. Payment services follow ISO 4217; Intl follows cash, and so
- * gives HUF, IDR and COP no decimals.
- */
+/** Payment services follow ISO 4217; Intl follows cash, and so gives HUF, IDR and COP no decimals. */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   0: [
     "BIF",
@@ -42,10 +39,7 @@ export function isCurrency(code: string): boolean {
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
 }
 
-/**
- * Parses an amount with decimals to minor units: `19.99` in `EUR` is 1999. Undefined if the text is not an amount in
- * the currency.
- */
+/** `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the currency. */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
   const [, whole = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
@@ -53,10 +47,7 @@ export function parseDecimalAmount(text: string, currency: string): number | und
   return Number(whole + decimals.slice(0, places).padEnd(places, "0"));
 }
 
-/**
- * The expected form, for a text that is not an amount in minor units, with the likely meaning if the text has decimals.
- * Undefined if the text is valid.
- */
+/** With the likely meaning if the text has decimals. Undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Words | undefined {
   const meant = parseDecimalAmount(text, currency);
   if (meant !== undefined && meant !== 0)
@@ -89,10 +80,7 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }
 
-/**
- * An exact amount for customers: the locale decides the sign and its place, ISO 4217 the decimals. Yen are `JP¥` in
- * every language, because a bare ¥ next to a Chinese payment method is read as yuan.
- */
+/** The locale decides the sign, ISO 4217 the decimals. Yen are `JP¥`: a bare ¥ is also read as yuan. */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");
 }
@@ -115,9 +103,7 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
   return made;
 }
 
-/**
- * An amount for customers in pieces, between which a line may break: after a separator, never inside a group of digits.
- */
+/** A line may break between pieces: after a separator, never inside a group of digits. */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");

@@ -1,9 +1,7 @@
 /** Runs work with the same name one after the other, in the order of the calls. */
 export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
-/**
- * Creates a mutex for work that awaits between reading and writing, and so must not overlap with work of the same name.
- */
+/** For work that awaits between reading and writing. */
 export function createMutex(): Mutex {
   const last = new Map<string, Promise<unknown>>();
   return (name, work) => {

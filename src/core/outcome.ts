@@ -3,9 +3,7 @@ import type { Words } from "./language.ts";
 import { factText, REFUSALS, type FactName, type RefusalFact, type ValuesOf } from "./refusals.ts";
 import { printableLiteral } from "./text.ts";
 
-/**
- * An expected refusal: a code of the closed list, and a message with the expected and the received value (decision 4).
- */
+/** A code of the closed list, and a message with the expected and the received value (decision 4). */
 export type Refusal = {
   readonly code: ErrorCode;
   readonly message: string;

@@ -11,20 +11,14 @@ const credentials = () =>
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
-/**
- * The file format of development versions, with the key of the only store. It is parsed so that a start can refuse
- * their database by name.
- */
+/** Parsed so that a start can refuse the database of a development version by name. */
 const oldCredentials = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),
     z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
   );
 
-/**
- * `credentials.json`: the merchant's copy of each store's API key, which the sandbox shows once (decisions 54, 85). The
- * sandbox's first store comes first.
- */
+/** The copy of each store's API key, which the sandbox shows once (decisions 54, 85). The first store comes first. */
 export type Credentials = z.infer<ReturnType<typeof credentials>>;
 
 /** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
@@ -65,10 +59,7 @@ const run = () =>
     is_guest: z.optional(z.boolean()),
   });
 
-/**
- * `run.json`: the process that serves a folder. `started` distinguishes the process from a later one with the same pid;
- * `folder` (device and inode) distinguishes the folder from its copies, and is missing in older versions.
- */
+/** `started` distinguishes a later process with the pid, `folder` (device and inode) copies of the folder. */
 export type RunRecord = z.infer<ReturnType<typeof run>>;
 
 const runOwner = () => z.pick(run(), { pid: true, started: true, folder: true });

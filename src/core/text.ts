@@ -1,17 +1,11 @@
-/**
- * Control, bidi and invisible characters, without the variation selectors that emoji need: ranges of a character class
- * that every dialect of regular expressions accepts.
- */
+/** Control, bidi and invisible characters, for every dialect of patterns; emoji keep variation selectors. */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 /** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
 const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
-/**
- * A pattern without the ranges that need the Unicode flag, for a JSON Schema: without the flag, a range beyond the
- * Basic Multilingual Plane is an error, and a surrogate is half a character. The parser checks such characters.
- */
+/** For a JSON Schema, whose patterns have no flags. The parser checks such characters. */
 export function removeUnicodeRanges(pattern: string): string {
   return pattern.replace(ASTRAL_RANGES, "");
 }
@@ -19,9 +13,7 @@ export function removeUnicodeRanges(pattern: string): string {
 /** Matches texts that `printable` leaves unchanged, as far as a pattern for a JSON Schema can. */
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
-/**
- * Minimum length of a secret after its prefix: a shorter text is a name, such as svc_test_mode, and reveals nothing.
- */
+/** A shorter text is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 /** Matches texts for which `containsSecret` is true; for a JSON Schema, whose patterns have no flags. */
@@ -42,25 +34,17 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }
 
-/**
- * A merchant's text (an order_id, a name, a description) for display. Blanks, and marks without a letter, are written
- * as `\u{…}` where a reader would not see them: at both ends, and where several follow each other.
- */
+/** Blanks, and marks without a letter, are written as `\u{…}` at both ends, and where several follow each other. */
 export function displayText(text: string): string {
   return text.replace(INVISIBLE_BLANKS, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
-/**
- * A value as one line of JSON that is safe for a terminal: characters that `printable` escapes are written as \uXXXX.
- */
+/** Characters that `printable` escapes are written as \uXXXX. */
 export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
 
-/**
- * JSON that is safe for a terminal: characters that `printable` escapes are written as \uXXXX. Line breaks stay,
- * because an escape between values would be invalid JSON.
- */
+/** As `jsonLine`, but line breaks stay, because an escape between values would be invalid JSON. */
 export function escapeInJson(json: string): string {
   return json.replace(UNPRINTABLE_CHARACTERS, (character) =>
     character === "\n" ? character : escapeUnits(character),
@@ -74,10 +58,7 @@ export function cutText(text: string, maxCodePoints: number): string {
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
 }
 
-/**
- * Text with API keys, signing secrets and tokens redacted, because people paste them into the wrong place, and with the
- * user names and passwords of addresses removed.
- */
+/** People paste secrets into the wrong place. Also removes the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
   // Two of three texts have neither character, and searching for one costs almost nothing.
   const safe = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
@@ -176,10 +157,7 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
-/**
- * An id as tables show it; commands accept it instead of the whole id. It is the end of the id, because ids of the same
- * minute begin with the same characters.
- */
+/** The end of the id, because ids of the same minute begin alike; commands accept it instead of the whole id. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

@@ -2,10 +2,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
-/**
- * Why a sandbox cannot be served on this machine, or its state cannot be used. A command gives it an exit code, the
- * test kit throws it; both have the same message.
- */
+/** A command gives it an exit code, the test kit throws it; both have the same message. */
 export type HostFailure = {
   /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";
@@ -17,7 +14,6 @@ export type HostFailure = {
 
 type FailedOutcome = Extract<Outcome<never, HostFailure>, { ok: false }>;
 
-/** The outcome for a state that cannot be used. */
 export function stateFailure(failure: Omit<HostFailure, "kind">): FailedOutcome {
   return { ok: false, refusal: { kind: "failed", ...failure } };
 }
@@ -26,7 +22,6 @@ export function usageFailure(message: string, next: string): FailedOutcome {
   return { ok: false, refusal: { kind: "usage", code: "usage", message, next } };
 }
 
-/** The failure for a database file that cannot be used. */
 export function fileFailure(
   what: "database" | "journal",
   { reason, message, remedy }: FileRefusal,

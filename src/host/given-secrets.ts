@@ -7,10 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-/**
- * Secrets that can be given to a sandbox before it starts, each in a variable or in a file that a variable names
- * (decision 78).
- */
+/** Each in a variable or in a file that a variable names (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",

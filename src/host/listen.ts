@@ -40,10 +40,7 @@ type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox
 
 export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
-/**
- * Limits of requests. A configuration may be larger than other bodies (decision 6). Requests for pages may have larger
- * heads, because a browser sends the cookies of all programs on this machine with them (decision 58).
- */
+/** A configuration may be larger than other bodies (decision 6); a browser sends many cookies (decision 58). */
 const LIMITS = {
   larger: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
   largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
@@ -66,10 +63,7 @@ export function requireOwnHost({
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
-/**
- * Warns about addresses that other machines can reach. Refuses such an address without an allowed name: it would be
- * useless, and the name distinguishes a merchant's request from a page that uses DNS rebinding (decision 79).
- */
+/** Refuses an address without an allowed name, which tells a merchant from DNS rebinding (decision 79). */
 export function warnAboutExposure(
   { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,

@@ -9,10 +9,7 @@ export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 /** Why a path named by the user cannot be read: `why` continues a sentence after the path. */
 export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
 
-/**
- * The bytes of a file named by the user, also through a link; or why it cannot be read: it is missing, not a regular
- * file, too large, or unreadable. `maxBytes` defaults to 16 MiB.
- */
+/** Also through a link. `maxBytes` defaults to 16 MiB. */
 export function readNamedFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,
@@ -33,7 +30,6 @@ function whyUnread(error: unknown): string {
   return `cannot be read: ${cause ?? (isError(error) ? error.message : String(error))}`;
 }
 
-/** The text of a file named by the user, or why it cannot be read. */
 export function readNamedText(
   world: Pick<World, "cwd" | "files">,
   path: string,

@@ -35,10 +35,7 @@ type StateParts = {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/**
- * Opens or creates the first store. Returns its API key (null if the key was not stored), and why nothing is
- * delivered (undefined if events are delivered).
- */
+/** The key is null if it was not stored; the reason is undefined if events are delivered. */
 export async function openFirstStore(
   context: Host,
   options: ServeOptions,
@@ -66,10 +63,7 @@ export async function openFirstStore(
   return accept({ apiKey, folderHold });
 }
 
-/**
- * Copies a new store into `sandbox.db` itself before anything reports readiness, so that losing the log cannot lose the
- * store (decision 54). Returns the stored keys.
- */
+/** In `sandbox.db` itself, so that losing the log cannot lose the store (decision 54). Returns the stored keys. */
 async function confirmStore(
   world: GuestWorld,
   held: HeldFolder,
@@ -117,18 +111,12 @@ export function openState(
   return key;
 }
 
-/**
- * Removes the state of a start that was never ready: no user has seen its store. Without the log, its writes may be
- * incomplete, so the next start begins again.
- */
+/** No user has seen its store. Its writes may be incomplete without the log, so the next start begins again. */
 function forgetStart({ files }: Pick<World, "files">, database: string): void {
   for (const end of ["", "-wal", "-shm"]) files.remove(database + end);
 }
 
-/**
- * The master key; refuses a key that cannot decrypt the first store's secrets, and a store with other secrets than the
- * given ones.
- */
+/** Refuses a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
 function checkKey(
   world: GuestWorld,
   { held, store, given }: { readonly held: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
@@ -148,10 +136,7 @@ function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome
   );
 }
 
-/**
- * Why nothing may be delivered from this folder; undefined if deliveries are permitted. They always are for a state in
- * memory.
- */
+/** Always undefined for a state in memory. */
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
@@ -245,10 +230,7 @@ function refuseStore(
 /** No assumption is recorded before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
-/**
- * A warning that the log of a killed sandbox was removed or emptied; undefined if it was not. Must be called before the
- * folder is claimed and the database opened, because both remove the traces.
- */
+/** Call it before the folder is claimed and the database opened, because both remove the traces. */
 export function lostLogWarning(
   world: Pick<World, "files" | "processStart">,
   folder: string,

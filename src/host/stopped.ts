@@ -17,11 +17,7 @@ type ReachableSandbox = {
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
 };
 
-/**
- * Works on the state of a folder whose sandbox is stopped: creates the sandbox without a socket and without timers, and
- * calls its operations in this process. The folder is held meanwhile, so that no other sandbox starts. Interrupted work
- * is completed first.
- */
+/** Without a socket and without timers, while the folder is held. Interrupted work is completed first. */
 export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,

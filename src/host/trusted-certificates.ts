@@ -5,10 +5,7 @@ import type { TlsTrust, World } from "../world.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 import { readNamedText } from "./named-file.ts";
 
-/**
- * The CA certificates of a PEM file. Refuses with the reason, which continues a sentence after the path. An endpoint
- * keeps its certificates: `isKept` refuses a private key, and more than `MAX_CERTIFICATES_LENGTH` characters.
- */
+/** The reason continues a sentence after the path. `isKept`: refuses a private key, and too many characters. */
 export function readCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,

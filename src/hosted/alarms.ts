@@ -3,10 +3,7 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/**
- * Maximum delay of due work in milliseconds if the timers of the object are gone: after a crash, or after the runtime
- * has removed an idle object from memory.
- */
+/** In milliseconds, if the timers are gone: after a crash, or after the runtime has removed an idle object. */
 const RESCUE_MS = 10_000;
 
 /** The alarm of an object, which wakes it when its timers are gone. */
@@ -17,10 +14,7 @@ export type ObjectAlarm = {
   readonly settle: (store: Store) => Promise<void>;
 };
 
-/**
- * Creates the alarm. Timers do the work while the object is in memory. The alarm is durable and only starts the object,
- * whose start does all due work. An object without due work has no alarm.
- */
+/** Timers do the work while the object is in memory; the durable alarm only starts the object. */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { now }: Pick<WorkerWorld, "now">,

@@ -8,10 +8,7 @@ import { sleep } from "./world.ts";
 
 const LIMITS = { larger: [DRILL_BODIES] };
 
-/**
- * The answer of a sandbox to a request of a Worker. A Worker cannot close a connection without an answer: a dropped
- * answer becomes an answer with a truncated body.
- */
+/** A Worker cannot close a connection without an answer: a dropped answer gets a truncated body. */
 export async function toWorkerResponse(
   { service }: Pick<Sandbox, "service">,
   request: Request,

@@ -14,10 +14,7 @@ const NAMED = /@(\w+)/g;
 type Value = string | number | ArrayBuffer | null;
 type Shape = "object" | "first column" | "columns";
 
-/**
- * The tables' connection over the SQL of a Durable Object. Converts named parameters to positional ones, blobs to and
- * from bytes, and a nested transaction to a nested `transactionSync`. The runtime compiles and caches the statements.
- */
+/** Converts named parameters, blobs and nested transactions. The runtime compiles and caches the statements. */
 export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
   /** The number of statements that have run, to detect that `changes` is read too late. */

@@ -10,10 +10,7 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/**
- * The checks that need no state: Host, browser and token. The Worker makes them before any object exists, because a
- * page of another site can make a browser send any number of requests. The object makes them again, with the others.
- */
+/** Before any object exists, because a page of another site can make a browser send any number of requests. */
 export function createGate({
   SETTINGS,
   CONTROL_TOKEN: controlToken,

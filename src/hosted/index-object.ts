@@ -26,10 +26,7 @@ type OpenIndex = {
   readonly report: ReturnType<typeof createFailureLog>["report"];
 };
 
-/**
- * The index of all stores, for the operator: a sandbox whose stores are only entries, and which erases a store in the
- * store's own object. It handles no v1 request, webhook or page.
- */
+/** Its stores are only entries; a store is erased in its own object. It handles no v1 request, webhook or page. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private index: OpenIndex | undefined;
 

@@ -2,9 +2,7 @@ import { parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
 import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
-/**
- * The place that answers a request: the object of a store, of the first store or of the index, or the Worker itself.
- */
+/** The object of a store, of the first store or of the index, or the Worker itself. */
 type Place =
   | { readonly kind: "store"; readonly mark: Mark }
   | { readonly kind: "first store" | "index" | "nowhere" };
@@ -15,11 +13,7 @@ const INDEX: Place = { kind: "index" };
 /** The operation on a store that the index runs, because it also removes the store's entry. */
 const DELETE = "delete";
 
-/**
- * Finds the place of a request from the request alone: for v1 by the API key, for a payment page by the id of its
- * checkout, for the control API by the store in the path. The place then checks the request: it refuses a wrong key, id
- * or store as unknown.
- */
+/** From the request alone: API key, id of the checkout, or store in the path. The place then checks it. */
 export function placeOf(path: string, authorization: string | null): Place {
   if (path.startsWith("/v1/")) return placeOfKey(authorization);
   if (path.startsWith("/pay/")) return placeOfId(path.split("/")[2] ?? "");

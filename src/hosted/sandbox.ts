@@ -12,10 +12,7 @@ import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 
-/**
- * The parts that differ between the sandboxes of a hosted service: the sandbox of a store, of the index, and of no
- * store.
- */
+/** The sandbox of a store, of the index, and of no store differ in these parts. */
 type Parts = {
   readonly connection: Connection;
   readonly store: Store;

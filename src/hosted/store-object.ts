@@ -26,10 +26,7 @@ type OpenStore = {
   readonly alarm: ObjectAlarm;
 };
 
-/**
- * One store: its tables, its service and its alarm. Before the store is created and after it is deleted, the object has
- * no rows, and answers like a service without this store.
- */
+/** Before it is created and after it is deleted, it has no rows, and answers like a service without this store. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private open: OpenStore | undefined;
   /** The last report to the index; an erasure waits for it. */
@@ -121,9 +118,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     await storage.deleteAll();
   }
 
-  /**
-   * Reports the details of the store to the index, if they have changed. After a crash, the alarm repeats the report.
-   */
+  /** If they have changed. After a crash, the alarm repeats the report. */
   private async reportToIndex(): Promise<void> {
     const { open, env } = this;
     const { sql } = this.ctx.storage;

@@ -27,10 +27,7 @@ export function hasTables({ sql }: ObjectStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
 }
 
-/**
- * Brings the tables of an object up to date, in one transaction. The schema version is a row, because `user_version` is
- * not available here; it counts these migrations.
- */
+/** In one transaction. The schema version is a row, because `user_version` is not available here. */
 export function migrateTables(storage: ObjectStorage): void {
   const { sql } = storage;
   storage.transactionSync(() => {
@@ -46,11 +43,7 @@ export function migrateTables(storage: ObjectStorage): void {
 /** The state of an object, which also says whether a write has succeeded since the start or the last failed write. */
 export type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/**
- * The state of an object. A write runs immediately, in one transaction. The runtime commits simultaneous writes
- * together, and delays every answer and every request to a receiver until they are on disk. `wrote` is called after
- * each write.
- */
+/** A write runs immediately; the runtime delays every answer until it is on disk. `wrote` follows each write. */
 export function openObjectStore(
   connection: Connection,
   options: {

@@ -19,10 +19,7 @@ let gate: ReturnType<typeof createGate> | undefined;
 /** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
 const existing = new Set<Mark>();
 
-/**
- * The last failure of an object's database, which the health check of this instance reports: a failed write until a
- * write to the same object succeeds, a failed read until the object answers.
- */
+/** A failed write counts until a write to the same object succeeds, a failed read until the object answers. */
 let failed:
   | { readonly place: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
@@ -98,10 +95,7 @@ async function findObject(
   }
 }
 
-/**
- * Whether the object of a store exists. The open-source runtime creates the database of an object with the first
- * request to it, so a request with an invented id would leave a file.
- */
+/** The open-source runtime would create a database at the first request, also for an invented id. */
 async function isThere({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
   if (OBJECT_FILES === undefined || existing.has(mark)) return true;
   const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;

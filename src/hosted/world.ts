@@ -57,10 +57,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/**
- * Sends a request. The network of the Worker does not report why it did not connect: a refused address, a name without
- * an address and a certificate that is not trusted look the same.
- */
+/** The network does not say why: a refused address, no address and an untrusted certificate look the same. */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, larger } = limits;
   const signal = AbortSignal.timeout(timeoutMs);

@@ -34,10 +34,7 @@ export function answerRefusal(requestId: string, refusal: Refusal): Answer & { r
   return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
 }
 
-/**
- * The refusal while the database cannot be written: the cause without a path of this machine, and `Retry-After` if only
- * a lock prevents writing.
- */
+/** Without a path of this machine; with `Retry-After` if only a lock prevents writing. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

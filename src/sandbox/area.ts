@@ -29,17 +29,11 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /**
-   * The stream from which the area's request ids are drawn. Requests to the control API must not change the request ids
-   * of v1.
-   */
+  /** Requests to the control API must not change the request ids of v1. */
   readonly requestIds: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /**
-   * The store that a request enters: an erasure of the store waits for the request. Undefined for requests without a
-   * store.
-   */
+  /** An erasure of the store waits for the request. Undefined for requests without a store. */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
@@ -59,10 +53,7 @@ export type Area<Context, Caller = void> = {
   ) => Promise<Answer>;
 };
 
-/**
- * Answers a request in its area: caller, route, handler; a refusal has the format of the area. Waits while the store of
- * the request is being erased.
- */
+/** A refusal has the format of the area. Waits while the store of the request is being erased. */
 export async function answerIn<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,

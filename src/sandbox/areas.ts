@@ -15,10 +15,7 @@ import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
-/**
- * The audience of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own allowed
- * names.
- */
+/** Merchants and payers, the sandbox's operator, or both. Each audience has its own allowed names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
 /** The host names that each audience may use: at loopback addresses, and at addresses that other machines can reach. */

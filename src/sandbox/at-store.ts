@@ -9,18 +9,12 @@ import type { ServiceContext } from "./context.ts";
 /** The dependencies of every verb on a store: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/**
- * A checkout and the store to which it must belong; null if the checkout's address alone suffices, as on the payment
- * page.
- */
+/** Null if the checkout's address alone suffices, as on the payment page. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 /** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
-/**
- * Runs a verb on a store: one transaction with one `now`, in milliseconds by the store's clock. Refuses with
- * `not_found` if there is no such store, or it is being erased.
- */
+/** One transaction with one `now`, by the store's clock. Refuses with `not_found`, also during an erasure. */
 export function atStore<Value>(
   context: Tables,
   storeId: string,
@@ -85,12 +79,10 @@ export function findCheckout(
     : accept(checkout);
 }
 
-/** The refusal of a store that does not exist. */
 export function refuseUnknownStore(storeId: string): Outcome<never> {
   return refuse("not_found", [`there is no store ${storeId}`, `没有商店 ${storeId}`], { next: STORES_HINT });
 }
 
-/** The refusal of a sandbox that has no store. */
 export function refuseNoStore(): Outcome<never> {
   return refuse("not_found", "there is no store yet", { next: STORES_HINT });
 }

@@ -49,9 +49,7 @@ export type SandboxOptions = Omit<
   readonly addresses: readonly ListenAddress[];
   /** The origin at which payers reach the payment pages. If undefined: an origin on this machine. */
   readonly publicUrl: string | undefined;
-  /**
-   * The origin at which a browser reaches the portal. If undefined: `localhost`, or no portal if `publicUrl` is set.
-   */
+  /** If undefined: `localhost`, or no portal if `publicUrl` is set. */
   readonly portalUrl: string | undefined;
   /** Whether events go to public addresses instead of loopback (decision 124). Default: to loopback. */
   readonly targetReach?: "public";
@@ -271,7 +269,6 @@ async function catchUp(context: SandboxContext): Promise<void> {
   await context.wakeStores(context.store.clocks.storeIds());
 }
 
-/** The host names that each audience may use. */
 export function hostsOf(
   options: Pick<
     SandboxOptions,
@@ -308,10 +305,7 @@ function publicHosts(url: string | undefined, port: number): readonly string[] {
   return host === new URL(localOrigin(port)).host ? [host] : hostHeaders(url);
 }
 
-/**
- * Whether the access log shows a request. Requests of the sandbox's own tools are not shown, because they would bury
- * the merchant's requests; their failures are in the failure log.
- */
+/** The sandbox's own tools would bury the merchant's requests; their failures are in the failure log. */
 function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
   const { audience } = areaOf(request);
   return unlogged !== true && (audience === "merchant" || audience === "browser");
@@ -354,10 +348,7 @@ async function failureFor(
   }
 }
 
-/**
- * The refusal of bytes that are not a valid request: a page, if a browser requested one of our pages. It is a page for
- * payers at every address, so that it does not reveal the portal's path.
- */
+/** At every address a page for payers, so that it does not reveal the portal's path. */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...unread }: UnreadableRequest,

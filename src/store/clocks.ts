@@ -1,10 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/**
- * The clock of each store (decision 18), in two columns of `stores`. A store that is being erased has no clock, so
- * nothing happens in it (decision 91). `changed` is called after every change.
- */
+/** A store that is being erased has no clock, so nothing happens in it (decisions 18, 91). */
 export function clocksTable(connection: Connection, changed: () => void) {
   const select = connection.prepare<[string], StoreClock>(
     `SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores

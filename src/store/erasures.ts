@@ -46,10 +46,7 @@ const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
-/**
- * The steps that delete the history of a store, each table before the tables that it refers to. The last statement of a
- * step deletes its rows, the others first delete the rows that depend on them.
- */
+/** Each table before those that it refers to. The last statement of a step deletes its rows. */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
   [
@@ -113,10 +110,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
     pending: (): Erasure[] => selectPending.all(),
 
-    /**
-     * Begins an erasure. After its commit, nothing happens in the store until the last row is deleted. A pending
-     * deletion of the store is not reduced to a reset.
-     */
+    /** After its commit, nothing happens in the store. A pending deletion is not reduced to a reset. */
     begin: (erasure: Erasure): void => {
       statements.begin.run(erasure);
       statements.keepPositions.run();

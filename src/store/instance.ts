@@ -2,10 +2,7 @@
 // client/listen/seen-events.ts; where a create learns the id: cli/order/instance.ts.
 import type { Connection } from "./connection/connection.ts";
 
-/**
- * The DDL of the instance's id (decision 96), and of a snapshot's facts (decision 95). A snapshot has the tables of a
- * sandbox, so that both have the same migrations; in a sandbox, `snapshot` has no row.
- */
+/** The instance's id (decision 96), and a snapshot's facts (decision 95), of which a sandbox has no row. */
 export const INSTANCE_DDL = `
 CREATE TABLE instance (
   id   INTEGER PRIMARY KEY CHECK (id = 1),

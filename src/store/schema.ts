@@ -70,10 +70,7 @@ const TABLES = [
   LOG_MARK_DDL,
 ].join("");
 
-/**
- * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a schema change is a new migration at
- * the end, written next to its table, with its test.
- */
+/** "ckSB" in its header. A migration is never edited: a change is a new one at the end, with its test. */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,

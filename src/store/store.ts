@@ -12,10 +12,7 @@ import { openWatchedDatabase } from "./connection/watched-database.ts";
 export type Store = ReturnType<typeof createTables> & {
   /** Runs work in the next group commit; the promise settles when it is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
-  /**
-   * Copies the content of the log into the database file, and resolves once it is on disk. Rejects with
-   * StorageUnavailable if another process reads an older state for 2 s.
-   */
+  /** Resolves once it is on disk. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
   readonly checkpoint: () => Promise<void>;
   /** Why writes fail: the cause of the last failed write, or missing files. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;

@@ -137,7 +137,6 @@ function storeDetails(connection: Connection) {
 
     names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 
-    /** The details of a store; undefined if there is no such store. */
     details: (storeId: string): StoreDetails | undefined => {
       const row = selectDetails.get(storeId);
       return row && detailsOf(row);

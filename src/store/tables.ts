@@ -31,10 +31,7 @@ import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/**
- * The tables of a sandbox on any kind of connection. `snapshots` creates the snapshots that this kind of database
- * supports.
- */
+/** On any kind of connection. `snapshots` creates the snapshots that this kind of database supports. */
 export function createTables(
   connection: Connection,
   {

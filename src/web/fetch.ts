@@ -60,10 +60,7 @@ async function responseTo(
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/**
- * The result of work; rejects with the reason of the request's signal as soon as that is aborted. The request is
- * referenced meanwhile, because its signal receives no abort after the request was garbage-collected.
- */
+/** The request is referenced meanwhile: its signal receives no abort after garbage collection. */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(request.signal.reason);
@@ -104,10 +101,7 @@ function never(): Promise<void> {
   return new Promise(() => undefined);
 }
 
-/**
- * A body whose parts are read on demand, and which ends when its reader cancels it. An incomplete body fails like the
- * body of `fetch`.
- */
+/** Ends when its reader cancels it. An incomplete body fails like the body of `fetch`. */
 function bodyOf(
   body: HttpBody,
   { original, isStreamed }: Required<Pick<FetchOptions, "original" | "isStreamed">>,

@@ -13,20 +13,14 @@ export function headerLines(
   return values;
 }
 
-/**
- * The host names that browsers requested from proxies, in lower case: from `X-Forwarded-Host`, and from the `host` of
- * each element of `Forwarded` (RFC 7239). A malformed `Forwarded` counts as one name, which matches no host.
- */
+/** From `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed one matches no host. */
 export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/**
- * One pair of a `Forwarded` with its separator. A value is a quoted string, or a token, which may here contain the
- * colon before a port.
- */
+/** A value is a quoted string, or a token, which may here contain the colon before a port. */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -52,10 +46,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/**
- * A request to an absolute URI, rewritten to its path. The Host becomes the URI's host, whatever the header says (RFC
- * 9112, section 3.2.2); a missing Host is not added, and a duplicate is kept.
- */
+/** The Host becomes the URI's (RFC 9112, section 3.2.2); a missing Host is not added, a duplicate is kept. */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, rest = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

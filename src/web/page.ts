@@ -6,10 +6,7 @@ import type { Html } from "./html.ts";
 import type { Language } from "../core/language.ts";
 import { tagOf } from "./language.ts";
 
-/**
- * The permissions of a page (decision 40): style, script, requests and forms only from and to its own origin, no
- * frames, no inline script, no inline style.
- */
+/** Only from and to its own origin, no frames, no inline script, no inline style (decision 40). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

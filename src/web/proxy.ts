@@ -7,10 +7,7 @@ type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
-/**
- * Asks a proxy for a connection to the server of an https URL (RFC 9110 9.3.6). `signal` ends the wait, unlike with
- * Node's own proxy agent (decision 80).
- */
+/** `signal` ends the wait, unlike with Node's own proxy agent (RFC 9110 9.3.6, decision 80). */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;

@@ -1,10 +1,7 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/**
- * Wraps a service so that `quiet` is called once after each period of requests, when no request has arrived for
- * `quietMs`. Conditional requests do not count: open pages ask all the time whether they have changed.
- */
+/** `quiet` is called once after each period of requests. Conditional ones do not count: open pages keep asking. */
 export function watchForQuiet(
   service: Service,
   {

@@ -17,10 +17,7 @@ type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<s
 /** Finds the row for a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
-/**
- * A router of one table. `segments` are regular expressions for restricted named segments; `owner` is named in the
- * refusal of an unknown path.
- */
+/** `segments`: regular expressions for restricted segments; `owner` is named in the refusal of a path. */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },
@@ -54,10 +51,7 @@ type Params = Readonly<Record<string, string>>;
 
 const NO_PARAMS: Params = {};
 
-/**
- * Creates a function that parses the named segments of a path, and returns undefined if the path does not match. It
- * runs for every request.
- */
+/** Undefined if the path does not match. It runs for every request. */
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
   if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);

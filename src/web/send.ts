@@ -54,10 +54,7 @@ async function sendThrough(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
-/**
- * The URL with ::1 for 127.0.0.1, which is meant if this machine has no 127.0.0.1 at all (decision 79). A failure to
- * connect does not prove that: a machine whose local ports are used up fails in the same way.
- */
+/** For a machine without 127.0.0.1 (decision 79). A failure to connect does not prove that: ports may be used up. */
 function ipv6Of(url: string): string | undefined {
   const to = new URL(url);
   if (to.hostname !== "127.0.0.1") return undefined;
@@ -69,9 +66,7 @@ function withHostOf(outbound: OutboundRequest): OutboundRequest {
   return { ...outbound, headers: { Host: new URL(outbound.url).host, ...outbound.headers } };
 }
 
-/**
- * The result of a request without a whole answer in time. If there was no connection to the next hop, nothing was sent.
- */
+/** If there was no connection to the next hop, nothing was sent. */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -165,19 +160,14 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly agent?: Agent;
 };
 
-/**
- * How long a kept connection may be idle, in milliseconds: less than the timeout of any server that keeps connections.
- */
+/** In milliseconds: less than the timeout of any server that keeps connections. */
 const KEPT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
 /** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
-/**
- * Agents with kept connections, one for each combination of scheme, addresses and trust, so that a name with new
- * addresses never gets an old connection.
- */
+/** By scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
 const agents = new Map<string, Agent>();
 
 async function findKeptRoute({
@@ -270,10 +260,7 @@ type Collected = {
   readonly fail: (failure: Failure) => void;
 };
 
-/**
- * Reads an answer to its end. An answer is complete with its announced body: the status counts whatever comes after it,
- * such as the body of a 204 or a reset. A body without an announced length ends with the connection.
- */
+/** Complete with its announced body, whatever comes after it; without a length, with the end of the connection. */
 function collect(
   response: IncomingMessage,
   { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,

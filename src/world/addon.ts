@@ -13,20 +13,13 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpacked: string | undefined;
 
-/**
- * The path of the executable's SQLite addon, unpacked by the first call. One process loads one copy: two copies do not
- * know each other's locks, and the one that closes a file ends the lock of the other.
- */
+/** Unpacked once: two copies do not know each other's locks, and closing one ends the lock of the other. */
 export function unpackAddon(): string {
   unpacked ??= unpack();
   return unpacked;
 }
 
-/**
- * Writes the executable's SQLite addon into a private cache folder, unless it is already there, and returns its path.
- * If that folder cannot be used, the addon is written into a temporary folder. Throws with both reasons if neither
- * can be used.
- */
+/** Into a private cache folder, otherwise a temporary folder. Throws with both reasons if neither can be used. */
 function unpack(): string {
   // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
   // the modules of Node.
@@ -67,10 +60,7 @@ function keepTemporary(prefix: string, addon: Uint8Array): string {
   }
 }
 
-/**
- * Lets Node keep the compiled code of the executable in a private folder beside the addon: a command then starts
- * faster. Without such a folder, each start compiles.
- */
+/** A command then starts faster. Without such a folder, each start compiles. */
 export function keepCompiledCode(): void {
   try {
     const folder = join(cacheFolder(), "compiled");

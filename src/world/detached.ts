@@ -47,10 +47,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   return { firstMessage, ended, release, abandon: disconnect };
 }
 
-/**
- * The starter of this process, if it was started detached. The variable is removed, so that child processes of this one
- * do not consider themselves detached.
- */
+/** The variable is removed, so that child processes do not consider themselves detached. */
 export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];
   delete process.env[DETACHED_LOG];

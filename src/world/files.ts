@@ -94,10 +94,7 @@ export const files: Files = {
   readFrom: (path, from) => readRegularFile(path, { from }),
 };
 
-/**
- * Matches the name of a process's unfinished file, ours or the store's: the final name, then the pid and a random
- * suffix.
- */
+/** Ours or the store's: the final name, then the pid and a random suffix. */
 const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
@@ -105,10 +102,7 @@ export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/**
- * Makes a folder and its missing parents, one level at a time: Node's recursive mkdir reports a read-only disk as a
- * missing folder, and never returns below /proc.
- */
+/** One level at a time: Node's recursive mkdir hides a read-only disk, and never returns below /proc. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   // The root of a drive of Windows that is missing has itself as its parent.
@@ -161,10 +155,7 @@ function writeOpened(file: number, content: string | Uint8Array): void {
   }
 }
 
-/**
- * Removes a file that is no longer needed; false if that fails. The failure must not hide another one; a later command
- * removes an unfinished file, whose name contains the pid of its writer.
- */
+/** False if that fails: that must not hide another failure. A later command removes it by the pid in its name. */
 export function discardFile(path: string): boolean {
   try {
     rmSync(path, { recursive: true, force: true });

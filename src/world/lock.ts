@@ -7,10 +7,7 @@ import { codeOf } from "./node.ts";
 /** How long a lock is waited for, in milliseconds: a command that looks at it holds it for a moment. */
 const WAIT_MS = 250;
 
-/**
- * Implements `World.lockFile` with SQLite's lock of an empty database, because Node has no call to lock a file. The
- * system releases the lock when the process ends, however it ends.
- */
+/** SQLite's lock of an empty database: Node has no call. The system releases it, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {

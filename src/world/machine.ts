@@ -61,10 +61,7 @@ export function temporaryPath(): TemporaryFile {
 /** Matches a place in a file of the program: its path, line and column. */
 const PLACE = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/**
- * Lets stack traces of this process name the files of src. The source maps of the program are read only when a trace is
- * shown.
- */
+/** The source maps of the program are read only when a trace is shown. */
 export function nameSources(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${inSource(site)}`)].join("\n");

@@ -1,10 +1,7 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
-/**
- * The module that sends requests, loaded with the first request and cached: in the bundle each import copies the
- * exports of its module.
- */
+/** Loaded once: in the bundle each import copies the exports of its module. */
 let sender: Promise<typeof import("../web/send.ts")> | undefined;
 
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
@@ -61,10 +58,7 @@ function background(milliseconds: number, run: () => void): void {
 /** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;
 
-/**
- * Collects all garbage and returns free memory to the system (decision 102). Node has no function for that; V8 adds one
- * to each context that is created with this flag.
- */
+/** Node has no function for that; V8 adds one to each context that is created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;

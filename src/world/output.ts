@@ -61,10 +61,7 @@ type OutputLoss = {
   readonly rotatedAt?: string;
 };
 
-/**
- * A stream of this process whose errors never end the process. We write files ourselves, because Node closes them after
- * the first failure.
- */
+/** Its errors never end the process. We write files ourselves: Node closes them after the first failure. */
 function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   if (!isFile(stream)) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -84,10 +81,7 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
-/**
- * Moves the content of a log into an older file next to it. Copies and truncates the open file instead of renaming it,
- * because Node itself writes to that file when it crashes.
- */
+/** Copies and truncates instead of renaming, because Node itself writes to that file when it crashes. */
 function startAnew(fd: number, path: string): void {
   const unfinished = temporaryName(path);
   try {
@@ -122,10 +116,7 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
   }
 }
 
-/**
- * Output to a file whose disk may be full for a while: bytes that cannot be written are dropped and counted. A
- * truncated line is ended before the next one.
- */
+/** While the disk is full, bytes are dropped and counted. A truncated line is ended before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let dropped = 0;
   let cut = false;

@@ -48,10 +48,7 @@ function linuxProcessStart(pid: number): string | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
-/**
- * Index of the start time among the fields of /proc/PID/stat after the name, which can contain spaces and parentheses;
- * the state has index 0.
- */
+/** In /proc/PID/stat after the name, which can contain spaces and parentheses; the state has index 0. */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
 /** Index of the foreground process group of the terminal; the field is -1 without a terminal. */

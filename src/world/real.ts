@@ -11,10 +11,7 @@ import { onStop, portOwner, processStart, terminate, watchForUnclosed } from "./
 import { randomness } from "./random.ts";
 import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
-/**
- * The real world: this process, its clock, its disk and its network. Files that it writes are readable only by the
- * user.
- */
+/** Files that it writes are readable only by the user. */
 export function realWorld(): World {
   // Before the first file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);

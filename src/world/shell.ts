@@ -141,10 +141,7 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/**
- * The environment without the control token, the admin token, and the names of files that contain them, which a user's
- * program must not receive.
- */
+/** A user's program must not receive the tokens, nor the names of files that contain them. */
 function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));

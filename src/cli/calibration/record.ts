@@ -7,7 +7,6 @@ export function recordPath({ world, around }: Context): string {
   return calibrationPath(world, around.location());
 }
 
-/** The calibration record of the project; undefined if there is none. */
 export function projectCalibration(context: Context): Calibration | undefined {
   return readCalibration(context.world, recordPath(context));
 }

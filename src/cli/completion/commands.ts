@@ -57,7 +57,6 @@ const PLACES: Readonly<
 /** The first comment of each script: `uninstall` removes no other file. */
 const OWN = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
 
-/** `checkout completion bash|zsh|fish|powershell|install|uninstall`. */
 export function registerCompletion(group: Group): void {
   for (const shell of SHELLS)
     register(group, {

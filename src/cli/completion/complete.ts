@@ -13,7 +13,6 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 type Place = {
   readonly choices?: readonly string[] | undefined;
   readonly kind?: ValueKind | undefined;
-  /** Whether the word can be a file name. */
   readonly isFile: boolean;
   readonly isList: boolean;
   readonly isArgument: boolean;

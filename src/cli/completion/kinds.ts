@@ -27,12 +27,10 @@ const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
   ["store", "store"],
 ]);
 
-/** The kind of values that the argument of a command takes; undefined if the sandbox has none. */
 export function kindOfArgument(words: string): ValueKind | undefined {
   return ARGUMENTS.get(words);
 }
 
-/** The kind of values that an option takes; undefined if the sandbox has none. */
 export function kindOfOption(option: Option): ValueKind | undefined {
   return OPTIONS.get(option.name());
 }

@@ -3,7 +3,6 @@ import { summarizeChanges } from "../../host/config/changes.ts";
 import type { Style } from "../printer.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
-/** A setting that differs between the file and the running sandbox. */
 export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };
 
 const SIGNS = { add: "+", change: "~", remove: "-", unmanaged: "?" } as const;

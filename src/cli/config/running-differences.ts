@@ -16,10 +16,7 @@ type RequestedOptions = {
   readonly given: GivenSecrets;
 };
 
-/**
- * The differences between the requested start options and a running sandbox: settings, secrets, and changes that the
- * configuration would make (decision 75). Options that were not requested are not compared. Secrets are never shown.
- */
+/** Options that were not requested are not compared (decision 75). Secrets are never shown. */
 export async function runningDifferences(
   context: Context,
   { options, given }: RequestedOptions,
@@ -69,10 +66,7 @@ async function secretDifferences(
   return others.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }
 
-/**
- * Whether a key belongs to the first store. The sandbox stores only hashes, so a dry run shows whether the key would
- * have to be added.
- */
+/** The sandbox stores only hashes: a dry run shows whether the key would have to be added. */
 async function isKeyOf(
   context: Context,
   { value }: GivenSecret,
@@ -113,9 +107,7 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
-/**
- * The changes that would give the running sandbox these stores. Loads the table of operations only when it is called.
- */
+/** Loads the table of operations only when it is called. */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

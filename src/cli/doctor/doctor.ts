@@ -43,7 +43,6 @@ const CHECKS: Readonly<Record<string, Check>> = {
   log: inFolder(checkLog),
 };
 
-/** `checkout doctor`; `variables` are the variables that the program reads. */
 export function registerDoctor(variables: CheckSubjects["variables"]) {
   return (group: Group): void =>
     register(group, {

@@ -130,16 +130,10 @@ export function checkClock(subjects: CheckSubjects): Finding {
 const LOG_FILE = "sandbox.log";
 /** Maximum number of errors in the finding, which has the newest ones. */
 const MAX_SHOWN_ERRORS = 3;
-/**
- * Matches the line of an internal failure, of a request that failed because of it, of a crash, or of a problem of the
- * command line, in both log formats.
- */
+/** Failures, requests that failed because of one, crashes, and problems of the command line, in both log formats. */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/**
- * Matches the line of a request to which a fault was applied, in both log formats, because the user asked for that
- * answer; and of a delivery, whose status is the receiver's.
- */
+/** Requests with a fault, which the user asked for, and deliveries, whose status is the receiver's. */
 const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */

@@ -81,7 +81,6 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
       ];
 }
 
-/** Checks whether the running sandbox answers, and its response time. */
 export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
   const run = live();
   if (run === undefined) return ["warning", "no sandbox of this folder is running", START_SANDBOX];

@@ -8,20 +8,14 @@ import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-/**
- * What a check found, and the remedy, if action is needed. `warning`: it works but may surprise. `problem`: it does not
- * work. `unknown`: it could not be determined, for the reason found.
- */
+/** `warning`: it works but may surprise. `unknown`: it could not be determined, for the reason found. */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,
   next?: string | undefined,
 ];
 
-/**
- * A check. It changes nothing, and sends requests only to this machine. A refusal that it throws is a problem that it
- * found.
- */
+/** Changes nothing, and sends requests only to this machine. A refusal that it throws is a problem that it found. */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
 /** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
@@ -35,10 +29,7 @@ export const REQUEST_TIMEOUT_MS = 5000;
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/**
- * Returns the subjects of the checks; each is read when it is first used, and may throw then. `variables` are the
- * variables that the program reads.
- */
+/** Each subject is read when it is first used, and may throw then. */
 export function createCheckSubjects(
   context: Context,
   options: CommonOptions,
@@ -78,10 +69,7 @@ async function healthOf({ world }: Context, port: number | null) {
   return { answer, ms: world.monotonic() - before };
 }
 
-/**
- * The running sandbox of the folder, otherwise the sandbox that the environment names. A separate check compares the
- * sandbox's version.
- */
+/** The folder's running sandbox, otherwise the environment's. A separate check compares the versions. */
 async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target =
     catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;

@@ -38,7 +38,6 @@ const MAX_PARALLEL = 4;
 /** Minimum time between two lines about the progress of the search, in milliseconds. */
 const PROGRESS_MS = 5000;
 
-/** `checkout explore`. */
 export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
     name: "explore <command> [arguments...]",
@@ -95,10 +94,7 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/**
- * The options, with the section `shop` for those that were not given: its `serve`, unless a running shop is explored,
- * and its view, which needs a shop.
- */
+/** The section `shop` fills in options: its `serve`, unless a running shop is explored, and its view. */
 async function withSection(context: Context, options: ExploreCommandOptions): Promise<ExploreCommandOptions> {
   const { receiver, trustConfig, serve: givenServe } = options;
   const section = unwrap(await loadConfig(context.world, {}))?.config.shop;
@@ -128,7 +124,6 @@ async function withSection(context: Context, options: ExploreCommandOptions): Pr
 type Wanted = {
   /** The command line of the purchase. */
   readonly words: readonly string[];
-  /** The only schedule to run. */
   readonly only: Schedule | undefined;
   /** Where the shop shows its bookings. */
   readonly view: OrderViewSpec | undefined;
@@ -170,10 +165,7 @@ async function inOwnSandbox(
   return unwrap(await serving);
 }
 
-/**
- * Explores a running shop in its store of the running sandbox, under a lease whose end removes the store's faults and
- * sets its clock to real time.
- */
+/** The end of the lease removes the store's faults and sets its clock to real time. */
 async function inRunningSandbox(
   context: Context,
   options: ExploreCommandOptions & { readonly receiver: string },
@@ -220,9 +212,7 @@ async function inRunningSandbox(
 }
 
 const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
-/**
- * Maximum duration of a lease, in milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming.
- */
+/** In milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 

@@ -47,7 +47,6 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
 /** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
 const STAND_IN = { action: "latency" } as const;
 
-/** The command line that reruns exactly this schedule. */
 export function rerunCommand(
   { world }: Pick<Context, "world">,
   { faults, payer }: Schedule,

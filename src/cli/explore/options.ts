@@ -6,7 +6,6 @@ import { commandOption, shopOptions, trustOption } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
-/** The options of `checkout explore`. */
 export type ExploreCommandOptions = CommonOptions & {
   readonly serve?: string;
   readonly receiverPath?: string;
@@ -27,11 +26,9 @@ export type ExploreCommandOptions = CommonOptions & {
   readonly trustConfig?: boolean;
 };
 
-/** Defaults of the options. */
 export const EXPLORE_DEFAULTS = { budgetMs: 60_000, depth: 2, timeoutMs: 60_000 } as const;
 const MAX_DEPTH = 4;
 
-/** The options: first the application, then the search, then its result. */
 export function exploreOptions(): readonly Option[] {
   return [
     ...applicationOptions(),
@@ -97,7 +94,6 @@ const OF_VIEW: ReadonlySet<string> = new Set([
   "--amount",
 ]);
 
-/** The rules of these options. */
 export const EXPLORE_RULES = {
   requires: [
     ["serve", "receiverPath"],

@@ -8,7 +8,6 @@ import type { Context } from "../command.ts";
 import { table } from "../table.ts";
 import { faultJson } from "./faults.ts";
 
-/** The result as JSON. */
 export function exploreJson(result: ExplorationResult): object {
   const { schedules, held, notRun, broken, notJudged, advice, seed } = result;
   return {
@@ -25,10 +24,6 @@ export function exploreJson(result: ExplorationResult): object {
   };
 }
 
-/**
- * The result for people: each finding with its story, the places with their faults, and the invariants that were not
- * judged.
- */
 export async function exploreText(
   result: ExplorationResult,
   { printer: { style, wrap, width } }: Pick<Context, "printer">,

@@ -45,7 +45,6 @@ type AddOptions = CommonOptions & {
 const MAX_TIMES = 1_000_000;
 const MAX_TYPING_ERRORS = 3;
 
-/** `checkout faults add|list|remove|clear`. */
 export function registerFaults(group: Group): void {
   registerAdd(group);
   register(group, {

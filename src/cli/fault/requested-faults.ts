@@ -15,11 +15,7 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
-/**
- * Reads profiles and files of faults, in order, and gives the seed to each fault without a seed. A file contains one
- * fault as the control API accepts it, or an array of faults. `isDrawn`: whether a fault applies only to a share of its
- * matches.
- */
+/** A fault without a seed gets the given one. `isDrawn`: whether a fault applies only to a share of its matches. */
 export function readFaults({ world }: Context, names: readonly string[], seed: string): RequestedFaults {
   const read = names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((known) => known === name);
@@ -30,7 +26,6 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
   return { faults, isDrawn: all.some(({ match }) => match.probability !== null) };
 }
 
-/** The faults of a command line, and whether they depend on the seed. */
 export type RequestedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {

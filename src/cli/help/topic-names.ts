@@ -10,7 +10,6 @@ export const TOPIC_SUMMARIES = {
 
 export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
-/** The topic with this name; undefined if there is none. */
 export function topicNamed(name: string | undefined): HelpTopic | undefined {
   return (Object.keys(TOPIC_SUMMARIES) as HelpTopic[]).find((topic) => topic === name);
 }

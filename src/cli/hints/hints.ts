@@ -27,10 +27,7 @@ const PLACES: ReadonlyMap<string, string> = new Map([
   ["--dir", "<folder>"],
 ]);
 
-/**
- * The usage error for an error of commander, in one line with a hint. The help of a group without a command has already
- * been printed.
- */
+/** The help of a group without a command has already been printed. */
 export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
   const { words } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
@@ -132,9 +129,7 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
   return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
 }
 
-/**
- * Suggestions for an excess argument: it may be part of a duration typed as two words, or a value without its option.
- */
+/** An excess argument may be part of a duration typed as two words, or a value without its option. */
 function suggestForExcess(longs: readonly string[], typed: string): readonly string[] {
   const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];

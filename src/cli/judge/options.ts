@@ -18,7 +18,6 @@ import { isTyped } from "../option-rules.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-/** The fields of the section as options. */
 export type ShopOptions = ServiceOptions & {
   readonly endpoint?: string;
   readonly create?: string;
@@ -36,7 +35,6 @@ export type ShopOptions = ServiceOptions & {
   readonly trustConfig?: boolean;
 };
 
-/** The options of a run of histories. */
 export type RunOptions = ShopOptions & {
   readonly checkout?: readonly string[];
   readonly clientCommand?: string;
@@ -51,7 +49,6 @@ export type RunOptions = ShopOptions & {
 /** Maximum number of checkouts that `--checkout` names. */
 export const MAX_NAMED = 10;
 
-/** The options of the section. */
 export function shopOptions(): readonly Option[] {
   return [
     valueOption(
@@ -115,7 +112,6 @@ export function trustOption(): Option {
   );
 }
 
-/** The options of a run. */
 export function runOptions(budget: string): readonly Option[] {
   return [
     ...shopOptions(),
@@ -160,7 +156,6 @@ export function clientCommandOption(): Option {
   return commandOption("--client-command <command>", "the same as --create");
 }
 
-/** The rules of these options. */
 export const SHOP_RULES = {
   conflicts: [
     ["orderView", "orderViewCommand"],
@@ -174,7 +169,6 @@ export function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 
-/** Parses a regular expression from the command line. */
 function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
@@ -191,7 +185,6 @@ function parseSettle(text: string): number {
   return milliseconds;
 }
 
-/** A pattern of the section. */
 export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }

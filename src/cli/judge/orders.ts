@@ -33,10 +33,7 @@ type OrderSource = {
   readonly kinds: readonly CheckoutObject[];
 };
 
-/**
- * Hands out the orders of `--checkout`, one after the other until they are used up, otherwise creates orders through v1:
- * of both kinds if the endpoints receive both.
- */
+/** The orders of `--checkout` until they are used up, otherwise created through v1, of each kind that is received. */
 export async function orderSource(
   context: Context,
   options: RunOptions,
@@ -80,10 +77,7 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
   return wanted.length > 0 ? wanted : KINDS;
 }
 
-/**
- * A random amount with an active currency and payment method of the store; default terms if the store has no active
- * currency or method.
- */
+/** With an active currency and payment method of the store; default terms if it has none. */
 async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });

@@ -16,10 +16,8 @@ import { unwrap } from "../problem.ts";
 import { answered, callAt } from "../target/call.ts";
 import type { RunReport } from "./report.ts";
 
-/** A recorded or unrecorded drill with its steps. */
 export type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
 
-/** What is recorded, and where. */
 type Recording = {
   readonly control: ControlTarget;
   readonly parts: ReadonlySet<DrillKind>;
@@ -30,10 +28,7 @@ type Recording = {
 /** Maximum time of the lease for one record, in milliseconds. */
 const RECORD_LEASE_MS = 60_000;
 
-/**
- * Records a plain purchase that is broken: an earlier record must not keep such a shop ready. A create that breaks a rule
- * belongs to the part on creates.
- */
+/** An earlier record must not keep such a shop ready. A create that breaks a rule belongs to the part on creates. */
 export async function recordPlain(
   context: Context,
   { control, parts, signal, missing }: Recording & { readonly signal: AbortSignal },

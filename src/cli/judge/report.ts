@@ -12,7 +12,6 @@ import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
 
-/** The result of a run. */
 export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;

@@ -58,7 +58,6 @@ const EXIT_CODES = {
   3: "not judged: something that an item of the checklist needs",
 } as const;
 
-/** `checkout checklist run`: judges everything that the description of the shop allows. */
 export function registerChecklistRun(group: Group): void {
   const command = group.command.command("run");
   registerAction<RunOptions>(
@@ -79,7 +78,6 @@ export function registerChecklistRun(group: Group): void {
   );
 }
 
-/** `checkout checklist run duplicates`, `browser-return` and `idempotency`: parts of the run. */
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
   const parts = { ...group, command };
@@ -187,7 +185,6 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   return report.notJudged.length + report.unknown > 0 ? EXIT.notReady : EXIT.done;
 }
 
-/** Everything that a run needs. */
 type Run = {
   readonly control: ControlTarget;
   readonly described: ShopDescription;

@@ -20,14 +20,10 @@ export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cook
   readonly cookie?: string | undefined;
 };
 
-/** The fields of the section that are command lines. */
 const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMANDS)[number];
 
-/**
- * The description of the shop. Refuses commands of a file that nobody has confirmed, if one of them would be used:
- * `uses`, by default all.
- */
+/** Refuses commands of a file that nobody has confirmed, if one of them would be used: `uses`, by default all. */
 export async function describeShop(
   context: Context,
   options: ShopOptions,

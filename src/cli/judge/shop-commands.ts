@@ -8,7 +8,6 @@ import { shopOptions, type ShopOptions } from "./options.ts";
 import { describeShop } from "./section.ts";
 import { tryShop, type Trial } from "./trials.ts";
 
-/** `checkout shop`. */
 export function registerShop(group: Group): void {
   register<ShopOptions>(group, {
     name: "init",

@@ -159,10 +159,7 @@ const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 const NEXT_RESTART = "the command must exit with 0 after it has told the supervisor to restart your shop";
 
-/**
- * Restarts a served shop, or runs the shop's restart command, which must exit. The command's child processes end with it,
- * so a supervisor must start the shop.
- */
+/** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
 function restartOf(
   { world }: Context,
   {

@@ -50,7 +50,6 @@ const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notRe
 const NOTHING_TO_DRILL =
   "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
 
-/** `checkout checklist run webhooks`, below the command that runs everything. */
 export function registerChecklistWebhooks(group: Group): void {
   const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
   register<WebhookOptions>(
@@ -222,7 +221,6 @@ function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiv
   };
 }
 
-/** The verdict on all receivers. */
 export function worstVerdict(judged: readonly Pick<JudgedReceiver, "verdict">[]): DrillVerdict {
   const has = (wanted: DrillVerdict): boolean => judged.some(({ verdict }) => verdict === wanted);
   if (has("failed")) return "failed";

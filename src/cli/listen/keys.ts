@@ -6,10 +6,7 @@ const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
 export type ListenKey = "quit" | "replay" | "details";
 
-/**
- * Creates a reader of pressed keys, from `read` until the end of the enclosing block, which restores the terminal.
- * Ignores keys without a function and keys that send several characters.
- */
+/** The end of the enclosing block restores the terminal. Ignores keys that send several characters. */
 export function createKeyReader(
   world: Pick<World, "stdin">,
   onKey: (key: ListenKey) => void,

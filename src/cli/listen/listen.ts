@@ -58,10 +58,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   return await runSession(context, session, stopping);
 }
 
-/**
- * The sandbox of this folder; or a service, if `--secret-file` is given, or if the environment has a signing secret and
- * there is no sandbox.
- */
+/** The folder's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
 async function senderOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
@@ -123,10 +120,7 @@ async function sinceOf(
   return { at: await momentFromNow(context, -since.spanMs, target) };
 }
 
-/**
- * The record of forwarded events: in the folder's journal, or in memory if there is no folder. The end of the enclosing
- * block closes it.
- */
+/** In the folder's journal, or in memory without a folder. The end of the enclosing block closes it. */
 function openSeen(
   { world, printer, around }: Context,
   options: ListenCommandOptions,
@@ -151,10 +145,7 @@ function closeAtEnd(seen: SeenEvents): SeenEvents & Disposable {
   return { ...seen, [Symbol.dispose]: seen.close };
 }
 
-/**
- * Prints the newest secret of the listener's endpoint. If no listener has registered yet, prints the store's secret,
- * with which every new endpoint signs; printing does not register a listener, because events would wait for it.
- */
+/** Without a listener the store's secret: printing does not register one, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const known = listed.endpoints.find(({ kind }) => kind === "listener");

@@ -32,7 +32,6 @@ type ListenReady = {
   readonly replayed: number;
 };
 
-/** The JSON ready line of `listen`. */
 export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady): object {
   return {
     event: "ready",

@@ -59,18 +59,12 @@ type Session = {
   readonly last: () => HandledDelivery | undefined;
 };
 
-/**
- * Pause between two checks of whether the sandbox is running, in milliseconds. The sandbox holds each check while
- * nothing changes.
- */
+/** In milliseconds. The sandbox holds each check while nothing changes. */
 const CHECK_MS = 1000;
 /** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
 const STOP_MS = 1000;
 const DRAIN_MS = 800;
-/**
- * Maximum size of an event's body, in bytes: events are larger than requests, and each connection holds one body in
- * memory.
- */
+/** In bytes: events are larger than requests, and each connection holds one body in memory. */
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
@@ -94,10 +88,7 @@ const STOP_TEXTS = {
   service: "checkout listen stopped.",
 };
 
-/**
- * Listens until stopped; refuses if listening ends for another reason. In both cases the registration and the port are
- * released.
- */
+/** Refuses if listening ends for another reason. In both cases the registration and the port are released. */
 async function listenUntil(
   context: Context,
   options: SessionOptions,
@@ -314,10 +305,7 @@ function keyHandler(
   };
 }
 
-/**
- * Holds deliveries for the next listener, unless that listener has already registered. Events in progress are forwarded
- * and reported.
- */
+/** Holds deliveries for the next listener, unless that has registered. Events in progress are forwarded. */
 async function finish({ listener, webhooks, link }: Session): Promise<void> {
   await link?.leave();
   await listener.close(DRAIN_MS);

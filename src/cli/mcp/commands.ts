@@ -10,7 +10,6 @@ type ConfigOptions = CommonOptions & { readonly client?: Client; readonly allowW
 const CLIENTS = ["claude", "cursor", "vscode", "codex"] as const;
 type Client = (typeof CLIENTS)[number];
 
-/** `checkout mcp` and `checkout mcp config`. */
 export function registerMcp(makeProgram: ProgramMaker) {
   return (group: Group): void => {
     registerAction<McpOptions>(group, {
@@ -74,10 +73,7 @@ function printConfig(
   return printer.result(named, () => JSON.stringify(named, null, 2));
 }
 
-/**
- * The words that start this program for an agent: the executable, or the package of the agent's project. Without
- * `--no`, npx would install another package named `checkout` from the registry; Windows starts npx only by a shell.
- */
+/** Without `--no`, npx would install another package named `checkout`; Windows starts npx only by a shell. */
 function programOf({ machine, env }: Context["world"]): readonly string[] {
   const { node } = machine();
   if (node.isInside) return [node.path];

@@ -51,9 +51,7 @@ export type CreatedCheckout = {
   readonly tries: number;
 };
 
-/**
- * The created checkout. If there is none, refuses with the reason, the key that a retry must use, and the next step.
- */
+/** Refuses with the reason, the key that a retry must use, and the next step. */
 export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
   const refused = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
@@ -155,10 +153,7 @@ function nextAfterRefusal(
 
 const CAPABILITY = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
-/**
- * The command that determines the result of this create: same service, same body, same key. If a value cannot be quoted
- * for the shell, the user must repeat the typed command.
- */
+/** Same service, same body, same key. The typed command itself, if a value cannot be quoted for the shell. */
 function resumeCommand(
   { noun, request, where, shell }: ReportInShell,
   { key: idempotencyKey }: JournalEntry,

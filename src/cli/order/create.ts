@@ -103,10 +103,7 @@ function fieldOptions(world: World): readonly Option[] {
   return Object.values(options);
 }
 
-/**
- * Creates a checkout, or returns the checkout that an earlier run of the same create made; exit 5 if the key or the
- * order_id belongs to a different create.
- */
+/** Exit 5 if the key or the order_id belongs to a different create. */
 async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
   const { world } = context;
   const service = await connectToService(context);

@@ -8,7 +8,6 @@ import { execFolder } from "../target/surroundings.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 
-/** `checkout idempotency list|show|forget`: the journal of the idempotency keys that were sent. */
 export function registerIdempotency(group: Group): void {
   register(group, {
     name: "list",

@@ -8,10 +8,7 @@ import type { ResolvedTarget } from "../target/resolve.ts";
  */
 const TIMEOUT_MS = 1000;
 
-/**
- * The sandbox instance that receives a create (decision 96): from the `run.json` of its folder, otherwise from the
- * sandbox itself if the environment has its control token. Null for another service, or if it cannot be determined.
- */
+/** From the folder's `run.json`, otherwise from a sandbox with its token. Null for another service (decision 96). */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,

@@ -102,7 +102,6 @@ function refusedOrderLine({
   return printable(`refused${times}: ${displayText(orderId)} (${why}); checkout explain ${requestId}`);
 }
 
-/** Orders or sessions, one per line, in the given order, in lines of `width` columns. */
 export function checkoutLines(
   { checkouts, now }: Pick<AnswerOf<"listCheckouts">, "checkouts" | "now">,
   { width, style }: TableStyle,

@@ -2,10 +2,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Printer } from "../printer.ts";
 
-/**
- * Opens a page in the browser. Only http: and https: addresses are opened, because with other schemes the service could
- * choose a program to run. A failure is only a warning, because the page's checkout has been created.
- */
+/** Only http: and https:, because another scheme could choose a program to run. A failure is only a warning. */
 export async function openPage(
   { world, printer }: { readonly world: Pick<World, "openBrowser">; readonly printer: Printer },
   address: string,

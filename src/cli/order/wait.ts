@@ -16,7 +16,6 @@ import { durationText } from "../../core/duration.ts";
 
 const GOALS: readonly WaitGoal[] = ["final", ...STATUSES];
 
-/** Options of commands that can wait for the status of a checkout. */
 export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: WaitGoal };
 
 export const WAIT_EXIT_CODES = {

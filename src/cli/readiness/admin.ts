@@ -131,7 +131,6 @@ export function registerAdmin(group: Group): void {
   });
 }
 
-/** An example of an action, with its argument. */
 function exampleOf(name: string, [capability, price]: readonly [string, string]): string {
   return name.replace("<name>", capability).replace("<id>", price);
 }

@@ -15,7 +15,6 @@ type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
 const NO_USE_TEXT = "your integration has not relied on any assumption yet";
 
-/** `checkout assumptions`. */
 export function registerAssumptions(group: Group): void {
   register<AssumptionsOptions>(group, {
     name: "assumptions",
@@ -46,10 +45,7 @@ function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: Assumption
 
 type LineOptions = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
 
-/**
- * The lines of one assumption: its title, the choice, the setting that changes the choice, whether it was relied on,
- * and the verdict of a calibration with its age.
- */
+/** The title, the choice and its setting, whether it was relied on, and a calibration's verdict with its age. */
 function assumptionLines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
   const { decision, title, chosen, setting } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");

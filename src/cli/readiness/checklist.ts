@@ -33,7 +33,6 @@ type ChecklistOptions = JudgeOptions & {
 /** Polling interval of --watch, in milliseconds. */
 const POLL_MS = 1000;
 
-/** `checkout checklist`, and the group of its drills. */
 export function registerChecklist(group: Group): void {
   // Commander would ignore options before `run`: a drill's options belong after the drill's name.
   group.command.hook("preSubcommand", (checklist, drill) => {
@@ -98,7 +97,6 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
 type ShowOptions = {
   readonly judge: Judge;
   readonly show: (report: ChecklistReport) => Promise<number>;
-  /** Narrows a report to the items that are shown. */
   readonly narrow: (report: ChecklistReport) => ChecklistReport;
   readonly signal: AbortSignal;
 };

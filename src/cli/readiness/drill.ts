@@ -8,12 +8,10 @@ import type { ShownStep } from "../../core/readiness/drill-shapes.ts";
 /** The layout of a drill's report; `all` lists each passed step instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
-/** The mark at the beginning of a verdict's line. */
 export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
 
-/** The layout of a drill's steps. */
 type StepLayout = DrillLayout & { readonly titles: StepTitles };
 
 /** Width of the mark before a step, in columns. */

@@ -14,16 +14,11 @@ import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { resolveTarget } from "../target/resolve.ts";
 
-/** Options of the judgement: the judged service, and whether to watch it. */
 export type JudgeOptions = ServiceOptions & { readonly watch?: boolean };
 
-/** Judges the checklist once. */
 export type Judge = (signal: AbortSignal) => Promise<ChecklistReport>;
 
-/**
- * Creates the judge of `checkout checklist`: for the folder's sandbox by its facts, or for a named service by its
- * calibration record. Nothing is sent to that service.
- */
+/** For the folder's sandbox by its facts; for a service by its calibration record: nothing is sent to it. */
 export async function createJudge(context: Context, options: JudgeOptions): Promise<Judge> {
   const { value: service } = resolveTarget(context).baseUrl;
   if (options.baseUrl !== undefined && service !== null) {

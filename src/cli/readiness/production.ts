@@ -5,7 +5,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };
 
-/** `checkout production request`. */
 export function registerProduction(group: Group): void {
   register<RequestOptions>(group, {
     name: "request",

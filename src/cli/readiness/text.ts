@@ -13,13 +13,9 @@ import { printable } from "../../core/text.ts";
 import type { Printer } from "../printer.ts";
 import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
-/** The style and the width of the report. */
 type TextLayout = Pick<Printer, "style" | "wrap">;
 
-/**
- * The report as text: each item with its reason, its evidence and its risks, and the next command if the item does not
- * pass.
- */
+/** An item that does not pass has the next command. */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);

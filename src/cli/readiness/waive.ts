@@ -12,7 +12,6 @@ type WaiveOptions = CommonOptions & { readonly reason: string };
 
 const NAMES = DRILL_KINDS.map((kind) => DRILL_NAMES[kind]).join(", ");
 
-/** `checkout checklist waive`. */
 export function registerChecklistWaive(group: Group): void {
   register<WaiveOptions>(group, {
     name: "waive <drill>",

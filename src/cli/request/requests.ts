@@ -28,7 +28,6 @@ type ListOptions = CommonOptions & {
   readonly limit?: number;
 };
 
-/** `checkout requests list|get`. */
 export function registerRequests(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
@@ -90,10 +89,7 @@ async function storeMoment(context: Context, since: SpanOrMoment): Promise<numbe
   return now - since.spanMs;
 }
 
-/**
- * Prints the existing requests, then one line for each new request, until Ctrl-C. Continues after a restart of the
- * sandbox, which may then have another port and another token.
- */
+/** Until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
   let target = await controlTarget(context);
@@ -138,10 +134,7 @@ function printNewRequests({ printer }: Context, { requests, failure }: AnswerOf<
   }
 }
 
-/**
- * One request per line; `requests get` shows the columns that do not fit. The day is shown only if the requests span
- * several days.
- */
+/** `requests get` shows the columns that do not fit. The day is shown only if the requests span several days. */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const from = days.size === 1 ? "2026-01-01T".length : 0;

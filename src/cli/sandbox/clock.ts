@@ -10,7 +10,6 @@ import { parseSpan } from "../../core/duration.ts";
 
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
-/** `checkout sandbox clock show|freeze|advance|set|real`. */
 export function registerSandboxClock(group: Group): void {
   const command = group.command
     .command("clock")

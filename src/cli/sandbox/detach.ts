@@ -41,10 +41,7 @@ const ABANDON_MS = 10_000;
 /** Number of log lines shown if a detached sandbox ended without a message. */
 const SHOWN_LOG_LINES = 5;
 
-/**
- * `start --detach` and `start --reuse`: uses the running sandbox of the folder, otherwise starts one, detached or with
- * `serve`. If several starts run at once, one of them serves and the others use its sandbox.
- */
+/** Uses the folder's running sandbox. Of several starts at once, one serves and the others use its sandbox. */
 export async function startOrReuse(
   context: Context,
   options: StartOptions,

@@ -119,10 +119,7 @@ const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: stri
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/**
- * Unquoted if every reader accepts that; otherwise in quotes that the value does not contain, because readers disagree
- * about escapes. None of our values contains all three kinds of quotes.
- */
+/** Readers disagree about escapes. None of our values contains all three kinds of quotes. */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

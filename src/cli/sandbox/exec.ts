@@ -220,10 +220,7 @@ async function faultsOf(context: Context, { fault: names, seed: given }: ExecOpt
   return { ...readFaults(context, names, seed), seed };
 }
 
-/**
- * Prints the seed after a failure, if the faults depend on it: with the same seed, the same faults apply to the same
- * requests.
- */
+/** With the same seed, the same faults apply to the same requests. */
 function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isDrawn)
     printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);
@@ -265,10 +262,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
   }
 }
 
-/**
- * The environment of the program: with the variables of the store and the tokens of its sandbox, without the variables
- * of other sandboxes. The admin token is included only with `--admin` (decision 122).
- */
+/** Without the variables of other sandboxes. The admin token is included only with `--admin` (decision 122). */
 function environmentOf(
   world: World,
   access: StoreAccess,

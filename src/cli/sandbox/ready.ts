@@ -7,10 +7,7 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/**
- * The problem of a start whose ready line could not be printed. The sandbox was stopped, because no user could reach
- * it.
- */
+/** The sandbox was stopped, because no user could reach it. */
 export function readyLineProblem(): Problem {
   return {
     exitCode: EXIT.failed,
@@ -27,10 +24,7 @@ export function activeFaultsText(count: number): string {
 /** The mode of a ready sandbox; `detached` is its log file, or null if its log goes to a terminal. */
 type RunMode = "foreground" | { readonly detached: string | null };
 
-/**
- * The ready line for people, with four lines to copy, each at most 80 columns wide. They include the store, so that
- * managed idempotency keys are the same in every folder.
- */
+/** Lines to copy, at most 80 columns wide, with the store: managed keys are then the same in every folder. */
 export function readyBanner(
   { world, printer }: Context,
   ready: ReadyMessage,

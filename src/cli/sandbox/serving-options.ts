@@ -40,7 +40,6 @@ export function adoptOption(): Option {
   );
 }
 
-/** `--config`, the configuration file of a sandbox. */
 export function configOption(): Option {
   return valueOption(
     "--config <file>",

@@ -67,10 +67,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   return called.end === "unreachable" ? called.message : "it refused the request";
 }
 
-/**
- * Waits until the process has ended and the folder is free or used by another sandbox. A user's program that hosts the
- * sandbox need not end.
- */
+/** The folder is free or used by another sandbox. A user's program that hosts the sandbox need not end. */
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = abortOnStop(world);
   const { signal } = stop;

@@ -4,10 +4,7 @@ import { Refused, storageProblem } from "../problem.ts";
 import { noteVersion } from "../target/notes.ts";
 import { surroundingsOf } from "../target/surroundings.ts";
 
-/**
- * Prints a note if the folder's running sandbox has another version than this program (decision 65), or if the folder
- * cannot be read. Neither is a failure, because the version of this program was printed.
- */
+/** Also if the folder cannot be read. Neither is a failure, because the version of this program was printed. */
 export async function noteSandboxVersion(
   world: World,
   version: string,

@@ -11,7 +11,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
 
-/** The hint after each refusal. */
 export const SNAPSHOT_REMEDIES = {
   not_found: "checkout snapshots list shows the snapshots",
   state_conflict: "checkout snapshots list shows the contents of each snapshot",

@@ -21,7 +21,6 @@ const NO_KEY_LEFT_TEXT =
 
 type CreateOptions = CommonOptions & { readonly scopes?: readonly Scope[] };
 
-/** `checkout keys create|list|revoke|generate`. */
 export function registerKeys(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",

@@ -27,7 +27,6 @@ const nextAfter = {
 
 const NO_PRICES_TEXT = "the catalog is empty; add a price: checkout prices add --help";
 
-/** `checkout prices add|list|retire`. */
 export function registerPrices(group: Group): void {
   register<AddOptions>(group, {
     name: "add <id>",

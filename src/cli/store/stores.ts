@@ -16,7 +16,6 @@ import { sandboxTarget } from "../target/control.ts";
 
 type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
 
-/** `checkout stores create|list|use`. */
 export function registerStores(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",

@@ -33,7 +33,6 @@ export async function callAt<Name extends OperationName>(
   throw new Refused(unreachableProblem(`${result.message}; the address is from ${source}`));
 }
 
-/** A call of an operation, with the remedies for its refusals. */
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly nextAfter?: Remedies;
 };
@@ -85,7 +84,6 @@ function unreachableProblem(why: string): Problem {
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;
-/** The remedies for a refused token of the control API. */
 const NEXT_AFTER_TOKEN: Remedies = {
   credential_missing: CHECK_TOKEN,
   credential_invalid: CHECK_TOKEN,

@@ -8,10 +8,7 @@ import { requireService, resolveTarget, type ResolvedTarget } from "./resolve.ts
 import { surroundingsAt } from "./surroundings.ts";
 import { awaitSandbox } from "./waiting.ts";
 
-/**
- * The service of a command as a target of requests. Redacts the key in all output, and warns if the key is sent over
- * plain HTTP to another machine.
- */
+/** Redacts the key in all output, and warns if the key is sent over plain HTTP to another machine. */
 function connectWithSettings({ printer }: Context, settings: ResolvedTarget): ServiceTarget {
   const target = requireService(settings);
   const { baseUrl, apiKey, proxy } = target;

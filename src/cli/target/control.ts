@@ -54,10 +54,7 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
   return resolveStore(context, await sandboxTarget(context, role));
 }
 
-/**
- * Adds the command's store to a sandbox (decision 90). Without a named store, the target stays unchanged, and calls are
- * about the first store. Only the name of a store needs a request.
- */
+/** Without a named store, calls are about the first one. Only the name of a store needs a request (decision 90). */
 export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { origin, send } = target;
   const around = surroundingsAt(context.around, origin);
@@ -129,11 +126,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   throw new Refused(noSandboxProblem(folder, `${why}${stateFolderHint(world, folder)}`));
 }
 
-/**
- * Refuses an administrator's action without waiting if the environment names a sandbox with its control token, but
- * without its admin token: starting the folder's sandbox would not provide the token. The usual case is a command of
- * `checkout exec` (decision 122).
- */
+/** Starting the folder's sandbox would not provide the token. The usual case is `checkout exec` (decision 122). */
 function refuseWithheldToken({ world, around }: Context, role: ControlRole): void {
   const named = around.address();
   if (role === "control" || named === undefined || around.ownUrl() !== undefined) return;
@@ -157,10 +150,7 @@ function nextWithoutToken({ world, around }: Context, url: string, role: Control
   return isFolders ? `${start}; for another sandbox, ${set}` : set;
 }
 
-/**
- * The sandbox of a command, without waiting; undefined if none is running. Another sandbox on this machine is used only
- * with its own token; the folder's sandbox never replaces it.
- */
+/** Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
   const named = around.address();

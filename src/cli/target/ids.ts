@@ -66,10 +66,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/**
- * The id that a text names (decision 104). The text is an id, an order_id, or the last 8 characters of the id of one of
- * the store's newest 1,000 items. Refuses with exit 2 a text that has none of these forms, or that matches several ids.
- */
+/** An id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104). Others: exit 2. */
 export async function findId(
   context: Context,
   kind: IdKind,
@@ -132,7 +129,6 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }
 
-/** The newest items of a kind, with their ids. */
 export function listNewest(
   context: Context,
   kind: IdKind,
@@ -209,10 +205,7 @@ function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): 
   return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
 }
 
-/**
- * The sandbox, for a command that lists things, which v1 cannot. Refuses with exit 2 if the options or the environment
- * name another service.
- */
+/** v1 cannot list things. Refuses with exit 2 if the options or the environment name another service. */
 export async function sandboxToList(context: Context, things: string): Promise<ControlTarget> {
   const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;

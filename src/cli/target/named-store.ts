@@ -21,10 +21,7 @@ type StoreSources = {
   readonly isOwn: boolean;
 };
 
-/**
- * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the environment's
- * API key (decision 90). Undefined if nothing names a store: then the command is about the first one.
- */
+/** By rank: flag, environment, `stores use`, the environment's API key (decision 90). Undefined: the first store. */
 export function findNamedStore(
   around: Surroundings,
   { credentials, isOwn }: StoreSources,

@@ -5,10 +5,7 @@ import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 
-/**
- * Prints a note with the sandbox of the command if the environment names another sandbox than the folder's (decision
- * 64). `about` is a URL of the sandbox, or the folder. Prints nothing if a flag names the sandbox.
- */
+/** Unless a flag names the sandbox (decision 64). `about` is a URL of the sandbox, or the folder. */
 export function noteTarget(
   { world, printer, around }: Context,
   about: { readonly url: string } | "folder",
@@ -35,10 +32,7 @@ export function noteTarget(
     );
 }
 
-/**
- * Prints a note if a start uses the state folder of a parent folder without being told to. JSON output contains the
- * folder as `data_dir`.
- */
+/** JSON output contains the folder as `data_dir`. */
 export function noteFolderAbove({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;

@@ -86,7 +86,6 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     isExplained: isSandbox || (local && isControlled(world, baseUrl)),
     /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : running,
-    /** The name of the service in the configuration. */
     target: target?.name,
     /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
     journalFolder: ofExec ?? folder,
@@ -107,10 +106,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   };
 }
 
-/**
- * The API key from the environment, otherwise the folder's key for the named store or the first store; with the key's
- * store. `isOwn`: the service is the folder's sandbox, running or not.
- */
+/** `isOwn`: the service is the folder's sandbox, running or not. */
 function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
   const credentials = local ? around.credentials() : NO_CREDENTIALS;

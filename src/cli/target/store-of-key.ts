@@ -5,10 +5,7 @@ import { EXIT, Refused } from "../problem.ts";
 import { callAt } from "./call.ts";
 import { surroundingsAt } from "./surroundings.ts";
 
-/**
- * Selects the store of the environment's API key, if nothing else names a store: the folder may not know the key.
- * Refuses a key that belongs to no store of the sandbox, because it is probably a key of another sandbox.
- */
+/** The folder may not know the key. Refuses a key of no store: it is probably a key of another sandbox. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;

@@ -27,7 +27,6 @@ export type CommonOptions = {
   readonly trustFolder?: boolean;
 };
 
-/** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
   readonly baseUrl?: string;
   readonly timeout?: number;
@@ -45,12 +44,7 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
-/**
- * The local information about a command's target: the state folder, its running sandbox, its keys, and the named
- * service and store. Each part is read when it is first used and then kept, so that all parts of a command see the same
- * values. A part that cannot or must not be read is refused at every use. The targets of v1 commands and of control
- * commands are computed from it (`resolve.ts`, `control.ts`).
- */
+/** Each part is read when first used, and then kept. A part that must not be read is refused at every use. */
 export function surroundingsOf(world: World, options: ServiceOptions) {
   let forget: (() => void)[] = [];
   const once = <Value>(read: () => Value): (() => Value) => {
@@ -76,7 +70,6 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     shownFolder: (): string => shortPath(world, location()),
     /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
     folder,
-    /** The running sandbox of the folder; undefined if none is running. */
     run,
     /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
     ownUrl: (): string | undefined => {
@@ -95,7 +88,6 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     storeId: variable(world, STORE_VARIABLE),
     /** The value of `--store`; `options` has the variable too. */
     storeFlag: isTyped(world, "store") ? options.store : undefined,
-    /** Clears the parts that were read. */
     reload: (): void => {
       for (const one of forget) one();
       forget = [];
@@ -103,16 +95,12 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/**
- * The surroundings of a command. A service in the configuration replaces address, key and store of the environment, and
- * the defaults of the limits. `foundStore`, a store that was already resolved, precedes every other source.
- */
+/** A service in the configuration replaces address, key, store and limits. `foundStore` precedes every other store. */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
   readonly foundStore?: string;
   readonly target?: NamedService;
 };
 
-/** A service in the configuration, and its limits. */
 type NamedService = {
   readonly name: string;
   readonly timeout: ValueWithSource<number> | undefined;

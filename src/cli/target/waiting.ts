@@ -10,10 +10,7 @@ import { interruptedProblem, NO_SANDBOX, Refused, catchRefusal } from "../proble
 import { abortOnStop } from "../stopping.ts";
 import { limitFromVariable } from "./options.ts";
 
-/**
- * Waits for the folder's sandbox while it starts, as often and as long as a request is retried; also while none runs, if
- * the user asks for retries. Returns the last state seen, which the caller judges.
- */
+/** As long as a request is retried; also while none runs, if the user asks for retries. */
 export async function awaitSandbox<Seen>(
   context: Context,
   { look, isThere }: { readonly look: () => Seen; readonly isThere: (seen: Seen) => boolean },

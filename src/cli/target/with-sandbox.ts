@@ -6,11 +6,7 @@ import { findSandbox } from "./control.ts";
 import { noteTarget } from "./notes.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/**
- * Calls operations of the command's running sandbox. If none is running, the operations run in this process on the
- * state of the folder. `folder` is the sandbox's folder; undefined if the sandbox has no folder, or belongs to another
- * one.
- */
+/** In this process if none is running. `folder`: undefined without a folder, or for another folder's sandbox. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,

@@ -19,14 +19,12 @@ type ListOptions = CommonOptions & {
 
 type RetryOptions = CommonOptions & { readonly endpoint?: string; readonly orderId?: string };
 
-/** The remedies if an endpoint is unknown, or is not enabled. */
 export const ENDPOINT_REMEDIES = {
   not_found: "checkout endpoints list shows the endpoints",
   state_conflict:
     "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
 } as const;
 
-/** `checkout deliveries list|retry`. */
 export function registerDeliveries(group: Group): void {
   register<ListOptions>(group, {
     name: "list",

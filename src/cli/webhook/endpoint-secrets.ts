@@ -84,10 +84,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/**
- * The only endpoint; an endpoint of `listen` is not counted if there are others. Refuses if there is none, or if there
- * are several, and names them.
- */
+/** An endpoint of `listen` is not counted if there are others. Refuses none, or several, and names them. */
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");

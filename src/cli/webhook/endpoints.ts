@@ -30,7 +30,6 @@ const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add
 const CHANGE_BY_FILE =
   "checkout endpoints list shows the endpoints; to change one, such as its CA: checkout config export > checkout.config.json, edit it, then checkout config apply";
 
-/** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
 export function registerEndpoints(group: Group): void {
   register<AddOptions>(group, {
     name: "add <url>",
@@ -120,10 +119,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/**
- * A pattern that matches no event type is a usage error, even without a sandbox; so is an address that the sandbox
- * refuses.
- */
+/** A pattern without an event type, or a refused address, is a usage error even without a sandbox. */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);

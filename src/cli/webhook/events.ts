@@ -50,7 +50,6 @@ const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
 type Since = { readonly eventId: string } | { readonly position: number };
 
-/** `checkout events list|get|replay|replay-failed`. */
 export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
     name: "list",

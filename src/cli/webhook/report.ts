@@ -45,7 +45,6 @@ export async function deliveryLinesOfEvent(
   );
 }
 
-/** Events, one per line, in the given order, in lines of `width` columns. */
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
@@ -146,7 +145,6 @@ function addressOf({ attempts, endpointId }: DeliveryEntry): string {
   return attempts.at(-1)?.url.replace(/^http:\/\//, "") ?? shortId(endpointId);
 }
 
-/** Changes of checkouts, one per line, in the given order, in lines of `width` columns. */
 export function statusChangeLines(moves: readonly StatusChangeEntry[], width: number): Promise<string> {
   const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
     toIso(at),

@@ -11,10 +11,7 @@ export type OwnerSecrets = {
   readonly retired: readonly string[];
 };
 
-/**
- * The signing secrets of a store of the running sandbox: first the endpoints' secrets, then the store's own, which is
- * also its first endpoint's; undefined if no sandbox is running. From now on the printer redacts all of them.
- */
+/** First the endpoints' secrets, then the store's, its first endpoint's. From now on the printer redacts them. */
 export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;

@@ -29,10 +29,7 @@ export function headerNamesOption(): Option {
   );
 }
 
-/**
- * The signing secrets of a command, from the file, otherwise from the variable. Refuses if there are none, or if body
- * and secret would both come from standard input. From now on the printer redacts them.
- */
+/** From the file, otherwise from the variable. Refuses none, or body and secret both from standard input. */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,

@@ -18,7 +18,6 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
-/** The requested event: its type, the kind of checkout, and the status that causes it. */
 type Goal = { readonly type: string; readonly noun: CheckoutKind; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 

@@ -12,10 +12,8 @@ import { runWithSpinner } from "../target/waiting.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import { durationText } from "../../core/duration.ts";
 
-/** Options of commands that can wait for events or their deliveries. */
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
 
-/** The hint after an unknown event id. */
 export const EVENT_REMEDIES: Remedies = { not_found: "checkout events list shows the events" };
 
 export function webhookWaitOptions(what: string): Option[] {
@@ -43,7 +41,6 @@ export async function waitForDelivery(
   return unwrap(answered(shown, EVENT_REMEDIES));
 }
 
-/** The maximum time to wait, in milliseconds. */
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {
   return timeout ?? DEFAULT_WAIT_MS;
 }

@@ -44,7 +44,6 @@ type SignFlags = SecretOptions & {
   readonly eventId?: string;
 };
 
-/** `checkout webhooks verify|sign`: the signature of one webhook, without a service. */
 export function registerWebhooks(group: Group): void {
   const payload = () =>
     valueOption("--payload-file <file>", "file with the body, byte for byte, or - for standard input");
@@ -162,10 +161,7 @@ function withComparison(causes: readonly Diagnosis[], compared: Diagnosis): read
 /** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/**
- * The secrets to verify with, and other known secrets. A given secret is a claim, in the variable as in a file: other
- * secrets only explain why it is wrong.
- */
+/** A given secret is a claim, in the variable as in a file: other secrets only explain why it is wrong. */
 async function secretsToTry(
   context: Context,
   options: VerifyFlags,

@@ -14,10 +14,7 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /**
-   * Finds the current base URL of a sandbox whose port can change and whose key no other server may receive; undefined
-   * while the sandbox is not running. Default: always `baseUrl`.
-   */
+  /** For a sandbox whose port can change and whose key no other server may receive; undefined while it is stopped. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */
@@ -26,10 +23,7 @@ export type ServiceTarget = {
   readonly service: string;
   /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
-  /**
-   * The instance id of a sandbox, if known (decision 96). Keys are not derived from it, so that a create keeps its key
-   * while the sandbox cannot be asked.
-   */
+  /** If known (decision 96). Keys are not derived from it: a create keeps its key while no sandbox answers. */
   readonly instance?: string | null;
   /** The User-Agent of the requests. Default: the User-Agent of all commands. */
   readonly agent?: string;
@@ -55,19 +49,13 @@ export type CreateResult =
       readonly inDoubt: boolean;
       /** Whether the answer is about a different checkout. */
       readonly mismatch: boolean;
-      /**
-       * Why the final answer could not be written to the journal; undefined if it was. The next run asks the service
-       * again.
-       */
+      /** Why the journal lacks the final answer. The next run asks the service again. */
       readonly journalFailure: string | undefined;
     }
   /** The key must not be sent. */
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
-/**
- * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is sent,
- * and is the same in every attempt and in every later run of the command.
- */
+/** The key is in the journal before the first byte is sent, and is the same in every attempt and every later run. */
 export async function sendCreate(
   world: ClientWorld,
   target: ServiceTarget,
@@ -146,10 +134,7 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
   return { service, storeId, instance, orderId: request.order_id, ...meant };
 }
 
-/**
- * The result for the journal. If an attempt without an answer may have reached the service, only a success or a
- * conclusive refusal settles the entry.
- */
+/** If an attempt without an answer may have arrived, only a success or a conclusive refusal settles the entry. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };

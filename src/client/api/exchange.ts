@@ -38,7 +38,6 @@ type Failure = {
   readonly retryAfterMs: number;
 };
 
-/** The result of an exchange, after all its attempts. */
 export type Exchange = {
   readonly tries: number;
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
@@ -52,7 +51,6 @@ export type ExchangeObserver = {
   readonly onRetry?: (why: string, delayMs: number) => void;
 };
 
-/** Retry policy, abort signal and callbacks of an exchange. */
 export type ExchangeOptions = {
   readonly policy: RetryPolicy;
   readonly signal?: AbortSignal | undefined;
@@ -61,11 +59,7 @@ export type ExchangeOptions = {
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/**
- * Sends a request until it has a final answer or no attempts are left. Repeats it after a timeout, a lost connection,
- * an answer that is incomplete or has no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every
- * repetition is the same request, so the key makes it safe.
- */
+/** Repeats the same request after a failure that can pass (decision 56); its key makes that safe. */
 export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,

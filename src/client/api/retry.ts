@@ -14,10 +14,7 @@ const MAX_DELAY_MS = 5000;
 /** Maximum `Retry-After` to wait for; after a longer one, the command ends and prints when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/**
- * The pause before the next attempt: exponential from 200 ms, capped at 5 s, with its upper half random so that clients
- * do not all retry at the same moment; never shorter than the service requested. `failedAttempts` counts from 1.
- */
+/** Exponential from 200 ms to 5 s, its upper half random; never shorter than requested. `failedAttempts`: from 1. */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },

@@ -12,17 +12,13 @@ import { COMMAND_AGENT } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 
-/** The result of a calibration: with all readable answers, or stopped by an answer. */
 type Calibrated =
   | { readonly end: "done"; readonly answers: ProbeAnswers }
   | { readonly end: "not_this_service" | "live"; readonly message: string };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/**
- * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false, and after any answer with `livemode` true. Probes without a usable answer are omitted.
- */
+/** Stops after the first answer unless its `livemode` is false, and after any answer with `livemode` true. */
 export async function calibrate(
   world: Pick<World, "send">,
   target: ServiceTarget,
@@ -56,10 +52,7 @@ export async function sendProbe(
   return usableAnswer(options.request, await ask(world, target, options));
 }
 
-/**
- * A usable answer: not a 429, a 5xx, a failed connection, or a 403 to a create, because a key without a scope says
- * nothing about the assumptions.
- */
+/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope says nothing. */
 function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAnswer | undefined {
   if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
   if (method === "POST" && result.status === 403) return undefined;

@@ -22,10 +22,7 @@ const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-/**
- * Waits until the user has paid the order of a calibration and everything that follows has reached the receiver; at
- * most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has reached the receiver.
- */
+/** At most 15 minutes, and 1 minute after the payment. */
 export async function awaitPayment(
   world: Pick<World, "send" | "sleep" | "monotonic">,
   target: ServiceTarget,

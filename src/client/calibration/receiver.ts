@@ -14,10 +14,7 @@ export type CalibrationReceiver = {
 /** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
-/**
- * Creates a receiver for the events of one order and the payer's return. It refuses the first event with 503, once, so
- * that the service attempts it again. Other events, such as a test of the endpoint, are accepted and not kept.
- */
+/** Refuses the first event with 503, once, so that the service attempts it again. Other events are not kept. */
 export function createCalibrationReceiver(
   { now }: Pick<World, "now">,
   { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },

@@ -8,10 +8,7 @@ import { parseDescription, type SandboxDescription } from "../../core/sandbox/de
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/**
- * Asks a sandbox for its description without loading the table of all operations, for commands that scripts run often.
- * Refuses with a message if the sandbox did not answer, or if its version lacks this operation.
- */
+/** Does not load the table of all operations, for commands that scripts run often. */
 export async function describeRunning(
   { send }: Pick<World, "send">,
   {

@@ -5,7 +5,6 @@ import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Timeout of a wait, in milliseconds, and its abort signal. */
 type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };
 
 type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;

@@ -26,7 +26,6 @@ export type ShopCreate =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
-/** What a run can do with a shop. */
 export type JudgedShop = {
   readonly create: ShopCreate | undefined;
   /** Unpaid checkouts of the shop, or those that the run creates through v1 for a shop without `create`. */
@@ -54,13 +53,11 @@ export type JudgedShop = {
   readonly served: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf: RegExp | undefined;
   readonly settleMs: number | undefined;
-  /** The variables of the shop's commands. */
   readonly env: EnvironmentVariables;
 };
 
 type JudgeWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
-/** The context of a run. */
 export type Bench = {
   readonly world: JudgeWorld;
   readonly target: Pick<ControlTarget, "origin">;
@@ -158,7 +155,6 @@ export type Purchase = {
   readonly cookies: CookieJar;
 };
 
-/** The orders of a history. */
 export type Purchases = Map<OrderName, Purchase>;
 
 /** How a run of the shop's create ended. */
@@ -175,7 +171,6 @@ const MAX_OUTPUT_BYTES = 16_384;
 const NEWEST = 100;
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** A purchase that nobody has made yet. */
 export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
   return {
     cartId,
@@ -276,7 +271,6 @@ async function listed(
   return mergeLists(known, checkouts.toReversed());
 }
 
-/** Reads the states of a purchase's checkouts again. */
 export async function refresh({ call, search }: Bench, purchase: Purchase): Promise<void> {
   if (search?.isOwn === true) {
     purchase.checkouts = await listed(call, {}, purchase.checkouts);

@@ -217,7 +217,6 @@ async function createNow(
   return made.length > 0;
 }
 
-/** Another currency in which the store can be paid. */
 async function otherCurrency({ call }: Bench, own: string): Promise<string | undefined> {
   const { capabilities } = await call({ name: "readiness", body: undefined });
   return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== own)?.name;

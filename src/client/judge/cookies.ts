@@ -9,10 +9,7 @@ export type CookieJar = {
 /** Maximum number of cookies kept for a host: more than a shop's session needs. */
 const MAX_COOKIES = 50;
 
-/**
- * Creates the empty jar of a new visitor. Paths and dates are ignored: a drill visits one page, and takes a minute. A
- * cookie with `Max-Age=0` or without a value is deleted.
- */
+/** A drill visits one page, and takes a minute: ignores paths and dates. `Max-Age=0` or no value deletes a cookie. */
 export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {

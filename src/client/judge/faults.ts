@@ -6,7 +6,6 @@ import { isApiAction } from "../../core/fault/actions.ts";
 import type { CallOperation } from "../control/control.ts";
 import type { Bench, Purchase, Purchases } from "./bench.ts";
 
-/** A history being played. */
 export type Play = {
   readonly bench: Bench;
   readonly history: Pick<History, "neighbours" | "isAlone">;
@@ -30,7 +29,6 @@ const HELD_BACK_MS = 10_000;
 const CARRIED_OUT_MS = 50;
 const LOOK_MS = 10;
 
-/** An order of a history. */
 export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): Purchase {
   const purchase = orders.get(name);
   if (purchase === undefined) throw new Error(`a history has no order ${name}`);

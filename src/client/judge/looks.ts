@@ -16,7 +16,6 @@ export const LEAST_QUIET_MS = 500;
 const SEARCH_PATIENCE_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
-/** Reads the view of a purchase. */
 export async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { world, shop, target, signal, noted } = bench;
   const { view, env } = shop;
@@ -42,10 +41,7 @@ export function quietMs({ recording, search }: Pick<Bench, "recording" | "search
   return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/**
- * Reads the view of an order: until it shows a payment that the shop knows of, and once more after a quiet time, by
- * default that of a booking, so that a second booking or a late change is seen.
- */
+/** And once more after a quiet time (default: of a booking), so that a second booking or a late change is seen. */
 export async function lookAt(
   bench: Bench,
   of: OrderName,

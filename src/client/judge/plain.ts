@@ -46,10 +46,7 @@ const BUSY_PAUSE_MS = 1100;
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 
-/**
- * Makes a purchase as a customer does: create, payment page, payment; the service delivers all events in order. It must be
- * shown as paid and be booked once; how long that takes sets every later wait. `given` has no lease yet.
- */
+/** The service delivers all events in order. Its times set every later wait. `given` has no lease yet. */
 export async function purchasePlainly(
   given: Omit<Bench, "recording" | "leaseId">,
   onSlow: () => void,

@@ -121,10 +121,7 @@ async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promi
   }
 }
 
-/**
- * Looks at an order. A payment that is not shown ends the history: another delivery would hide that it was lost. The last
- * looks need no long wait, because each view is read again at the end of the run.
- */
+/** A payment that is not shown ends the history: another delivery would hide that it was lost. */
 async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await deliverOpen(play, name);
   const { bench, isReadAgain } = play;

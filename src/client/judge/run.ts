@@ -19,7 +19,6 @@ import type { PlainPurchase } from "./plain.ts";
 import { lookLater, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
-/** A history with its verdict. */
 export type JudgedHistory = {
   readonly name: HistoryName | typeof PLAIN_PURCHASE | typeof MUCH_LATER;
   readonly part: History["part"];
@@ -36,7 +35,6 @@ export type JudgedHistory = {
   };
 };
 
-/** Which histories run, and for how long. */
 type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
   readonly only: ReadonlySet<string> | undefined;
@@ -125,7 +123,6 @@ export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHist
   });
 }
 
-/** A history, and the kind of its orders. */
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
 
 /** Waits until a shop's short-lived memory of events has expired, and late work is done. */
@@ -137,10 +134,7 @@ export async function waitForMemories({ world, signal }: Bench, { paidAt }: Plai
 /** Time after which a payment that is not shown is lost, in milliseconds, if the shop needs no longer time. */
 const LOST_MS = 20_000;
 
-/**
- * Reads the views of all histories once more, when each payment that was not shown has had its time: a shop may book
- * late, or a second time.
- */
+/** When each payment that was not shown has had its time: a shop may book late, or a second time. */
 export async function lookAgain(
   bench: Bench,
   judged: readonly JudgedHistory[],
@@ -284,10 +278,7 @@ export async function storyOf({ call }: Pick<Bench, "call">, orderId: string): P
   return entries.slice(-MAX_STORY).map(entryLine);
 }
 
-/**
- * Delivers the payment of the plain purchase once more, when a short-lived memory of events has expired, and after the
- * events of all other orders.
- */
+/** When a short-lived memory of events has expired, and after the events of all other orders. */
 export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): Promise<JudgedHistory> {
   const steps: History["steps"] = [
     { act: "look", of: "a" },
@@ -309,7 +300,6 @@ export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): 
   return { name: MUCH_LATER, part: "duplicates", verdict, reference: lastCheckout(purchase).id, story: [] };
 }
 
-/** The plain purchase as a history. */
 export function plainHistory({ verdict, reference }: PlainPurchase): JudgedHistory {
   return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
 }

@@ -10,7 +10,6 @@ import { poll } from "../poll.ts";
  */
 export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
-/** A running shop. */
 export type ServedShop = {
   readonly port: number;
   /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, a gate's that forwards to it. */

@@ -40,12 +40,10 @@ export type ViewReading = {
   readonly error?: unknown;
 };
 
-/** A view to read. */
 type ViewRequest = {
   readonly target: Pick<ControlTarget, "origin">;
   readonly checkout: ViewedCheckout;
   readonly view: OrderViewSource;
-  /** The variables of the shop's commands. */
   readonly env: EnvironmentVariables;
   readonly signal: AbortSignal;
 };

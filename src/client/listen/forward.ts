@@ -40,10 +40,7 @@ type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 /** Maximum size of a target's answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/**
- * Forwards a delivery unchanged: the same bytes, the three signature headers and the content type, and nothing else.
- * Connects only to addresses that the policy allows now, follows no redirects and does not retry.
- */
+/** The same bytes, signature headers and content type. No redirects, no retries; only permitted addresses. */
 export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly url: string },

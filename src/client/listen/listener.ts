@@ -116,11 +116,7 @@ type Context = ListenerOptions & {
   readonly later: (work: Promise<void>) => void;
 };
 
-/**
- * Creates a receiver of deliveries: it verifies each one over its raw bytes, forwards it unless the target has already
- * accepted it, and returns the target's answer, so that the sender retries when it should. Unverified requests never
- * reach a target.
- */
+/** Verifies raw bytes: unverified requests never reach a target. Returns the target's answer to the sender. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pending = new Set<Promise<void>>();
   let bucket: Bucket | undefined;

@@ -16,10 +16,7 @@ export type ListenerRegistration = DeliverySource & {
   readonly check: () => Promise<ConnectionChange>;
   /** Requests an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
-  /**
-   * The store's time if its clock was moved; null for real time. Undefined if the sandbox does not answer and its last
-   * answer said that the clock was moved.
-   */
+  /** Null for real time. Undefined if the sandbox does not answer and its clock was moved before. */
   readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
@@ -29,10 +26,7 @@ export type ListenerRegistration = DeliverySource & {
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
-/**
- * Maximum number of polls for the result of an attempt, which is on disk shortly after the answer. Each delay is twice
- * as long as the one before.
- */
+/** The result is on disk shortly after the answer. Each delay is twice as long as the one before. */
 const MAX_LOOKS = 8;
 const FIRST_WAIT_MS = 10;
 

@@ -4,7 +4,6 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { World } from "../../world.ts";
 
-/** Searches for the causes of refused requests. */
 export type CauseSearch = {
   /** Returns the causes of a request; none if too many requests are waiting or the budget is spent. */
   readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
@@ -20,10 +19,7 @@ const SLICE_BYTES = MIB;
 /** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_WAITING = 16;
 
-/**
- * Searches one request after the other, in slices between which deliveries are handled: anyone can send unsigned
- * requests, which must not slow down signed ones. A budget of hashed bytes limits the work.
- */
+/** In slices between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();
   let bucket: Bucket | undefined;

@@ -6,10 +6,7 @@ import type { AssumptionEntry } from "./shapes.ts";
 type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
   Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
 
-/**
- * All decisions that fill a gap in the interface, in order, and decisions on the sandbox's tools that an integration
- * can rely on.
- */
+/** Decisions that fill a gap in the interface, and decisions on tools that an integration can rely on. */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
     decision: 1,

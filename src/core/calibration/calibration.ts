@@ -38,7 +38,6 @@ const assumption = z.object({
   ),
   answer: z.nullable(observed),
 });
-/** The verdict on an assumption, with a request and its answer as evidence. */
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
 /** The record of a calibration, the content of `checkout.calibration.json`. */
@@ -47,7 +46,6 @@ export const calibrationRecord = z.object({
   at: z.string().check(z.refine((at) => !Number.isNaN(Date.parse(at)))),
   assumptions: z.array(assumption),
 });
-/** The service, the time of the run, and the verdicts. */
 export type Calibration = z.infer<typeof calibrationRecord>;
 
 /** The age of a calibration, in milliseconds. */
@@ -55,12 +53,10 @@ export function calibrationAge({ at }: Calibration, now: number): number {
   return Math.max(0, now - Date.parse(at));
 }
 
-/** The verdict of a calibration on a decision. */
 export function verdictOn({ assumptions }: Calibration, decision: number): CalibratedAssumption["verdict"] {
   return assumptions.find((one) => one.decision === decision)?.verdict ?? "not_observed";
 }
 
-/** The decisions in a calibration, by verdict. */
 export function verdictsOf({
   assumptions,
 }: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
@@ -80,10 +76,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/**
- * Judges all assumptions by the answers of a run and, if the user paid, by the evidence of the payment. No part of a
- * secret that the service sends back is kept.
- */
+/** With the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
 export function judgeCalibration(
   run: CalibrationRun,
   answers: ProbeAnswers,
@@ -155,10 +148,7 @@ function displayAnswer(
   return { status, headers: Object.fromEntries(shown), body: normalizeValue(run, body) };
 }
 
-/**
- * The evidence of a verdict in the form of the record: the request that reached the receiver, or the retrieve of the
- * paid order.
- */
+/** The request that reached the receiver, or the retrieve of the paid order. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
   shown: PaymentVerdict["shown"],
@@ -236,10 +226,7 @@ function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_
   );
 }
 
-/**
- * The decisions on which two calibrations of a service differ, in verdict, request or answer. Without a payment in the
- * second calibration, decisions that need a payment are omitted.
- */
+/** In verdict, request or answer. Without a payment in the second, decisions that need a payment are omitted. */
 export function calibrationDifferences(
   record: Calibration,
   now: Calibration,

@@ -23,7 +23,6 @@ export type ReceivedRequest = {
   readonly answered: number;
 };
 
-/** The evidence from paying the calibration's order. */
 export type PaymentEvidence = {
   /** The deliveries; the first one was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];

@@ -32,7 +32,6 @@ export type ProbeCheck = {
   readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
 };
 
-/** A request, and the statements with which its answer is compared. */
 export type Probe = {
   readonly name: string;
   /** The effect of the request, for the user's consent. */
@@ -63,9 +62,7 @@ const amountBody = (orderId: string, more: Readonly<Record<string, unknown>> = {
     ...more,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/**
- * The order_id of the session. It does not contain the order_id of the order, by which a receiver recognises events.
- */
+/** Does not contain the order_id of the order, by which a receiver recognises events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
@@ -174,10 +171,7 @@ const short = (): string => "short";
 
 const SESSION_PROBE = "create-session";
 
-/**
- * The probes in order: 21 requests, of which the first creates an order and a later one a checkout session. No request
- * makes a payment or provokes a rate limit.
- */
+/** 21 requests: one creates an order, a later one a session. None pays or provokes a rate limit. */
 export const PROBES: readonly Probe[] = [
   {
     name: FIRST_PROBE,

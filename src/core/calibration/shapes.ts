@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 
-/** A gap in the interface and our choice. */
 export const assumptionEntry = z.object({
   /** The number of the decision in docs/decisions.md. */
   decision: wholeNumber(1),
-  /** The heading of the decision. */
   title: z.string(),
   chosen: z.string(),
   /** The setting that changes the choice; null if there is none. */

@@ -70,10 +70,7 @@ export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
 /** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
-/**
- * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active, capability,
- * order state. `live` is the open or succeeded checkout of the same order_id, if there is one (decision 8).
- */
+/** In the order of decision 3. `live`: the open or succeeded checkout of the order_id (decision 8). */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: PurchaseTerms;

@@ -47,10 +47,7 @@ const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 export const createRequest = z.union([bySum, byPrice]);
 export type CreateRequest = z.infer<typeof createRequest>;
 
-/**
- * Parses the body of a create. Refuses with `conflicting_parameters`, `unknown_parameter`, `missing_parameter` or
- * `invalid_parameter`, in that order; the message names the field, the expected value and the received value.
- */
+/** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (!isRecord(body)) {
     return refuseFact("no_object", { received: printableLiteral(body) });

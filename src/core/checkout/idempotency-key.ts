@@ -25,10 +25,7 @@ export const CREATE_PATHS = {
 
 const KEY = /^[\x20-\x7e]{8,128}$/;
 
-/**
- * Parses the Idempotency-Key of a create (interface 19; decision 5). `values` are the header lines as received, because
- * a joined duplicate would look like one key.
- */
+/** `values` are the header lines as received, because a joined duplicate would look like one key (decision 5). */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
   const [key] = values;
   if (key === undefined) {
@@ -46,19 +43,13 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
   return accept(key);
 }
 
-/**
- * A digest of a create's meaning (decision 5): method, path and the validated body with sorted keys, so that white
- * space, key order and number notation make no difference.
- */
+/** Method, path and validated body with sorted keys: white space, key order and notation do not count (decision 5). */
 export function fingerprint(path: string, request: CreateRequest): string {
   const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
 }
 
-/**
- * The answer to a create whose key was used before (decision 5): the stored response if both requests have the same
- * meaning. Refuses with `idempotency_key_reused` otherwise.
- */
+/** The stored response if both requests have the same meaning (decision 5); else `idempotency_key_reused`. */
 export function replay(
   stored: StoredResponse,
   again: { readonly key: string; readonly fingerprint: string },
@@ -83,10 +74,7 @@ export type LogicalCreate = {
   readonly attempt: number;
 };
 
-/**
- * The key of a logical create. It is derived, not random, so that a client that lost its journal still sends the key of
- * its first attempt.
- */
+/** Derived, not random, so that a client that lost its journal still sends the key of its first attempt. */
 export function deriveIdempotencyKey(create: LogicalCreate): string {
   const { service, storeId, endpoint, orderId, attempt } = create;
   const parts = [service, storeId, endpoint, orderId, attempt];

@@ -73,10 +73,7 @@ export function chooseKey(
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }
 
-/**
- * Whether an entry applies to the service's current instance. Requests to an earlier instance do not count. If either
- * instance is unknown, the entry counts, so that no second order is created.
- */
+/** Requests to an earlier instance do not count. An unknown one counts, so that no second order is created. */
 export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateIntent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }

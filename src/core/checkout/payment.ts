@@ -4,10 +4,7 @@ import type { Checkout, Status } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
-/**
- * Every permitted change of a status (decision 10); all other pairs are refused. `pending` to `pending` is a declined
- * attempt, after which the payer may pay again.
- */
+/** All other pairs are refused. `pending` to `pending` is a declined attempt: the payer may pay again. */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],
   pending: ["pending", "succeeded", "failed", "cancelled", "expired"],

@@ -17,21 +17,14 @@ export const PRICE_TERMS = [
   ["description", "description"],
 ] as const satisfies readonly (readonly [keyof PriceTerms, string])[];
 
-/**
- * The price named by a create. Refuses with `invalid_parameter` unless the store has an approved price with this id
- * that is not retired.
- */
+/** Refuses with `invalid_parameter` unless the store has it, approved and not retired. */
 export function priceForCheckout(id: string, price: Price | undefined): Outcome<Price> {
   if (price?.approved === true && !price.retired) return accept(price);
   const state = price === undefined ? "unknown" : price.retired ? "retired" : "unapproved";
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
-/**
- * Decides whether a price can be added: a new price, or an existing price with the same terms, which stays unchanged.
- * Refuses with `state_conflict` an existing id with other terms, a retired price, an unapproved price if an approved
- * one is requested, and a price beyond the store's maximum.
- */
+/** Refuses with `state_conflict` other terms, a retired or unapproved price, and a price beyond the maximum. */
 export function decidePrice(
   wanted: Price,
   all: readonly Price[],

@@ -114,11 +114,7 @@ const LABEL_FAULTS: readonly Fault[] = [
   ],
 ];
 
-/**
- * Parses an origin to which customers may return (decision 19), exactly as browsers write it: https with a name, or
- * http on this machine. Refuses with `invalid_parameter`; the message says what was expected, what was received, and
- * what to write instead.
- */
+/** https with a name, or http on this machine, as browsers write it (decision 19); else `invalid_parameter`. */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
@@ -162,10 +158,7 @@ export function guessOrigin(text: string): string | undefined {
   return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;
 }
 
-/**
- * The address to which a customer returns. It never contains a status, because a browser's return proves nothing
- * (decision 19).
- */
+/** Never contains a status, because a browser's return proves nothing (decision 19). */
 export function returnAddress(
   { origin, path }: ReturnOrigin,
   checkout: Pick<Checkout, "orderId" | "id">,
@@ -208,9 +201,7 @@ function brokenRule(text: string): Words | undefined {
   return originOf(text) === text ? undefined : ["be written as browsers write it", "必须按浏览器的写法"];
 }
 
-/**
- * The rule that a path breaks if a browser would rewrite it, for example because of dot segments; otherwise undefined.
- */
+/** A rule that a browser would enforce by rewriting the path, for example because of dot segments. */
 function spellingRule(path: string): Words | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path

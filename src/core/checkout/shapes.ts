@@ -7,7 +7,6 @@ import { checkoutWire } from "./wire.ts";
 const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
 const { status } = rest;
 export const checkoutObject = object;
-/** The statuses of a checkout (interface 13). */
 export const checkoutStatus = status;
 
 export const statusChange = z.object({
@@ -73,7 +72,6 @@ export const checkoutEntry = z.object({
 /** An order or session in a list, in the control API. */
 export type CheckoutEntry = DomainOf<typeof checkoutEntry>;
 
-/** An order or session with its payment attempts, late results and events. */
 export const checkoutDetails = z.object({
   ...terms,
   ...rest,
@@ -113,7 +111,6 @@ export const refusedOrder = z.object({
   at: moment,
   count: wholeNumber(1),
 });
-/** An order_id whose creates were all refused. */
 export type RefusedOrder = DomainOf<typeof refusedOrder>;
 
 nameSchemas({

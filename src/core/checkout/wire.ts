@@ -77,7 +77,6 @@ export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }
 
-/** The bytes of a refusal. */
 export function errorBody(
   requestId: string,
   { code, message, next, path }: Pick<Refusal, "code" | "message" | "next" | "path">,

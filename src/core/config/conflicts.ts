@@ -38,10 +38,7 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
   ];
 }
 
-/**
- * Finds targets whose API key would go over plain http to another machine, or whose variable is the variable of another
- * target too (decision 85).
- */
+/** An API key over plain http to another machine, or one variable for two targets (decision 85). */
 export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
   const names = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {

@@ -9,10 +9,7 @@ import { selectChangedSettings } from "./settings.ts";
 /** The path of the schema in a project that depends on this package. */
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
-/**
- * A running sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without defaults, and
- * without the port, which belongs to the running process. Refuses more stores or text than a file may contain.
- */
+/** Without secrets, defaults and port (decision 85). Refuses more stores or text than a file may contain. */
 export function exportConfig({ settings, stores }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return tooLarge(`${MAX_STORES} stores, but this sandbox has ${stores.length}`);

@@ -89,7 +89,6 @@ export function planChanges(
   return accept([...planned, ...unmanaged]);
 }
 
-/** A price with the defaults of its missing fields. */
 export function priceWithDefaults(wanted: PriceInput): Price {
   const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
   return { ...rest, description, billingModel, approved, retired };

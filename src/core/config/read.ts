@@ -36,10 +36,7 @@ const MAX_DEPTH = 16;
 /** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
-/**
- * Parses the text of `checkout.config.json`: JSON with comments (decision 83). Refuses with every fault, each with its
- * field and position. Texts that look like secrets are refused and not repeated.
- */
+/** JSON with comments (decision 83). Refuses with every fault; texts that look like secrets are not repeated. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const whole = limitFault(source);
@@ -175,9 +172,7 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
   return schema;
 }
 
-/**
- * The position of a fault: at the field's value; for an unknown field, at its key; for a missing field, at its object.
- */
+/** At the field's value; for an unknown field at its key, for a missing field at its object. */
 function locateFault(text: string, tree: Node, { path, message, isUnknown }: FieldFault): ConfigFault {
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;

@@ -14,10 +14,7 @@ type Sources = {
   readonly readCertificates: (path: string) => Outcome<string, string>;
 };
 
-/**
- * The stores in the file with their secrets from environment variables and the CA certificates of their endpoints.
- * Refuses with each missing or invalid secret or file.
- */
+/** Refuses with each missing or invalid secret or file. */
 export function resolveStores(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: Sources,
@@ -49,9 +46,7 @@ export function resolveStores(
   );
 }
 
-/**
- * The variable with the API key of a target in the file (decision 85): CHECKOUT_TARGET_STAGING_API_KEY for `staging`.
- */
+/** CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }

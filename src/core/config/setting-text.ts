@@ -17,9 +17,7 @@ const MAX_PATH_LENGTH = 4096;
 /** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
 type ScheduleFault = { readonly at: number | undefined; readonly message: string };
 
-/**
- * Parses the delays before the attempts of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults.
- */
+/** Texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
   const delays = texts.map((text, at) => (at === 0 ? startOf(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, at) => {
@@ -75,10 +73,7 @@ export function isHost(text: string): boolean {
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }
 
-/**
- * Parses a base URL, removing slashes at its end; undefined if it is not http(s), or has credentials, a query or a
- * fragment.
- */
+/** Without slashes at its end; undefined if not http(s), or with credentials, a query or a fragment. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

@@ -182,7 +182,6 @@ export type ServedValue<Name extends SettingName> = ServedOf<KindOf<Name>>;
 
 export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Name> | undefined };
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
-/** The settings of a running sandbox, as the sandbox reports them. */
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
 /** The meaning of values of any kind. Each value is passed to the meaning of its own kind only, so these are methods. */
@@ -209,7 +208,6 @@ export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTI
   return Object.assign(names, row, meaning);
 });
 
-/** The settings that are also options of the test kit. */
 export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, inKit }) =>
   inKit === true ? [name as KitSettingName] : [],
 );

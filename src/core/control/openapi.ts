@@ -96,9 +96,7 @@ const BODIES = Object.fromEntries(
 ) as Readonly<Record<OperationName, Bodies>>;
 const SCHEMAS = allSchemas();
 
-/**
- * The control API of a sandbox at an origin, as an OpenAPI 3.1 document derived from the router's table (decision 43).
- */
+/** An OpenAPI 3.1 document, derived from the router's table (decision 43). */
 export function describeControlApi(origin: string): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
   for (const name of OPERATION_NAMES) {
@@ -267,10 +265,7 @@ function nameOf(schema: z.ZodMiniType, name: string): string {
   return known ?? name;
 }
 
-/**
- * Every named schema, as a component that refers to the other components. The schemas name no dialect, because OpenAPI
- * sets it, and objects allow only the described fields.
- */
+/** The schemas name no dialect, because OpenAPI sets it; objects allow only the described fields. */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",

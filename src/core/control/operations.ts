@@ -24,10 +24,7 @@ import { convertUnchecked, toDomainNames, wireFieldsAt, wireSchema } from "../sh
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
-/**
- * The subjects of the control API, in the order of its description, with their operations. An operation that is not
- * listed here cannot be called, handled or described.
- */
+/** In the order of the description. Other operations cannot be called, handled or described. */
 export const SUBJECTS = {
   checkouts: {
     description: "Orders, sessions, their payment, prices and return origins.",
@@ -67,7 +64,6 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
   Object.values(SUBJECTS).flatMap(({ operations }) => Object.entries<Operation>(operations)),
 ) as Readonly<Record<OperationName, Operation>>;
 
-/** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
 export function inputKind(name: OperationName): "nothing" | "body" | "query" {
@@ -84,9 +80,7 @@ export function pathOf(
   return path.replace("{store_id}", encodeURIComponent(storeId)).replace("{id}", encodeURIComponent(id));
 }
 
-/**
- * Parses the body or query of an operation from the wire. Refuses with `invalid_parameter`, naming the wire's field.
- */
+/** Refuses with `invalid_parameter`, naming the wire's field. */
 export function decodeRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -142,7 +136,6 @@ function unitOf(origin: string): string {
   return origin === "string" ? " 个字符" : origin === "array" ? " 项" : "";
 }
 
-/** The value at a path of a body; undefined if there is none. */
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => {
     const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
@@ -163,10 +156,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/**
- * Parses the answer of an operation from the wire; undefined if the answer does not match. `isSameVersion`: the sandbox
- * has the same schemas, so a value that does not match was stored by another program, and stays as it is.
- */
+/** `isSameVersion`: a value that does not match was stored by another program, and stays as it is. */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -193,10 +183,7 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/**
- * Encodes the answer of an operation for the wire, without the envelope, as `--json` prints it. A stored value that the
- * schema refuses is shown as it is (decision 95).
- */
+/** Without the envelope, as `--json` prints it. A stored value that the schema refuses stays (decision 95). */
 export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
   const schema = CONTROL_OPERATIONS[name].answer;
   const encoded = z.safeEncode(wireSchema(schema), answer);

@@ -1,7 +1,6 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
-/** The check that corresponds to an error code, its rule in the interface, and the remedy. */
 export type RefusalCheck = {
   /** The check's name in the order of checks (decision 3). */
   readonly name: string;

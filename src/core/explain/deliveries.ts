@@ -14,9 +14,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/**
- * The deliveries of an event to one endpoint, or to several with the same result: one line, with the attempts inside.
- */
+/** To one endpoint, or to several with the same result. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
@@ -55,10 +53,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/**
- * For each delivery of a checkout, oldest first, that waits behind an earlier delivery to the same endpoint: its id and
- * the earlier delivery. Later events do not wait for a replay, a duplicate or a delivery that a fault reorders.
- */
+/** With the earlier delivery. Later events do not wait for a replay, a duplicate or a reordered delivery. */
 export function deliveriesBehindEarlier(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
@@ -129,19 +124,14 @@ export function pendingAttempts(
   });
 }
 
-/**
- * Whether the time of the next attempt is known. It is unknown if a delivery waits for earlier events of its checkout.
- */
+/** Unknown if a delivery waits for earlier events of its checkout. */
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
   return state === "due" && !isHeld && hasTime && !attempts.some(isInFlight);
 }
 
-/**
- * The text of a line that endpoints share: accepted at the first attempt, or not sent yet. Null if the endpoint needs
- * its own line.
- */
+/** Endpoints share it: accepted at the first attempt, or not sent yet. Null if the endpoint needs its own line. */
 function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
@@ -171,10 +161,7 @@ function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 
-/**
- * The arrival time of an accepted delivery that was late or held by a fault, with the fault; empty for other
- * deliveries.
- */
+/** Of an accepted delivery that was late or held by a fault; empty for other deliveries. */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const last = delivery.attempts.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
@@ -191,10 +178,7 @@ const CAUSE_NAMES: Readonly<
   Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
 > = EXPLAIN_SENTENCES.called;
 
-/**
- * The results of attempts in order, with equal results counted: `timeout ×2, 500 ×4`; for a single attempt, with its
- * duration.
- */
+/** In order, equal results counted: `timeout ×2, 500 ×4`; a single attempt with its duration. */
 function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
@@ -259,9 +243,7 @@ function attemptEntries(
   });
 }
 
-/**
- * An attempt in words: the time since the previous attempt, the result, and the cause unless it is the same as before.
- */
+/** The time since the previous attempt, the result, and the cause unless it is the same as before. */
 function attemptText(
   attempt: StoryAttempt,
   { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },

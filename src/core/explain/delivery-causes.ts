@@ -16,7 +16,6 @@ export type AttemptOutcome = {
   readonly facts: AttemptFacts | null;
 };
 
-/** A likely cause: its code, the values of its sentence, its sentence with the remedy, and a helpful command. */
 export type LikelyCause = {
   readonly code: string;
   readonly values: readonly string[];

@@ -38,7 +38,6 @@ export function outcomeOf(attempt: DeliveryEntry["attempts"][number]): CauseMate
 
 export type CauseMaterial = AttemptOutcome & Pick<StoryAttempt, "fault">;
 
-/** The likely cause of a failed attempt; undefined if the attempt succeeded or is still running. */
 export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause | undefined {
   const { status, error } = attempt;
   if (fault === null || (error === null && status === null) || isSuccess(status)) return causeOf(attempt);

@@ -6,16 +6,12 @@ import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 
-/**
- * A field in which a request differs from the first request with its key or order; null if a request does not have the
- * field.
- */
+/** Null if a request does not have the field. */
 const difference = z.object({
   field: z.string(),
   first: z.nullable(z.string()),
   this: z.nullable(z.string()),
 });
-/** A field in which a request differs from the first request with its key or order. */
 export type RequestDifference = DomainOf<typeof difference>;
 
 export const storyAttempt = z.object({
@@ -32,9 +28,7 @@ export const storyEntry = z.object({
   at: moment,
   /** `clock`: the clock was set back, so later lines can have earlier times. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
-  /**
-   * The id of the request, event or delivery; null for actions of the payer, and for a line about several deliveries.
-   */
+  /** Null for actions of the payer, and for a line about several deliveries. */
   id: z.nullable(z.string()),
   of: z.nullable(z.string()),
   /** The status of the answer; null if there is none. */
@@ -43,7 +37,6 @@ export const storyEntry = z.object({
   text: z.string(),
   attempts: z.optional(z.array(storyAttempt)),
 });
-/** A pending change that happens automatically at its time. */
 export const pendingEntry = z.object({
   /** The time by the store's clock. */
   at: moment,

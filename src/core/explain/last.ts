@@ -12,7 +12,6 @@ type Life = {
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
-  /** The time of the checkout's newest event. */
   readonly newestEventAt: number;
 };
 

@@ -26,10 +26,7 @@ export type OrderableLine<Subject> = {
   readonly after?: OrderableLine<Subject> | undefined;
 };
 
-/**
- * Merges chains of lines by time. Each chain is in chronological order. A time that goes back within a chain shows that
- * the clock was set back: if every chain continues with an earlier time, a line says so, and times start again.
- */
+/** Each chain is in order. If every chain continues with an earlier time, the clock was set back: a line says so. */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,

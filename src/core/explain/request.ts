@@ -15,9 +15,7 @@ import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/**
- * The existing checkout that a request conflicted with: the checkout bound to its key, or the checkout of its order.
- */
+/** The checkout bound to the request's key, or the checkout of its order. */
 export type ExistingCheckout = Checkout & {
   /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;
@@ -161,7 +159,6 @@ const HEADER_OF: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The Idempotency-Key in a logged refusal; null if the request had none. */
 export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): string | null {
   return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);
 }

@@ -9,7 +9,6 @@ const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创�
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const EXPLAIN_SENTENCES = {
-  /** The meaning of a checkout's status. */
   status: {
     created: (expires) => [
       `the payment page has not been used yet; the checkout expires at ${expires}`,

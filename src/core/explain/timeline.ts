@@ -74,10 +74,7 @@ type OrderedLine = OrderableLine<LineSubject>;
 /** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN = 40;
 
-/**
- * The story in chronological order, with the deliveries of each event after the event, and everything pending, soonest
- * first.
- */
+/** The deliveries of an event follow it; pending entries are soonest first. */
 export function timelineOf(
   story: StoryMaterial,
   say: Translator = english,
@@ -136,10 +133,7 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
 
-/**
- * The life of one checkout in its necessary order: an attempt follows the creation, the first attempt makes the
- * checkout pending, and the last attempt ends it.
- */
+/** An attempt follows the creation, the first one makes the checkout pending, and the last one ends it. */
 function lifeOf({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
   const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
@@ -169,10 +163,7 @@ function linesPlacedByTime(
   ];
 }
 
-/**
- * The requests in the order of arrival. The log lists them in the order of completion: if a request finished before the
- * start of the request listed before it, the clock was set back in between.
- */
+/** The log lists them by completion: a request that finished before the one before began shows a clock set back. */
 function requestChain(requests: readonly StoryRequest[], say: Translator): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];
   for (const request of requests) {

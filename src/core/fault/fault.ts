@@ -19,7 +19,6 @@ export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 /** The header of an answer or a delivery that names the applied fault. */
 export const FAULT_HEADER = "Checkout-Fault";
 
-/** Whether a fault applies to v1. */
 export function isApiFault(fault: Fault): fault is ApiFault {
   return isApiAction(fault.action);
 }

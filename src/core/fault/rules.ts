@@ -26,10 +26,7 @@ export const DELIVERY_MATCH_FIELDS = {
 
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
-/**
- * The dependencies between a fault's fields on the wire, as a JSON Schema: the same rules as in `parseFaultTerms` and
- * `requestedFaults`.
- */
+/** The rules of `parseFaultTerms` and `requestedFaults`, as a JSON Schema. */
 export const FAULT_RULES = {
   allOf: [
     {

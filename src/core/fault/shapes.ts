@@ -17,10 +17,7 @@ const pattern = nonEmptyText(MAX_PATTERN).check(z.meta({ not: { pattern: SECRET_
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/**
- * The requests or deliveries to which a fault applies. Each kind of fault has its own fields; both have `orderId`,
- * `nth` and `probability`.
- */
+/** Each kind of fault has its own fields; both have `orderId`, `nth` and `probability`. */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
@@ -50,7 +47,6 @@ const parameters = {
 };
 const times = wholeNumber(1, MAX_TIMES);
 
-/** A fault that can still be applied. */
 export const faultEntry = z.object({
   id: z.uuid(),
   action,
@@ -78,10 +74,7 @@ export const faultRequest = z.strictObject({
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(faultMatch),
   ...z.partial(z.object(parameters)).shape,
-  /**
-   * Maximum number of requests or deliveries that the fault applies to. An event has one delivery to each endpoint.
-   * Default: 1; with `until`, no limit.
-   */
+  /** An event has one delivery to each endpoint. Default: 1; with `until`, no limit. */
   times: z.optional(times),
   until: z.optional(momentInRequest),
   /** The random seed of the probability: the same seed chooses the same matches. Default: random. */

@@ -6,7 +6,6 @@ import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf } from "../readiness/drills/said.ts";
 
-/** A create in the service's log. */
 export type LoggedCreate = {
   readonly status: number;
   readonly code: ErrorCode | null;

@@ -4,7 +4,6 @@ import { isForgery } from "../fault/actions.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { Observation, ObservedAttempt, ObservedDelivery } from "./observation.ts";
 
-/** Whether an event type means that a checkout was paid. */
 function isPaymentEvent(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
 }
@@ -83,7 +82,6 @@ export function repeatCause(deliveries: readonly ObservedDelivery[], isKilled: b
   return isKilled ? "books_at_start" : "books_other_events";
 }
 
-/** Why another amount is booked. */
 export function amountCause(deliveries: readonly ObservedDelivery[]): Cause {
   const isBelieved = acceptedIn(deliveries).some(({ fault }) => fault === "changed_body");
   return isBelieved ? "believes_forged" : "other_amount";

@@ -413,7 +413,6 @@ export const HISTORIES = {
   },
 } as const satisfies Readonly<Record<string, History>>;
 
-/** The name of a history. */
 export type HistoryName = keyof typeof HISTORIES;
 
 /** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
@@ -421,7 +420,6 @@ export const PLAIN_PURCHASE = "plain_purchase";
 /** The last one: the payment of the first purchase, delivered again. */
 export const MUCH_LATER = "much_later";
 
-/** The titles of all histories of a run. */
 export const HISTORY_TITLES = {
   [PLAIN_PURCHASE]: {
     title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],

@@ -12,7 +12,6 @@ import { SECRET_PLACES, type SecretPlace } from "./secrets.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
 
-/** The verdict on a history. */
 export type HistoryVerdict =
   | { readonly state: "held"; readonly note: Said | null; readonly got: Said }
   | {
@@ -30,7 +29,6 @@ export type HistoryVerdict =
       readonly got: Said;
     };
 
-/** A broken rule. */
 export type Broken = Pick<
   Extract<HistoryVerdict, { state: "broken" }>,
   "invariant" | "expected" | "got" | "cause"
@@ -249,10 +247,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
   return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
 }
 
-/**
- * The verdict on a history after further looks at the end of the run. Something may have been booked late: a second
- * time, or a payment that was not shown before, which is no loss.
- */
+/** Something may have been booked late: a second time, or a payment that was not shown before, which is no loss. */
 export function judgeLater(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },

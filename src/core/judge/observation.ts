@@ -9,7 +9,6 @@ import type { SecretPlace } from "./secrets.ts";
 import type { OrderName } from "./step.ts";
 import type { ShownOrder } from "./view.ts";
 
-/** An attempt of a delivery. */
 export type ObservedAttempt = {
   readonly status: number | null;
   readonly fault: DeliveryAction | null;
@@ -17,7 +16,6 @@ export type ObservedAttempt = {
   readonly startedAt: number;
 };
 
-/** A delivery with its attempts. */
 export type ObservedDelivery = {
   readonly eventType: string;
   readonly cause: "event" | "replay" | "duplicate";
@@ -80,10 +78,8 @@ type RefusedFact = {
 /** A genuine event that got its 2xx. */
 type TakenFact = { readonly kind: "taken" };
 
-/** A forged event, and the answer to it. */
 type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
 
-/** A visit of the return page. */
 type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: SaidValue };
 
 /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
@@ -95,7 +91,6 @@ type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<Secre
 /** A note about a history, which is no verdict against the shop. */
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
-/** Something that was seen. */
 export type Observation =
   | LookFact
   | CreateFact

@@ -15,11 +15,7 @@ export const PAYER_OUTCOMES = [
 ] as const;
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
-/**
- * The actions that kill all processes of an application. `kill`: before it receives the answer to a request, or before
- * it answers a delivery. `kill_after_answer`: after it has answered a delivery. They are not faults, because the
- * sandbox cannot kill processes.
- */
+/** Not faults: the sandbox cannot kill processes. `kill`: before an answer. `kill_after_answer`: after it. */
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
@@ -58,7 +54,6 @@ export function faultAt(
   return { action, match, ...PARAMETERS_OF[action] };
 }
 
-/** Whether an action kills processes. */
 export function isKill(action: ScheduledFault["action"]): action is Kill {
   return KILLS.some((kill) => kill === action);
 }
@@ -106,7 +101,6 @@ function faultLine(fault: ScheduledFault): string {
   return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;
 }
 
-/** Whether a fault applies to a delivery. */
 export function targetsDelivery({ match = {} }: ScheduledFault): boolean {
   return match.eventType !== undefined;
 }

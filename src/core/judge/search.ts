@@ -38,7 +38,6 @@ export type Trace = {
   readonly isBought: boolean;
 };
 
-/** A logged request of v1. */
 type SeenRequest = {
   readonly method: string;
   readonly path: string;
@@ -162,10 +161,7 @@ export function nextWave(
 /** Weights of the differences from the run without faults: the closer to damage, the heavier. */
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
-/**
- * The weighted differences from the run without faults: repeated or refused requests, repeated deliveries, and a failed
- * purchase. 0: the fault changed nothing.
- */
+/** Repeated or refused requests, repeated deliveries, and a failed purchase. 0: the fault changed nothing. */
 export function differenceScore(run: Trace, plain: Trace): number {
   const more = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plain));
   const retries = more(({ requests }) => Math.min(requests.length, 10));
@@ -186,11 +182,7 @@ export function differenceScore(run: Trace, plain: Trace): number {
   );
 }
 
-/**
- * Finds the smallest schedule that still breaks an invariant: yields one candidate after the other, receives whether
- * each breaks, and returns the smallest that did. Every candidate is yielded once, and differs from the given schedule.
- * No single step of the result can be omitted.
- */
+/** Yields each candidate once, and receives whether it breaks. No single step of the result can be omitted. */
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const held = new Set<string>();
   let least = schedule;
@@ -209,7 +201,6 @@ function removeOneStep({ faults, payer }: Schedule, held: ReadonlySet<string>): 
   return smaller.find((one) => !held.has(scheduleKey(one)));
 }
 
-/** The verdict on a schedule. */
 export type ScheduleResult = "held" | "broken" | "not_judged";
 
 /** The place of the payer's outcomes. */

@@ -3,10 +3,7 @@ import type { RequestEntry } from "../request/shapes.ts";
 import { showsSecret } from "../text.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/**
- * The places in which a secret of the application is noticed: a v1 request, except its Authorization header; an answer
- * to a webhook; the output of the purchase; the view of an order. No other places are checked.
- */
+/** A v1 request without Authorization, an answer to a webhook, the purchase's output, the view of an order. */
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];
 

@@ -5,7 +5,6 @@ import { PAYER_OUTCOMES } from "./schedule.ts";
 
 /** A rule that holds for every purchase. */
 export const invariant = z.enum(Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]);
-/** How the payer ends a payment. */
 export const payerOutcome = z.enum(PAYER_OUTCOMES);
 
 /** A broken invariant, without the faults of the smallest schedule that breaks it. */

@@ -51,7 +51,6 @@ export const shopSection = z.strictObject({
 });
 /** What a merchant says of a shop. */
 export type ShopSection = DomainOf<typeof shopSection>;
-/** A field of the section. */
 export type ShopField = keyof ShopSection;
 
 /** Identifies a section: another one has another sum. */
@@ -59,7 +58,6 @@ export function sectionSum(section: ShopSection): string {
   return hash("sha256", JSON.stringify(section), "hex");
 }
 
-/** Whether a text is a regular expression. */
 export function isPattern(given: string): boolean {
   try {
     return new RegExp(given) instanceof RegExp;

@@ -16,7 +16,6 @@ export const ALWAYS = 10_000;
 /** The orders of a history: the subject `a`, and its neighbours. */
 export type OrderName = "a" | "b" | "c";
 
-/** How a customer returns. */
 export type ReturnForm = {
   /** The order whose session is in the address; null: none. Default: the order itself. */
   readonly session?: OrderName | null;
@@ -33,7 +32,6 @@ export type Act =
   /** The service makes the deliveries that fall due within these milliseconds of the store's clock. */
   | { readonly advanceMs: number };
 
-/** One step. */
 export type Step =
   /**
    * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
@@ -82,10 +80,7 @@ export type Step =
   /** The service itself delivers until nothing is due: the store's clock is moved. */
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
-/**
- * The capabilities of a shop that a history can need. `names`: its order_ids can be chosen; `command`: a command creates
- * its orders, which can be killed.
- */
+/** `names`: its order_ids can be chosen; `command`: a command creates its orders, which can be killed. */
 export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "command";
 
 /** A history of a part of the checklist. */

@@ -8,7 +8,6 @@ export type ShownOrder = {
   readonly amountMinor: number | null;
 };
 
-/** How the view of an order is read. */
 export type ViewPatterns = {
   readonly paidWhen: RegExp | undefined;
   /** A field of a JSON view, or a pattern with one group. Default: `times` and `amount_minor`. */
@@ -60,7 +59,6 @@ function amountAt(place: string, text: string, value: unknown): number | null {
     : numberAt(place, text, value);
 }
 
-/** The number at a place; null if there is none. */
 function numberAt(place: string, text: string, value: unknown): number | null {
   const found = valueAt(place, text, value);
   const number = typeof found === "string" ? Number(found) : found;

@@ -11,7 +11,6 @@ const word = z.string().check(z.minLength(1), z.maxLength(256), z.regex(/^[^-\p{
 const limit = z.optional(z.int().check(z.gte(1), z.lte(100)));
 const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));
 
-/** The kinds of objects that `list` can list. */
 const LISTS = ["orders", "sessions", "events", "deliveries", "requests", "faults", "endpoints"] as const;
 
 const INPUTS = {
@@ -113,7 +112,6 @@ export const TOOLS = {
   },
 } as const satisfies Readonly<Record<ToolName, { readonly writes: boolean; readonly description: string }>>;
 
-/** The tool with this name; undefined if there is none. */
 export function toolNamed(name: string): ToolName | undefined {
   return toolNames().find((one) => one === name);
 }

@@ -5,10 +5,7 @@ import { accept, refuseValue, type Outcome } from "../outcome.ts";
 /** An address that a server listens on in addition to loopback, in the form of `--listen`: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
 
-/**
- * Parses an address to listen on: an IPv4 or IPv6 address without a port; IPv6 also in brackets. Refuses names and
- * other spellings of an address with `invalid_parameter` (decision 79).
- */
+/** IPv6 also in brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
 export function parseListenAddress(text: string): Outcome<ListenAddress> {
   const address = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   const isPlain = address.includes(":")

@@ -41,7 +41,6 @@ export const CONNECTION_FAULTS = [
   "not_http",
   "upgrade",
 ] as const;
-/** Why there is no connection, no TLS, or no whole answer. */
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 /** The length to which a text among the facts is cut, in code points. */
@@ -66,7 +65,6 @@ export const attemptFacts = z.object({
   contentType: text,
   authenticate: text,
 });
-/** Facts about an attempt that its status or its error does not state. */
 export type AttemptFacts = z.infer<typeof attemptFacts>;
 
 export function answerFacts(headers: Readonly<Record<string, string>>): AttemptFacts {

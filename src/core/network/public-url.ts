@@ -1,10 +1,6 @@
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
-/**
- * Parses the address at which payers reach the payment pages, and returns its origin. Refuses with `invalid_parameter`
- * a path, because the pages are at the root, and `localhost`, which belongs to the portal (decisions 1 and 79). The
- * message does not repeat the value, which may contain a password.
- */
+/** Refuses a path, and the portal's `localhost` (decisions 1, 79), without the value: it may have a password. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
@@ -22,10 +18,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
   return accept(url.origin);
 }
 
-/**
- * Parses the address at which a browser reaches the portal, and returns its origin. The rules of `parsePublicUrl`
- * apply, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages.
- */
+/** As `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages. */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")
@@ -38,10 +31,7 @@ export function parsePortalUrl(text: string): Outcome<string> {
   return read.ok && isLocal ? accept(url.origin) : read;
 }
 
-/**
- * The origin of the portal of a sandbox on a port; undefined if there is no portal, because portal and payment pages
- * would share a host name (decision 99).
- */
+/** Undefined if the portal and the payment pages would share a host name (decision 99). */
 export function portalOrigin(
   port: number,
   { publicUrl, portalUrl }: Readonly<Record<"publicUrl" | "portalUrl", string | undefined>>,
@@ -49,10 +39,7 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-/**
- * The Host headers of requests to a URL: a proxy may drop the port, as nginx does with `Host $host` (decision 79). Two
- * URLs of one sandbox never differ only by the port (decision 99).
- */
+/** A proxy may drop the port (decision 79). Two URLs of one sandbox never differ only by the port (decision 99). */
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];

@@ -3,10 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/**
- * Ranges without a receiver, or with an IPv4 address inside that no check sees. Nothing is ever sent there, even if a
- * name is allowed (decision 14). An IPv4-mapped address counts as its IPv4 address.
- */
+/** Even if a name is allowed (decision 14): no receiver, or an IPv4 address inside that no check sees. */
 export const NEVER_SENT_TO = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds

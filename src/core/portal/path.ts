@@ -5,10 +5,7 @@ import { isSameSecret } from "../credential.ts";
 
 const KEY_BYTES = 16;
 
-/**
- * The path of the portal on the wire: `/portal/k-` and 22 characters of a 128-bit key (decision 99). It stays the same
- * as long as the state stays in its folder `home`, which is undefined for a state in memory.
- */
+/** With 22 characters of a 128-bit key (decision 99), the same in one folder `home`; undefined in memory. */
 export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
   const mac = createHmac("sha256", masterKey)
     .update(`portal path${home ?? ""}`)

@@ -27,7 +27,6 @@ export function isApproved({ approval }: Production): boolean {
   return approval?.action === "approve_credential";
 }
 
-/** Whether the production gate is open. */
 export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
@@ -39,10 +38,7 @@ export function isRequested({ request, approval, gate }: Production): boolean {
   return answers.every((act) => act?.action === "approve_credential" || act?.action === "open_gate");
 }
 
-/**
- * Decides whether an action is permitted. Refuses with `state_conflict` an action that would change nothing, and
- * opening a gate without approval or request; with `not_found` a capability or price that the store does not have.
- */
+/** Refuses with `state_conflict` (no change, or a gate without approval or request), or with `not_found`. */
 export function decideAction(
   { active, capabilities, prices, production }: StoreStatus,
   { action, subject }: Pick<AdminAction, "action" | "subject">,

@@ -26,7 +26,6 @@ import type {
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";
 
-/** The finding for one item. */
 export type ItemFinding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
   Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
 
@@ -40,17 +39,14 @@ const ITEMS = {
   production_gate: gateItem,
 } satisfies Record<ItemName, (facts: ReadinessFacts, say: Translator) => ItemFinding>;
 
-/** Judges all items from the facts. */
 export function judgeItems(facts: ReadinessFacts, say: Translator = english): Checklist {
   return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
 }
 
-/** An item with its finding. */
 export function itemOf(name: ItemName, finding: ItemFinding): ChecklistItem {
   return { name, evidence: [], assumptions: [], ...finding };
 }
 
-/** The checklist of some items, with its verdict. */
 export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   if (items.some(({ status }) => status !== "pass")) return { verdict: "not_ready", items };
   const leans = items.some(({ assumptions }) => assumptions.length > 0);
@@ -141,10 +137,7 @@ function inactive(say: Translator): FailedItem {
   return { reason: say(READINESS_SENTENCES.storeInactive), next: "checkout admin activate" };
 }
 
-/**
- * Why the capabilities of a store are incomplete: each must be active, and there must be one of each kind. Undefined if
- * they are complete.
- */
+/** Each must be active, and there must be one of each kind. Undefined if they are complete. */
 function missingCapability(capabilities: readonly Capability[], say: Translator): FailedItem | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
@@ -191,10 +184,7 @@ function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
-/**
- * Every enabled endpoint needs its own passed drill, including an endpoint that a drill is holding, and the shop needs
- * a drill of duplicates. Listeners do not count, because production has none.
- */
+/** Also an endpoint that a drill is holding. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
@@ -224,10 +214,7 @@ function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   return judgeByProofs(proofs, { passed, also: paused });
 }
 
-/**
- * A receiver might accept only webhook.test, so a drill without order events proves nothing about other types (decision
- * 67).
- */
+/** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Translator): Proof {
   const where = printableLiteral(url);
   const what = say(READINESS_SENTENCES.webhookDrill(where));
@@ -247,10 +234,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   return { ...proof, risks: risksIn(drill.steps).map((risk) => say(wordsOf(risk))) };
 }
 
-/**
- * Only a drill of the merchant's client proves the item. Logged requests are shown but prove nothing: any client could
- * have sent them, and a reused key is refused even for a client that confuses its keys.
- */
+/** Logged requests prove nothing: any client could have sent them, even one that confuses its keys. */
 function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
   const { storeId, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;

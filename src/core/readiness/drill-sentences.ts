@@ -3,7 +3,6 @@ import type { Words } from "../language.ts";
 /** A sentence of a drill, possibly with values. */
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
-/** Expected results of steps. */
 export const EXPECTED_RESULTS = {
   paid: ["paid", "已支付"],
   unpaid: ["not paid", "未支付"],
@@ -22,7 +21,6 @@ export const EXPECTED_RESULTS = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Results of steps. */
 export const STEP_RESULTS = {
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [

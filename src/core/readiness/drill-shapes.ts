@@ -5,7 +5,6 @@ import { DRILL_KINDS } from "./names.ts";
 
 const MAX_TEXT = 2000;
 
-/** A text of a drill. */
 export const drillText = textUpTo(MAX_TEXT);
 const MAX_VALUES = 8;
 const factOfTexts = z.strictObject({
@@ -37,7 +36,6 @@ function stepFields<Statement extends typeof drillText | typeof said>(statement:
   });
 }
 
-/** One step of a drill. */
 export const drillStep = stepFields(said);
 /** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof drillStep>;
@@ -57,7 +55,6 @@ const resultFields = {
 export const drillResult = z.object({ ...resultFields, steps: z.array(drillStep) });
 const shownStep = stepFields(drillText);
 export const shownDrill = z.object({ ...resultFields, steps: z.array(shownStep) });
-/** The result of a drill as evidence. */
 export type DrillFact = DomainOf<typeof drillResult>;
 export type ShownStep = DomainOf<typeof shownStep>;
 

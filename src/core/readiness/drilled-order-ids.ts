@@ -4,11 +4,7 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 /** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const LEAST_DRAWN = 8;
 
-/**
- * An order_id in the form of the merchant's order_id, with other digits, and with other letters except in words.
- * Undefined if the merchant's order_id is reserved, so that the sandbox settles it automatically, or if the result
- * would be too long. Uses one random byte for each character.
- */
+/** Undefined if the merchant's is reserved, or the result too long. Uses one random byte for each character. */
 export function orderIdLike(like: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(like) !== undefined) return undefined;
   const drawn = like.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, at: number) =>

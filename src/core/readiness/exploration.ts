@@ -15,12 +15,9 @@ export const placeResults = z.strictObject({
   place: nonEmptyText(MAX_PLACE),
   held: actions,
   broken: actions,
-  /**
-   * Not run before the budget was used up, broken once but not again, or with a payment event that was lost for good.
-   */
+  /** Left out by the budget, broken once but not again, or with a payment event that was lost for good. */
   notJudged: actions,
 });
-/** The results of single faults at a place. */
 export type PlaceResults = DomainOf<typeof placeResults>;
 
 /** The counted results of an exploration. */

@@ -9,10 +9,8 @@ export const ITEM_TITLES = {
   idempotency_replay: ["Idempotency replay", "幂等重放"],
   production_gate: ["Production gate", "生产环境开关"],
 } satisfies Record<string, Words>;
-/** The name of a checklist item. */
 export type ItemName = keyof typeof ITEM_TITLES;
 
-/** The names of the items, in order. */
 export const CHECKLIST_ITEMS = Object.keys(ITEM_TITLES) as readonly ItemName[];
 
 /** The number of items, in words. */
@@ -25,16 +23,11 @@ export const DRILL_NAMES = {
   idempotency: "idempotency",
   browser_return: "browser-return",
 };
-/** The kind of a drill. */
 export type DrillKind = keyof typeof DRILL_NAMES;
 
-/** The kinds of drills. */
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
-/**
- * What a lease holds a store for: a run of histories, webhooks of all forms, and `checkout explore --receiver`. Only the
- * first and the last have an effect on the store.
- */
+/** A run of histories, webhooks of all forms, `explore --receiver`. The second has no effect on the store. */
 export const LEASE_KINDS = ["duplicates", "webhook", "explore"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 

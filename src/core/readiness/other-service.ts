@@ -10,11 +10,7 @@ const OWN_REQUESTS =
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 
-/**
- * Judges the items for a service that is not a sandbox by its calibration record, which is undefined if there is none.
- * Facts that v1 does not show are `unknown`, always including the production gate. `calibrateCommand` is the command
- * that writes the record.
- */
+/** By its calibration record. Facts that v1 does not show are `unknown`, always including the production gate. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
   const open = (what: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",

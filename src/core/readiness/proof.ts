@@ -34,10 +34,7 @@ type Claim = {
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
-/**
- * Decides what a drill proves now. The last drill counts; a failed drill counts until a later drill passes or a later
- * waiver skips it. A waiver replaces a drill that is missing or no longer valid, and is a risk.
- */
+/** The last drill counts; a failed drill counts until a later drill passes or is waived. A waiver is a risk. */
 export function proofOf(
   claim: Claim,
   { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">,
@@ -76,10 +73,7 @@ function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number):
   return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
 }
 
-/**
- * Why evidence is no longer valid; undefined if it is valid. Evidence from the future, after the clock was set back, is
- * also invalid.
- */
+/** Evidence from the future, after the clock was set back, is also invalid. */
 function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return READINESS_SENTENCES.inTheFuture;
   return now - at < EVIDENCE_VALIDITY_MS ? undefined : READINESS_SENTENCES.tooOld;

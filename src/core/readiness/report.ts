@@ -9,7 +9,6 @@ import { READINESS_SENTENCES } from "./sentences.ts";
 import { printable, redactSecrets } from "../text.ts";
 import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";
 
-/** The result of a checklist, and its source. */
 export type ChecklistReport = Checklist & {
   /** `sandbox`: judged by all facts. `service`: judged by v1 answers. */
   readonly source: "sandbox" | "service";
@@ -25,7 +24,6 @@ export type ChecklistReport = Checklist & {
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
-/** The JSON form of a report. */
 export function reportJson({
   verdict,
   source,
@@ -90,7 +88,6 @@ export function explorationLine({ exploration = null, judgedAt }: ChecklistRepor
   return `${english(READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places)))}, ${age} ago`;
 }
 
-/** The JSON form of a piece of evidence. */
 function evidenceJson({ at, ...rest }: Evidence) {
   return { ...rest, at: at === null ? null : toIso(at) };
 }
@@ -113,7 +110,6 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
-/** Whether risks are accepted. */
 type Tolerance = { readonly allowRisks: boolean };
 
 /** Whether a store may go live by its checklist, so that the command exits with 0. */
@@ -121,11 +117,7 @@ export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }:
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }
 
-/**
- * The report as JUnit XML; it contains a failure or an error whenever the command does not exit with 0. An unknown item
- * is an error, so that no tool counts it as a passed test; an item with a risk is a failure, unless risks are allowed.
- * The verdict is in the properties.
- */
+/** With a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
 export function junitXml(report: ChecklistReport, tolerance: Tolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
   const faults = items.map((item) => faultOf(item, tolerance));

@@ -9,7 +9,6 @@ import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } 
 
 /** The note that the user adds to an action or a waiver. */
 export const note = nonEmptyText(MAX_NOTE_LENGTH);
-/** One entry of a store's audit log. */
 export const recordedAction = z.object({
   /** The number of the action in the audit log. */
   number: wholeNumber(1),
@@ -18,7 +17,6 @@ export const recordedAction = z.object({
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
   /** The capability (`wechat_pay`, `EUR`) or the price; null for actions without one. */
   subject: z.nullable(z.string()),
-  /** The actor's note. */
   note: z.nullable(z.string()),
 });
 /** One entry of a store's audit log. */
@@ -35,7 +33,6 @@ const production = z.object({
 /** The state of production: the last action of each kind; null if there was none. */
 export type Production = DomainOf<typeof production>;
 
-/** A capability of a store. */
 export const capability = z.object({
   kind: z.enum(["payment_method", "currency"]),
   name: z.string(),
@@ -46,7 +43,6 @@ const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
 /** A create whose key was used before. */
 export type KeyUseFact = DomainOf<typeof keyUse>;
 
-/** A waiver of a drill. */
 export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
 /** The merchant's statement that a drill is not needed for now, with the reason. */
 export type Waiver = DomainOf<typeof waiver>;
@@ -116,10 +112,8 @@ const checklistItem = z.object({
   /** The complete next command. */
   next: z.string(),
 });
-/** The result for one item. */
 export type ChecklistItem = DomainOf<typeof checklistItem>;
 
-/** The items of a store with the verdict. */
 export const checklist = z.object({
   storeId: z.uuid(),
   judgedAt: moment,

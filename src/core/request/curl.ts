@@ -1,6 +1,5 @@
 import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
-/** A v1 request to be repeated. */
 type RequestToRepeat = {
   readonly method: string;
   /** The path with the version, which is part of the base URL: `/v1/orders`. */
@@ -16,11 +15,7 @@ const OMITTED_HEADERS =
 const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
-/**
- * The curl command that repeats a request, for sh, dash, bash, zsh and fish (decision 57). The API key is
- * `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined if no command line can contain the path or the
- * headers, for example a header with a NUL.
- */
+/** For sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];

@@ -17,9 +17,7 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | 
   readonly refused: RefusedRequest | null;
 };
 
-/**
- * A request with its replays, oldest first; they were answered with the same bytes and therefore the same request_id.
- */
+/** Replays, oldest first, were answered with the same bytes and therefore the same request_id. */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
 /** The refused request and its reason. */
@@ -70,10 +68,7 @@ export function matchesFilter(wanted: RequestFilter, request: LoggedRequest): bo
   );
 }
 
-/**
- * The newest original among the requests with one id, which are given oldest first, with its replays; the first replay
- * if only replays are left in the log. Undefined if there are no requests.
- */
+/** Requests with one id, oldest first; the first replay if only replays are left in the log. */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const at = Math.max(
     0,
@@ -91,9 +86,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 /** The decision about replays. */
 const REPLAY_DECISION = 5;
 
-/**
- * Headers for storage: secret headers without their value, other headers through `redact`, all cut to a maximum length.
- */
+/** Secret headers without their value, others through `redact`, all cut to a maximum length. */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -117,10 +110,7 @@ export function redactBody(body: string, redact: (text: string) => string): stri
   return redacted === plain ? redact(body) : redacted;
 }
 
-/**
- * A JSON text in which the characters of secrets, addresses and card numbers are unescaped: ASCII, the spaces and
- * dashes that `redactStored` knows, and full-width digits.
- */
+/** Of ASCII, the spaces and dashes that `redactStored` knows, and full-width digits. */
 function unescapeJson(json: string): string {
   if (!json.includes("\\")) return json;
   return json.replace(ESCAPE, (escape, hex?: string) => {

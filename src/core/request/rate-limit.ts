@@ -17,10 +17,7 @@ export function rateLimitText(limit: RateLimit | "off"): string {
   return limit === "off" ? "off" : `${limit.perSecond}/s`;
 }
 
-/**
- * Takes tokens, one by default. Refuses with `rate_limited` and the whole seconds until there are enough tokens. A
- * clock that was set back adds no tokens.
- */
+/** Refuses with `rate_limited` and the whole seconds to wait. A clock that was set back adds no tokens. */
 export function takeToken(
   limit: RateLimit,
   bucket: Bucket | undefined,

@@ -4,7 +4,6 @@ import { appliedFault } from "../fault/shapes.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 
-/** A v1 request and its answer. */
 export const requestEntry = z.object({
   /** The id that the caller received; a replay contains the id of the first answer. */
   requestId: z.string(),
@@ -36,7 +35,6 @@ export type RequestEntry = DomainOf<typeof requestEntry>;
 
 /** The refused request and the reason. */
 export const refusedEntry = z.object({
-  /** The message of the refusal. */
   message: z.string(),
   /** Names and values, alternating, in their original order. */
   headers: z.array(z.string()),

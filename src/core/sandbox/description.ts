@@ -52,10 +52,7 @@ export type ProcessDescription = Pick<
   | "settings"
 >;
 
-/**
- * Parses the answer of `describeSandbox` without loading the table of all operations; undefined if the answer is
- * invalid.
- */
+/** Does not load the table of all operations. */
 export function parseDescription(body: unknown): SandboxDescription | undefined {
   // Parsed once, so compiling the schema would take longer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });

@@ -27,10 +27,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
-/**
- * Names schemas in the description of the control API; all uses of a schema refer to its name. A schema derived from a
- * named one (`extend`, `omit`) does not inherit the name.
- */
+/** All uses of a schema refer to its name. A derived schema (`extend`, `omit`) does not inherit the name. */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
 }
@@ -103,10 +100,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/**
- * Converts a value that its schema refuses, such as a text that another program has stored: fields get their names of
- * the other side, and a value that does not fit stays as it is.
- */
+/** Another program may have stored it: fields get their other names, and a value that does not fit stays. */
 export function convertUnchecked(schema: z.core.$ZodType, value: unknown, to: "wire" | "domain"): unknown {
   const inside = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, to);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)

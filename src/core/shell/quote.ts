@@ -5,20 +5,14 @@ import { printable } from "../text.ts";
 /** A shell into which the user copies commands. `sh` stands for sh, dash, bash and zsh. */
 export type Shell = "sh" | "fish" | "powershell";
 
-/**
- * Matches a word that is safe unquoted in every shell. At the beginning of a word, zsh expands `=cmd` and `~`,
- * PowerShell `@` and numbers with a comma.
- */
+/** Safe unquoted in every shell: zsh expands `=cmd` and `~`, PowerShell `@` and numbers with a comma. */
 const BARE_WORD = /^[\w./:+-][\w./:@=+-]*$/;
 /** PowerShell also treats typographic quotation marks as quotes. */
 const SINGLE_QUOTES = "'\u2018\u2019\u201a\u201b";
 const DOUBLE_QUOTES = '"\u201c\u201d\u201e';
 /** Characters that are active within double quotes in some shell: `!` in an interactive bash, `%` in cmd.exe. */
 const ACTIVE_IN_DOUBLE_QUOTES = new RegExp(`[${DOUBLE_QUOTES}$\`\\\\!%]`);
-/**
- * Matches text that is safe in single quotes: fish treats a backslash before a backslash, a quote or the end of the
- * quotes as an escape.
- */
+/** fish treats a backslash before a backslash, a quote or the end of the quotes as an escape. */
 const SAFE_IN_SINGLE_QUOTES = new RegExp(`^(?:[^${SINGLE_QUOTES}\\\\]|\\\\(?![\\\\${SINGLE_QUOTES}]|$))*$`);
 const PIECES = new RegExp(`[${SINGLE_QUOTES}]+|\\\\+|[^${SINGLE_QUOTES}\\\\]+`, "g");
 /** Code points that fish uses internally, or that fonts do not show. */

@@ -9,15 +9,10 @@ export type SnapshotFacts = {
   readonly format: number;
 };
 
-/**
- * The pattern of a snapshot's name. The name becomes a file name, so it contains no path separators, and no capital
- * letters, because some file systems do not distinguish them.
- */
+/** It becomes a file name: no separators, no capitals, which some file systems do not distinguish. */
 export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/**
- * Number of bytes in the key that encrypts the signing secrets in a snapshot (AES-256); the snapshot contains the key.
- */
+/** AES-256; the snapshot contains the key with which its signing secrets are encrypted. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
 /** The largest snapshot that can be read, in bytes; Node cannot read larger files at once. */

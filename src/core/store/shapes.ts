@@ -13,7 +13,6 @@ export const storeEntry = z.object({
 });
 export type StoreEntry = DomainOf<typeof storeEntry>;
 
-/** A store that was reset, deleted or restored. */
 export const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
 /** A store that was reset, deleted or restored. */
 export type ErasedStore = DomainOf<typeof erasedStore>;

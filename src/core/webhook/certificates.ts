@@ -7,9 +7,7 @@ export const MAX_CERTIFICATES_LENGTH = 32_768;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/**
- * Parses the CA certificates that an endpoint trusts, in PEM. Refuses a private key, which would be stored and shown.
- */
+/** Refuses a private key, which would be stored and shown. */
 export function parseCertificates(text: string): Outcome<string> {
   if (text.length > MAX_CERTIFICATES_LENGTH)
     return refuse("invalid_parameter", [

@@ -47,10 +47,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/**
- * Reconstructs the request of an earlier attempt from its audited parts, the bytes of its event and the secrets that
- * were active then. Undefined if the audit shows that a different request was sent.
- */
+/** By the secrets that were active then. Undefined if the audit shows that a different request was sent. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
@@ -82,10 +79,7 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-/**
- * A body with one character changed: in the amount, if there is one, so that a receiver that does not verify books a
- * wrong amount.
- */
+/** In the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
 function changedBody(body: string): string {
   const amount = body.replace(
     /("amount_minor":)(\d)/,

@@ -86,10 +86,7 @@ type FinishedAttempt = {
   readonly now: number;
 };
 
-/**
- * Decides the consequence of an attempt (decision 13). Only the number of attempts counts: if the schedule became
- * shorter while an attempt was pending, that attempt is the last.
- */
+/** Only the number of attempts counts, even if the schedule became shorter meanwhile (decision 13). */
 export function decideAfterAttempt(
   result: DeliveryAttemptResult,
   { tries, schedule, jitter, now }: FinishedAttempt,
@@ -106,10 +103,7 @@ export function decideAfterAttempt(
   return { state: "due", nextAt: now + Math.round(wait) };
 }
 
-/**
- * A number from 0 to below 1 for the jitter of a delivery's next attempt. It depends only on the delivery and its
- * attempts, so it is the same regardless of the order in which the attempts of several deliveries end (decision 93).
- */
+/** From 0 to below 1, by the delivery and its attempts alone, whichever endpoint answers first (decision 93). */
 export function jitterOf(deliveryId: string, tries: number): number {
   return fractionOf(`${deliveryId} ${tries}`);
 }

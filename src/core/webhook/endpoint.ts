@@ -1,7 +1,6 @@
 import type { Words } from "../language.ts";
 import type { EndpointEntry } from "./shapes.ts";
 
-/** The state of an endpoint: enabled, paused or disabled. */
 export type EndpointState = Endpoint["state"];
 
 /** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */

@@ -9,10 +9,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
 const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
 
-/**
- * Parses header names for a service that differs from the sandbox: `event-id=…,timestamp=…,signature=…`, in any order;
- * missing headers keep their default names. Refuses an invalid name, and one name for two headers.
- */
+/** `event-id=…,timestamp=…,signature=…`, in any order; missing headers keep their default names. */
 export function parseHeaderNames(text: string): Outcome<HeaderNames> {
   const names: { -readonly [Key in keyof HeaderNames]: string } = { ...DEFAULT_HEADER_NAMES };
   const named = new Set<string>();

@@ -27,9 +27,7 @@ export function formatSigningSecret(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString("base64url");
 }
 
-/**
- * Whether a text has the form of a signing secret. The form is long enough to exclude invented secrets (decision 16).
- */
+/** The form is long enough to exclude invented secrets (decision 16). */
 export function isSigningSecret(text: string): boolean {
   return SIGNING_SECRET.test(text);
 }

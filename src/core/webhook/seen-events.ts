@@ -1,13 +1,7 @@
-/**
- * An event that a target accepted, with the sandbox instance that sent it (decision 96); null for another service, or
- * if unknown.
- */
+/** With the sandbox instance that sent it (decision 96); null for another service, or if unknown. */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
-/**
- * The events that each target has accepted, so that none is forwarded twice (decision 51). The same id from another
- * instance is a different event; if either instance is unknown, the events count as the same.
- */
+/** None is forwarded twice (decision 51). The same id from another instance is a different event. */
 export type SeenEvents = {
   readonly has: (event: SeenEvent) => boolean;
   /** Records that a target accepted an event; `now` is milliseconds since the epoch. */

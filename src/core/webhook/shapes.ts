@@ -21,10 +21,7 @@ export const endpoint = z.object({
   inOrder: z.boolean(),
   /** The CA certificates in PEM that its https must have; null for those of the sandbox. */
   ca: z.nullable(z.string()),
-  /**
-   * `disabled`: the endpoint failed for too long, answered 410, or was disabled by hand. `paused`: its events wait,
-   * because its listener is disconnected, a drill is running, or a request paused it.
-   */
+  /** `disabled`: it failed for too long, answered 410, or by hand. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why the endpoint is paused or disabled. */
   reason: z.nullable(z.string()),

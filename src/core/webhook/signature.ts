@@ -33,10 +33,7 @@ const API_KEY_PREFIX = "svc_";
 
 type SignedContent = { readonly timestamp: string; readonly rawBody: Uint8Array };
 
-/**
- * The hex digest of a delivery (interface 29): HMAC-SHA256 over the bytes of the timestamp header, a dot, and the raw
- * body. The key is the UTF-8 bytes of the whole secret as shown, including `whsec_`.
- */
+/** HMAC-SHA256 over timestamp, a dot and the raw body; the key is the whole secret with `whsec_` (interface 29). */
 export function signatureOf(secret: string, { timestamp, rawBody }: SignedContent): string {
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
 }
@@ -131,7 +128,6 @@ export function secretFault(secret: unknown): Rejection<"secret_missing" | "secr
   );
 }
 
-/** A refusal with its message. */
 export function reject<const Code extends string>(code: Code, message: string): Rejection<Code> {
   return { ok: false, code, message };
 }
@@ -223,10 +219,7 @@ function matches(secrets: readonly string[], candidates: readonly string[], sign
   return results.includes(true);
 }
 
-/**
- * The lines of a request's headers; only the lines with this name if headers can only be read by name. Undefined if the
- * value has none of the accepted forms.
- */
+/** Only the lines with this name if headers can only be read by name. Undefined for any other form. */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((one) => typeof one === "string"))

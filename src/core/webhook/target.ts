@@ -11,10 +11,7 @@ const MAX_URL_LENGTH = 2048;
 /** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
-/**
- * The JSON Schema of an address that `parseTarget` accepts. The schema cannot check the allowed hosts or the sandbox's
- * own port.
- */
+/** It cannot check the allowed hosts or the sandbox's own port. */
 export const TARGET_SCHEMA = {
   maxLength: MAX_URL_LENGTH,
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT_PATTERN})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
@@ -34,18 +31,12 @@ export type TargetPolicy = {
   readonly reach?: "public";
 };
 
-/**
- * An address to deliver to, with its permitted IP addresses: fixed addresses, or the addresses that its name resolves
- * to at that moment.
- */
+/** With its permitted addresses: fixed ones, or those to which its name resolves at that moment. */
 export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /**
-   * The addresses of a loopback target, in the order of attempts; null for an allowed name. With the reach `public`,
-   * the host itself, which the network resolves.
-   */
+  /** In the order of attempts; null for an allowed name. With `public`, the host, which the network resolves. */
   readonly addresses: readonly string[] | null;
 };
 
@@ -62,10 +53,7 @@ function addScheme(text: string): string {
   return meant === undefined ? "" : `; write ${printableLiteral(meant)}`;
 }
 
-/**
- * Parses the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
- * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
- */
+/** In canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
@@ -146,10 +134,7 @@ function refusePortZero(): Outcome<never> {
   ]);
 }
 
-/**
- * Whether an endpoint may have CA certificates: its address must be https, and a hosted sandbox trusts only the public
- * certificate authorities of its network. Refuses with `invalid_parameter`.
- */
+/** It must be https; a hosted sandbox trusts only public authorities. Refuses with `invalid_parameter`. */
 export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
   if (policy.reach === "public")
@@ -164,10 +149,7 @@ export function checkTrust(url: string, ca: string | null | undefined, policy: T
   ]);
 }
 
-/**
- * Parses another host to which events may be sent, in canonical form, without a port. Refuses with `invalid_parameter`,
- * also for addresses to which the sandbox never connects.
- */
+/** Without a port. Refuses with `invalid_parameter`, also addresses to which the sandbox never connects. */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;
@@ -187,10 +169,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   ]);
 }
 
-/**
- * The permitted addresses among all addresses of a target's name. The name is resolved for each attempt, and the
- * connection uses only these addresses, so that DNS cannot change in between. Refuses with `invalid_parameter`.
- */
+/** Resolved for each attempt, so that DNS cannot change in between. Refuses with `invalid_parameter`. */
 export function filterAddresses(
   target: DeliveryTarget,
   resolved: readonly string[],
@@ -209,10 +188,7 @@ export function filterAddresses(
   ]);
 }
 
-/**
- * The addresses of an allowed host, to which a network that resolves names itself may connect. Refuses with
- * `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none.
- */
+/** Refuses with `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none. */
 export async function resolveTargetHost(
   host: string,
   resolve: (name: string) => Promise<readonly string[]>,

@@ -28,10 +28,7 @@ const EXPOSING_SETTINGS = {
   portalUrl: (value) => `browsers reach the portal at ${value}`,
 } satisfies { readonly [Name in SettingName]?: (value: string) => string };
 
-/**
- * One line for each way in which a configuration exposes the sandbox: exposing settings that no option overrides, and
- * new endpoints.
- */
+/** Exposing settings that no option overrides, and new endpoints. */
 export function exposureLines(
   settings: SandboxSettings,
   options: SettingOptions,

@@ -30,10 +30,7 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   return { value, source: value === null ? "not found" : "found in a parent folder" };
 }
 
-/**
- * The path of a command's configuration: the named file, or the nearest one. Refuses another user's file if it was not
- * named, because it determines where keys and events are sent.
- */
+/** Refuses another user's file if it was not named: it determines where keys and events are sent. */
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,

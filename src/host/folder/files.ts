@@ -26,10 +26,7 @@ export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/**
- * What operating systems put into any folder; `.cache` where the folder is also a home, as in the container image, whose
- * executable keeps its compiled code there before it looks at the folder.
- */
+/** `.cache` where the folder is also a home, as in the container image. */
 const OF_THE_SYSTEM =
   /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
@@ -37,10 +34,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/**
- * The owner of a name in a state folder: checkout (including files with SQLite's suffixes and ours), the system, or
- * another program.
- */
+/** Files of checkout include those with SQLite's suffixes and ours. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (OF_THE_SYSTEM.test(name)) return "system";
   const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(

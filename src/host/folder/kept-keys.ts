@@ -6,10 +6,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/**
- * Creates a writer of the merchant's copy of keys and names in a folder; without a folder, nothing is stored. Until the
- * store of a first start is in `sandbox.db`, the file says that the start was never ready.
- */
+/** Without a folder, stores nothing. Until the first store is in `sandbox.db`, the file says: never ready. */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
@@ -38,10 +35,7 @@ export function createKeyWriter(
   };
 }
 
-/**
- * Collects keys until the next write, which stores all of them: each write flushes a file, which takes longer than
- * creating a store.
- */
+/** Each write flushes a file, which takes longer than creating a store. */
 function batchWrites(
   { soon }: Pick<World, "soon">,
   write: (added: Stores) => void,

@@ -2,11 +2,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { HostFailure } from "../failure.ts";
 
-/**
- * Watches files and folders without which a server can serve nothing any more, until `stop` is called. `failure`
- * resolves within seconds after one of them was deleted or replaced (decision 63); `start` is the command that starts
- * the server again.
- */
+/** `failure` resolves within seconds (decision 63); `start` is the command that starts the server again. */
 export function watchForLoss(
   world: Pick<World, "onFileLost">,
   paths: readonly string[],

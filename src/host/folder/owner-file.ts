@@ -4,10 +4,7 @@ import { dirname, basename, join } from "node:path";
 
 type OwnerWorld = Pick<World, "files" | "processStart">;
 
-/**
- * A process: its id with its start time, because ids are reused; and the folder of the owned file, because a folder may
- * be copied with its files.
- */
+/** With its start time, because ids are reused, and the folder of the file, which may be copied. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /** The current owner of a file: this process, or another running one. */
@@ -53,10 +50,7 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
   }
 }
 
-/**
- * The owner named in a file; undefined if there is no file. A foreign file belongs to no running process, nor does a torn
- * one, which a crash leaves only where files cannot be linked (decision 62).
- */
+/** A foreign file belongs to no running process, nor does a torn one, which a crash can leave (decision 62). */
 function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);
   return text === undefined ? undefined : (parseRunRecord(text) ?? parseRunOwner(text) ?? NO_OWNER);

@@ -3,10 +3,7 @@ import type { Store } from "../../store/store.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
-/**
- * Creates the `run.json` of a folder that this process holds. `renew` rewrites it after a reset or restore has changed
- * its content; a failure to do so is only reported, because the reset is already done.
- */
+/** `renew` rewrites it after a reset or restore, which is done already: a failure is only reported. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   held: HeldFolder,

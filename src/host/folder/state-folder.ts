@@ -44,10 +44,7 @@ export function findStateFolder(
   return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
-/**
- * Creates the folder if it does not exist: accessible only to its owner, and never committed. Refuses a folder that
- * another user could have filled, or that has other content.
- */
+/** Never committed. Refuses a folder that another user could have filled, or that has other content. */
 export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
@@ -96,18 +93,12 @@ export function readChosenStore(
   return mapValue(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
 }
 
-/**
- * Sets the default store of a folder. It has a separate file, because the sandbox writes credentials.json, and two
- * writers would lose a key.
- */
+/** In a separate file, because the sandbox writes credentials.json, and two writers would lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/**
- * Removes a deleted store from the files of a folder: its key, and the folder's default store if it is this one.
- * Unreadable files stay unchanged.
- */
+/** Its key, and the folder's default store if it is this one. Unreadable files stay unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosen = readChosenStore(world, folder);
   if (chosen.ok && chosen.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -117,10 +108,7 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
   writeCredentials(world, folder, { ...kept.value, stores });
 }
 
-/**
- * Refuses a database without a store if `credentials.json` names one: the store was lost with the database's log. A
- * start that was never ready has lost nothing, and the next start completes it.
- */
+/** The store was lost with the database's log, unless `credentials.json` says that no start was ever ready. */
 export function requireStoreInFolder(
   folder: string,
   credentials: Credentials | undefined,
@@ -133,10 +121,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/**
- * Reads or creates the key that encrypts signing secrets, stored next to the database and never in it (decision 16). It
- * is generated only for an empty database, so a key missing with any other database has been lost.
- */
+/** Next to the database and never in it (decision 16). Generated only for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -156,10 +141,7 @@ export function isHostedFolder({ files }: Pick<World, "files">, folder: string):
   return files.exists(stateFile(folder, "objects"));
 }
 
-/**
- * Refuses a folder that has lost its database, because the other files are created after it, and a folder with the
- * state of a hosted service.
- */
+/** The other files are created after the database. Also refuses the state of a hosted service. */
 export function checkDatabaseIsThere(
   world: Pick<World, "files">,
   folder: string,
@@ -200,10 +182,7 @@ export function readOrCreateAdminToken(
   return kept.value === undefined ? unreadable(path, STATE_DATA) : accept(kept.value);
 }
 
-/**
- * Writes a file that does not exist. This process holds the folder, so no other one makes it meanwhile, and it gets its
- * name when it is complete, also where nothing can be linked (decision 62).
- */
+/** It gets its name when it is complete, also where nothing can be linked (decision 62). */
 function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.look(path) === undefined) files.write(path, content);
 }
@@ -212,10 +191,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/**
- * The running sandbox of a folder; undefined if none is running, if it was killed, or if this folder is a copy of the
- * folder that it serves. Refuses an unreadable run.json of a running process, because its process has another version.
- */
+/** Undefined also if this folder is a copy. Refuses an unreadable run.json of a running process. */
 export function findRunRecord(
   world: Pick<World, "files" | "processStart">,
   folder: string,
@@ -237,10 +213,7 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
   return files.look(folder)?.id ?? "";
 }
 
-/**
- * Claims the folder for this process; refuses while another sandbox serves it. The lock is a convenience: the database
- * stays correct without it.
- */
+/** The lock is a convenience: the database stays correct without it. */
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
   folder: string,
@@ -277,9 +250,7 @@ export function alreadyServed(
   });
 }
 
-/**
- * The base URL of a running sandbox, always on this machine, whatever the file says. Undefined while it is starting.
- */
+/** Always on this machine, whatever the file says. Undefined while it is starting. */
 export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
@@ -297,10 +268,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, own: 
     world.files.remove(path);
 }
 
-/**
- * Reads a file; a missing one gives undefined, any other must be valid. A crash never leaves an empty file, because these
- * files get their names when they are complete.
- */
+/** A missing file gives undefined, any other must be valid: no crash leaves an empty file. */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,

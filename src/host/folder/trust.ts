@@ -46,9 +46,7 @@ export function checkFolderTrust(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/**
- * Refuses a folder with the content of other programs, so that `--dir .` does not turn a project into a state folder.
- */
+/** So that `--dir .` does not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
@@ -65,10 +63,7 @@ export function whyNotOurs(files: World["files"], path: string, kind: "file" | "
   return found.isOwn ? undefined : "belongs to another user";
 }
 
-/**
- * Why a path that determines which commands run is not trusted: it must have the right kind, not be a link, belong to
- * this user, and be closed to others. Undefined if it is trusted, or does not exist.
- */
+/** The right kind, no link, this user's, and closed to others. Undefined if it is, or does not exist. */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
   path: string,
@@ -113,9 +108,7 @@ export function refuseFolder(
   });
 }
 
-/**
- * The refusal of a development version's folder: the same as the refusal of its database, which is checked later.
- */
+/** The same as the refusal of its database, which is checked later. */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",

@@ -73,10 +73,7 @@ const LOOK_MS = 25;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/**
- * Serves a hosted service from a folder while `use` runs. Its writes are on disk before they are answered. Returns
- * "stopped" if the command is stopped before the service is ready.
- */
+/** Writes are on disk before they are answered. "stopped": the command ended before the service was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,

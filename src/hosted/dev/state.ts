@@ -42,11 +42,7 @@ const ALARMS = "metadata.sqlite";
 
 export const START = "checkout hosted dev";
 
-/**
- * Reads the state of a hosted service, and writes nothing. Refuses a state whose index, a store in it, an alarm, the
- * master key or `credentials.json` was lost or damaged, and names the file to restore: the runtime would create each of
- * them again, empty.
- */
+/** Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
   const trusted = checkObjectFiles(world, folder);
   if (!trusted.ok) return trusted;
@@ -75,10 +71,7 @@ export function holdOfState(
   return holdElsewhere(home ?? "an unknown folder", path, START) ?? null;
 }
 
-/**
- * The first store of a service without one. Its key is on disk before the store is created: a start that is killed in
- * between continues with the same id and key.
- */
+/** Its key is on disk before the store is created: a killed start continues with the same id and key. */
 export function keepFirstStore(
   world: StateWorld,
   folder: string,
@@ -215,10 +208,7 @@ function storePath(folder: string, id: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }
 
-/**
- * Refuses anything below the folder of a hosted service's databases but folders and files of this user: its runtime
- * would follow a link out of the folder, and read another user's rows.
- */
+/** The runtime would follow a link out of the folder, and read another user's rows. */
 function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const objects = stateFile(folder, "objects");
   if (!files.exists(objects)) return accept(undefined);

@@ -25,10 +25,7 @@ type WorkerdOptions = {
   readonly allowAddresses: readonly string[];
 };
 
-/**
- * The configuration of workerd. The network of the Worker connects only to public and to allowed addresses; workerd
- * checks each connection after the name was looked up. Of two blocks with an address, the smaller one decides.
- */
+/** workerd checks each connection after the look-up. Of two blocks with an address, the smaller one decides. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allow = ["public", ...allowAddresses.map(blockOf)].map(quoted).join(", ");
   const deny = deniedBlocks().map(quoted).join(", ");

@@ -48,10 +48,7 @@ export function runWorkerd(
   });
 }
 
-/**
- * The pinned workerd, which gets the tokens of the service: from the packages beside this program, or of the project of
- * the current folder if they belong to this user. Undefined if neither has it.
- */
+/** It gets the tokens of the service: from this program's packages, or the project's if they are this user's. */
 function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
@@ -64,9 +61,7 @@ function findWorkerd(world: ProgramWorld): string | undefined {
   return modules && workerdIn(files, modules);
 }
 
-/**
- * Why the pinned workerd of the project of the current folder is not run; undefined if it has none, or if one is run.
- */
+/** Undefined if the project has none, or if one is run. */
 export function whyProjectUntrusted(world: ProgramWorld): string | undefined {
   const project = projectOf(world);
   if (project === undefined || findWorkerd(world) !== undefined) return undefined;
@@ -111,10 +106,7 @@ function untrustedPath(files: World["files"], project: string): string | undefin
   return undefined;
 }
 
-/**
- * The command that fetches the pinned workerd. npx looks for it in the state folder, which is closed to others, and not
- * in a parent folder of the current one; no script of a package runs with the tokens in its environment.
- */
+/** From the state folder, which is closed to others; no script of a package runs with the tokens. */
 function npxCommand(folder: string): string {
   return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

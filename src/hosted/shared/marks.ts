@@ -20,10 +20,7 @@ export function objectName(mark: Mark): string {
   return mark.toString(16).padStart(7, "0");
 }
 
-/**
- * A UUID v7 with a mark: after the milliseconds, the first 26 random bits of v7 are the mark, and the other 48 stay
- * random. They include the last 8 characters, so that a short id still identifies one object.
- */
+/** The first 26 random bits of v7 are the mark. The last 8 characters stay random, for short ids. */
 export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array): string {
   const time = milliseconds.toString(16).padStart(12, "0");
   const high = (mark >>> 14).toString(16).padStart(3, "0");
@@ -58,10 +55,7 @@ export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 /** The name of the only index object. */
 export const INDEX_NAME = "index";
 
-/**
- * The file name of an object's database: the id that the runtime derives from the class and the name. So the host finds
- * the database of a store without the runtime.
- */
+/** The runtime derives it from class and name: the host finds the database of a store without the runtime. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const half = (text: string | Buffer): Buffer =>

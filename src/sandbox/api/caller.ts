@@ -10,10 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/**
- * The owner of the request's API key, also for a request that will be refused; undefined if the key is missing or
- * unknown.
- */
+/** Also for a request that will be refused; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: HttpRequest,
@@ -23,10 +20,7 @@ export function callerOf(
   return store.credentials.byApiKey(presented.value.apiKey);
 }
 
-/**
- * The store of the request's API key, even if the key was revoked, with the store's clock; undefined if the key is
- * missing or unknown. Slower than `callerOf`.
- */
+/** Even if the key was revoked; undefined if it is missing or unknown. Slower than `callerOf`. */
 export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -37,17 +31,12 @@ export function formerOwner(
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
-/**
- * Whether a command of this program sent the request. Such a request is not evidence about the merchant's own client.
- */
+/** Such a request is not evidence about the merchant's own client. */
 export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/**
- * Whether a drill sent the request itself. The log marks such a request, which is not evidence about the merchant's
- * client.
- */
+/** The log marks such a request, which is not evidence about the merchant's client. */
 export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
@@ -55,10 +44,7 @@ export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolea
 /** Limits the rate of each credential (decision 17). This file alone decides which bucket a request uses. */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
-/**
- * Creates a rate limiter with buckets in memory: after a restart every bucket is full. Buckets fill by the store's
- * clock, or by real time while that clock is frozen. A limit of `off` refuses nothing.
- */
+/** In memory: full after a restart. By the store's clock, or by real time while that clock is frozen. */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {

@@ -31,7 +31,6 @@ import type { CredentialInStore } from "../../store/credentials.ts";
 
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
-/** The dependencies of the v1 API. */
 export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
@@ -41,10 +40,7 @@ export type ApiContext = ServiceContext &
     readonly adminToken: string;
   };
 
-/**
- * The v1 API (interface 14 to 16; decision 15). The steps follow the order of decision 3: browser, route, credential,
- * rate, scope, content; the verbs check the rest inside their transaction.
- */
+/** In the order of decision 3; the verbs check the rest inside their transaction (interface 14 to 16). */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
   creates(CREATE_PATHS.order, "order", "orders:write"),
   creates(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
@@ -194,10 +190,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   return mapValue(requireScope(credential, scope), () => credential);
 }
 
-/**
- * Refuses a live credential: v1 accepts only test credentials, even after production was approved. A live key belongs
- * to no store, so the answer depends on the first store.
- */
+/** Even after production was approved. A live key belongs to no store: the answer depends on the first store. */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
   const isOpen = first !== undefined && isApproved(productionOf(store.adminActions.of(first.id)));
@@ -220,10 +213,7 @@ function readCreate(call: AreaRequest): Outcome<{ idempotencyKey: string; reques
   return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
 }
 
-/**
- * Refuses the tokens of this sandbox in a create. Parsers refuse tokens by their form, but a token from the environment
- * can have any form.
- */
+/** Parsers refuse tokens by their form, but a token from the environment can have any form. */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },

@@ -33,11 +33,7 @@ type CreateCommand = {
 /** The response bytes, and whether they are a replay. */
 type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
-/**
- * Creates an order or a session, or replays the stored response of its key (interface 19 to 21; decision 5). Writes the
- * key, the checkout and the event in one transaction with one `now`; for a used key, writes a row in the log of key
- * uses. Refuses in the order of decision 3.
- */
+/** In one transaction with one `now`, or replayed (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,
@@ -86,10 +82,7 @@ export function createCheckout(
   });
 }
 
-/**
- * The current state of a checkout of the store (decision 9). A due settlement or expiry is applied first, even if its
- * timer has not fired. Refuses with `session_not_found`, also for another store's id.
- */
+/** A due change is applied first. Refuses with `session_not_found`, also another store's id (decision 9). */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },
@@ -113,11 +106,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/**
- * Answers a create with a used key, and logs the use with the request_id of this request, although a replay has the
- * request_id of the first request. Runs inside a write; a refusal is returned, not thrown, so that the logged row is
- * kept.
- */
+/** Logs the use with this request's id. A refusal is returned, not thrown, so that the logged row is kept. */
 function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,

@@ -21,10 +21,7 @@ type CheckoutPage = {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
   /** The store's time. */
   readonly now: number;
-  /**
-   * The `before` parameter of the next page; null on the last page. A next page can exist even if this page is not
-   * full.
-   */
+  /** Null on the last page. A next page can exist even if this page is not full. */
   readonly nextBefore: string | null;
   /** The number of checkouts searched, newest first; null if an index was used. */
   readonly searched: number | null;

@@ -64,10 +64,7 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
   return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
-/**
- * Pays on behalf of the payer, from the checkout's current status to an outcome. Refuses with `session_not_found` or
- * `state_conflict`.
- */
+/** Refuses with `session_not_found` or `state_conflict`. */
 export function simulatePayment(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -121,10 +118,7 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   return checkouts.findAny(id) ?? settled;
 }
 
-/**
- * Applies at most `most` items of a store that are due by a time, in order; the maximum keeps the write short. Returns
- * how many were applied, and whether there are more. Runs inside a write.
- */
+/** `most` keeps the write short. Returns how many were applied, and whether there are more. */
 export function applyDueItems(
   context: ServiceContext,
   storeId: string,
@@ -205,10 +199,7 @@ function finishLate(
   return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
 }
 
-/**
- * Applies a command that the core accepts, and writes the change with its event. This is the only way to change a
- * status.
- */
+/** This is the only way to change a status. */
 function apply(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly command: CheckoutCommand },

@@ -51,10 +51,7 @@ export function retirePrice(
   });
 }
 
-/**
- * Records in the audit log that a price was approved, or its approval withdrawn, without an action of the
- * administrator.
- */
+/** Without an action of the administrator. */
 export function recordApproval(
   { adminActions }: Pick<Store, "adminActions">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },

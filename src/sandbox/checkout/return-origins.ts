@@ -15,10 +15,7 @@ export function listReturnOrigins({ store }: ServiceContext, storeId: string): R
   return store.returnOrigins.list(storeId);
 }
 
-/**
- * Adds a return origin to a store and returns all of the store's origins; an existing origin keeps its position.
- * Refuses with `not_found` if there is no such store, and with `state_conflict` if the store already has 20.
- */
+/** An existing origin keeps its position. Refuses with `not_found`, and with `state_conflict` above 20. */
 export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,

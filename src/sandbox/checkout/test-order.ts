@@ -8,10 +8,7 @@ const AMOUNT_MINOR = 1000;
 
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
-/**
- * Creates an order with the first active payment method and currency of a store, so that a user can follow an order
- * before an application creates one. Refuses with `state_conflict` if one of them is missing.
- */
+/** For a user without an application. Refuses with `state_conflict` without an active method or currency. */
 export async function createTestOrder(
   context: ServiceContext,
   { storeId, requestId }: { readonly storeId: string; readonly requestId: string },

@@ -14,9 +14,7 @@ import { configState } from "./state.ts";
 /** The state to which a configuration is applied, and the addresses that its endpoints may have. */
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/**
- * The stores of a configuration. `prune` removes list entries of these stores that the configuration does not contain.
- */
+/** `prune` removes list entries of these stores that the configuration does not contain. */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
@@ -121,10 +119,7 @@ function changeCapability(
   store.adminActions.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
 }
 
-/**
- * Changes or removes a price. Records each approval in the audit log, including the approval of changed terms and the
- * withdrawal of an approval.
- */
+/** The audit log gets each approval, also of changed terms, and its withdrawal. */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,

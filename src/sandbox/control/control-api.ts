@@ -69,10 +69,7 @@ export const CONTROL_AREA: Area<ControlContext, ControlRole> = {
 /** The codes of the router's own refusals; refusals of operations do not pass through `refuse`. */
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
-/**
- * Every answer of an operation, including a refusal, contains the operation's name in a header, so that a client can
- * distinguish a missing object from an unknown operation.
- */
+/** The operation's name in a header distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, role, entersStore } = CONTROL_OPERATIONS[name];
   return {
@@ -113,10 +110,7 @@ async function answerAs(
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-/**
- * Encodes an answer in slices: the answer of a clock move can list thousands of checkouts, and other requests must not
- * wait for all of them.
- */
+/** In slices: a clock move can list thousands of checkouts, and other requests must not wait for all of them. */
 async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,

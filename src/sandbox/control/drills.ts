@@ -13,7 +13,6 @@ function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
   return { ...drill, steps: drill.steps.map(inEnglish) };
 }
 
-/** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
 export const drillHandlers = {

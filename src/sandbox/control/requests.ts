@@ -24,10 +24,7 @@ export const requestHandlers = {
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies HandlersOf<"requests">;
 
-/**
- * Lists requests, oldest first. A waiting call is answered as soon as there is a request, or at its timeout; each read
- * continues after the previous one.
- */
+/** Oldest first. A waiting call is answered as soon as there is a request, or at its timeout. */
 async function awaitRequests(
   context: OperationContext,
   storeId: string,

@@ -29,7 +29,6 @@ import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-/** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
 /** The state of an endpoint after each action except a removal. */
@@ -153,10 +152,7 @@ function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): 
 /** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
 const LOOK_MS = 1000;
 
-/**
- * An endpoint, as soon as it is disabled, paused, removed, or has another address than `url`; or at the timeout.
- * Without `url`, immediately.
- */
+/** As soon as it is disabled, paused, removed, or not at `url`; or at the timeout. Without `url`, immediately. */
 function endpointOnceChanged(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },

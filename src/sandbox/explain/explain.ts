@@ -61,10 +61,7 @@ const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise
     order: explainOrderById,
   };
 
-/**
- * Explains an object of a store by its id (a request, checkout, event or delivery), or an order by its order_id.
- * Changes nothing, except that it applies what is due. Refuses with `not_found`.
- */
+/** By its id, or an order by its order_id. Changes nothing but due work. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
@@ -125,10 +122,7 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
   ]);
 }
 
-/**
- * A logged request as a line of a story. `keys` are the idempotency keys of the checkouts that the request may have
- * created.
- */
+/** `keys` are the idempotency keys of the checkouts that the request may have created. */
 function readStoryRequest(
   request: LoggedRequest,
   existing: ExistingCheckout | undefined,
@@ -188,10 +182,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/**
- * The story of a checkout. It contains the order's requests until the order's next checkout was created; requests
- * before the order's first checkout belong to the story of that checkout.
- */
+/** With the order's requests until its next checkout; the first checkout has those before it. */
 export function readStory(
   context: ExplainContext,
   viewed: CheckoutFacts,

@@ -28,11 +28,7 @@ const MAX_CHECKOUTS = 20;
 /** Maximum number of refused orders in a result. */
 const MAX_REFUSED = 20;
 
-/**
- * Searches for a text in order_ids and descriptions of checkouts, order_ids of requests without a checkout, addresses
- * and ids of endpoints, and event types. Ignores the case of ASCII letters. Searches at most the newest 20,000
- * checkouts, and the newest 1,000 refused requests among the newest 20,000 requests.
- */
+/** Ignores ASCII case. Of the newest 20,000 checkouts, and 1,000 refused among the newest 20,000 requests. */
 export async function searchStore(
   context: SearchContext,
   storeId: string,

@@ -33,13 +33,10 @@ type FaultableCall = {
   readonly call: AreaRequest;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
   readonly work: () => Promise<Outcome<Answer>>;
-  /** Answers with a refusal. */
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/**
- * Answers a request, with the fault that applies to it, if any (decision 94). A store without faults costs one check.
- */
+/** A store without faults costs one check (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
   faultable: FaultableCall,

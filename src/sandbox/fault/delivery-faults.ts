@@ -5,10 +5,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/**
- * The fault that applies to an attempt of a delivery (decision 45), counted once; undefined if none. Runs inside a
- * write.
- */
+/** Counted once (decision 45); undefined if none. Runs inside a write. */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
@@ -28,10 +25,7 @@ export function takeDeliveryFault(
   return takeFault(context, storeId, { now, matches });
 }
 
-/**
- * Whether the fault holds the delivery. A delivery that was already held is not held again: otherwise it might never be
- * sent.
- */
+/** A delivery that was already held is not held again: otherwise it might never be sent. */
 function holdsBack({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }

@@ -2,10 +2,7 @@ import { countMatch, type Fault } from "../../core/fault/fault.ts";
 import type { ServiceContext } from "../context.ts";
 import { removeEndedFaults } from "./active.ts";
 
-/**
- * The oldest fault of a store that applies to a request or a delivery, counted once; runs inside a write. Each fault
- * counts all of its matches, even if another fault applies.
- */
+/** Runs inside a write. Each fault counts all of its matches, even if another fault applies. */
 export function takeFault<Wanted extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,

@@ -11,7 +11,6 @@ type Reliance = {
   readonly at: number;
 };
 
-/** Records the assumptions that integrations rely on. */
 export type AssumptionLog = {
   /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
   readonly note: (relied: DecisionNumbers, reliance: Reliance) => void;
@@ -25,10 +24,7 @@ export type AssumptionLog = {
 
 const WORK = "assumptions";
 
-/**
- * Creates a log that keeps known uses in memory, so that requests do not write them again. A use is committed
- * separately, after its request: a crash in between loses the use, and the next use is recorded.
- */
+/** Known uses are in memory. A use is committed after its request: if a crash loses it, the next is recorded. */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,

@@ -12,11 +12,7 @@ export type LeaseContext = Pick<ServiceContext, "wakeDispatcher"> &
     readonly retrieveWatch: RetrieveWatch;
   };
 
-/**
- * Opens the lease of a drill for at most this long, with effects that last until the lease ends (decision 66). During
- * `duplicates`, the store's webhooks are held and retrieves from v1 are watched; faults that were added under the lease
- * end with it.
- */
+/** During `duplicates` webhooks are held and retrieves watched. The lease's faults end with it (decision 66). */
 export function openDrillLease(
   context: LeaseContext,
   lease: Omit<Lease, "since" | "drill"> & { readonly drill: Exclude<LeaseKind, "explore"> },

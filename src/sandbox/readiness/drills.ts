@@ -9,7 +9,6 @@ import type { SecretsContext } from "../webhook/endpoint-secrets.ts";
 import type { PostContext } from "../webhook/post.ts";
 import type { Leases } from "./leases.ts";
 
-/** The dependencies of drills. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
   PostContext & {
@@ -18,10 +17,7 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly listenerTargets: ReadonlyMap<string, string>;
   };
 
-/**
- * Stores the result of a drill. Refuses with `not_found` if there is no such store, and a drill of duplicates as
- * `currentEndpoints` does.
- */
+/** Refuses with `not_found`, and a drill of duplicates as `currentEndpoints` does. */
 export function recordDrill(
   context: DrillsContext,
   storeId: string,
@@ -47,10 +43,7 @@ export function recordDrill(
   });
 }
 
-/**
- * The enabled endpoints under the lease of a run, with the subject that they are. Refuses with `not_found` if the
- * lease has ended, and with `state_conflict` if there is no such endpoint, or they are no longer this subject.
- */
+/** Refuses with `not_found` if the lease has ended, with `state_conflict` if they are no longer this subject. */
 export function currentEndpoints(
   context: DrillsContext,
   wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
@@ -77,10 +70,7 @@ export function currentEndpoints(
       ]);
 }
 
-/**
- * An enabled endpoint, a listener with the address to which it forwards. Refuses with `not_found` if there is none, and
- * with `state_conflict` if it is not enabled, is a listener that forwards nothing, or nothing is delivered.
- */
+/** A listener with its forwarding address. Refuses with `not_found`, or with `state_conflict` if it gets nothing. */
 export function endpointToDrill(
   context: Pick<DrillsContext, "store" | "heldBack" | "listenerTargets">,
   storeId: string,

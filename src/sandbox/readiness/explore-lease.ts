@@ -5,10 +5,8 @@ import { clearFaults, listFaults } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
 import type { LeaseRef, Leases } from "./leases.ts";
 
-/** The dependencies of undoing an exploration. */
 type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
 
-/** The dependencies of an exploration's lease. */
 type ExploreLeaseContext = UndoContext & {
   readonly leases: Leases;
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
@@ -53,10 +51,7 @@ export function openExploreLease(
   });
 }
 
-/**
- * Undoes the explorations that were running when the sandbox was killed: their leases existed only in memory. Must be
- * called before due work is processed, because the moved clocks make more work due.
- */
+/** Their leases were only in memory. Call it before due work: the moved clocks make more work due. */
 export async function undoLostExplorations(context: UndoContext): Promise<void> {
   for (const storeId of context.store.exploreLeases.all()) await undoExploration(context, storeId);
 }

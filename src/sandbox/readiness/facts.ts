@@ -10,7 +10,6 @@ import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/readiness/shapes.ts";
 
-/** The sources of the facts. */
 type ReadinessContext = Pick<ServiceContext, "world"> &
   SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 

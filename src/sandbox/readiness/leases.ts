@@ -3,25 +3,18 @@ import { DRILL_NAMES, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
-/** A lease and its store. */
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
 /** A drill's hold on a store. The hold lasts as long as the drill's command. */
 export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-/**
- * The leases of drills (decision 66). A lease exists only in memory, as long as the connection that opened it. So no
- * effect of a drill outlives its command or the sandbox.
- */
+/** Only in memory, as long as its connection: no effect of a drill outlives its command (decision 66). */
 export type Leases = {
   /** Opens a lease for at most this long. `undo` runs once, when the lease ends for any reason. */
   readonly open: (lease: Lease, options: { readonly timeoutMs: number; readonly undo: Undo }) => void;
   /** Lets faults end with a lease. Refuses with `not_found` if the lease has ended, or belongs to another store. */
   readonly addFaults: (ref: LeaseRef, faults: readonly string[]) => Outcome<void>;
-  /**
-   * The response body that holds a lease: the text, then a line break each second until the lease ends. The lease ends
-   * when the client disconnects.
-   */
+  /** The text, then a line break each second. The lease ends when the client disconnects. */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or to another drill than this. */
   readonly check: (ref: LeaseRef, drill?: LeaseKind) => Outcome<void>;
@@ -46,10 +39,7 @@ type OpenLease = {
   announce: () => void;
 };
 
-/**
- * Creates an empty list of leases. A failure of `undo` is reported, and the lease ends anyway. `changed` is called when
- * the leases of a store change.
- */
+/** A failure of `undo` is reported, and the lease ends anyway. `changed`: the leases of a store have changed. */
 export function createLeases(
   world: Pick<World, "after">,
   {

@@ -48,10 +48,7 @@ function withoutId({ eventId: _id, ...post }: OutgoingPost): Omit<OutgoingPost, 
   return post;
 }
 
-/**
- * Posts over a kept connection, as deliveries do, and again over a new connection if the receiver has closed the kept
- * one.
- */
+/** Again over a new connection if the receiver has closed the kept one. */
 async function postAsDelivery(
   context: DrillsContext,
   outgoing: Omit<OutgoingPost, "eventId">,
@@ -62,10 +59,7 @@ async function postAsDelivery(
   return wasClosed ? postToReceiver(context, { ...outgoing, connection: "fresh" }) : posted;
 }
 
-/**
- * Posts a request to an endpoint under a lease, and again over a new connection if the receiver has closed the kept one.
- * Refuses with `not_found` a lease that has ended, and as `endpointToDrill` does.
- */
+/** Again over a new connection if the kept one was closed. Refuses an ended lease, and as `endpointToDrill`. */
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,

@@ -44,17 +44,12 @@ export type AccessLog = {
   readonly flush: () => void;
 };
 
-/**
- * Delay after which lines are written in a batch, in milliseconds: a write for each request can halve the throughput.
- */
+/** In milliseconds: a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
-/**
- * Creates a log that writes one line for each request and each delivery attempt, with a short delay; `flush` writes the
- * rest. If the stream is blocked, lines are dropped and counted, so that the log does not fill the memory.
- */
+/** With a short delay; `flush` writes the rest. If the stream is blocked, lines are dropped and counted. */
 export function createAccessLog(
   world: Pick<World, "after">,
   options: {

@@ -7,18 +7,13 @@ type Alarm = {
   readonly stop: () => void;
 };
 
-/**
- * Maximum time until the alarm checks again, in milliseconds: timers are late after a laptop slept or a clock was set.
- */
+/** In milliseconds: timers are late after a laptop slept or a clock was set. */
 const MAX_WAIT_MS = 60_000;
 
 /** Delay before the next attempt after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/**
- * Creates an alarm with at most one timer, and none while nothing is expected. Keys that are not due cost nothing when
- * it fires.
- */
+/** At most one timer, and none while nothing is expected. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {

@@ -114,10 +114,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/**
- * Processes a part of everything that is due by a time, within a write. The same write moves the clock: to the last
- * processed item, and finally to the new time. So even after a crash, nothing has happened later than the store's time.
- */
+/** The clock moves in the same write: even after a crash, nothing has happened later than the store's time. */
 function moveTo(
   context: ServiceContext,
   {
@@ -139,10 +136,7 @@ function moveTo(
   return due;
 }
 
-/**
- * The next time, later than `after`, at which something happens or is sent; undefined if there is none. Only deliveries
- * to enabled endpoints count.
- */
+/** Later than `after`; undefined if there is none. Only deliveries to enabled endpoints count. */
 function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return undefined;

@@ -82,10 +82,7 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
   return accept({ storeId, name: found.store });
 }
 
-/**
- * Finishes erasures in several transactions, so that other stores are answered in between. Default: all interrupted
- * erasures, at a start, before any request is answered.
- */
+/** In several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
 export async function finishErasures(
   {
     store,

@@ -15,10 +15,7 @@ type FailureLog = {
   readonly flush: () => void;
 };
 
-/**
- * Interval at which the count of a kind is written, in milliseconds. After an interval without a recurrence, the next
- * failure is written in full.
- */
+/** In milliseconds. After an interval without a recurrence, the next failure is written in full. */
 const COUNT_EVERY_MS = 10_000;
 
 type Failure = {

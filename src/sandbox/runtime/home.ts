@@ -5,10 +5,7 @@ import type { Store } from "../../store/store.ts";
 const FOREIGN_STORE_REASON =
   "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt";
 
-/**
- * Why nothing is delivered from a store: its folder delivers nothing, or the store was restored but not adopted
- * (decision 95).
- */
+/** Its folder delivers nothing, or the store was restored but not adopted (decision 95). */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {
   return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FOREIGN_STORE_REASON}` : undefined);
 }

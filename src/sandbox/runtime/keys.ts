@@ -40,11 +40,7 @@ export function createKey(
   return { ...made, apiKey };
 }
 
-/**
- * Revokes a key of a store: v1 refuses it from now on. A revoked key is left unchanged. Returns the key, with the
- * number of active keys that the store has left. Refuses with `not_found`, also for a key of another store or of a
- * drill.
- */
+/** Returns the number of active keys left. Refuses with `not_found`, also a key of another store or of a drill. */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

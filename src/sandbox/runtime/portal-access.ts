@@ -26,9 +26,7 @@ export type PortalSession = PortalPreferences & {
 type RedirectOutcome = Outcome<string>;
 
 type PortalAddress = {
-  /**
-   * The portal's origin and path; null if the portal is off, because it would share an origin with the payment pages.
-   */
+  /** Null if the portal is off, because it would share an origin with the payment pages. */
   readonly url: string | null;
   /** The sandbox's port, which is part of the cookies' names, because cookies do not distinguish ports. */
   readonly port: number;
@@ -43,14 +41,9 @@ export type PortalAccess = {
   readonly isOff: boolean;
   /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
-  /**
-   * Signs the merchant in with a code, which is then used up. A browser that is already signed in keeps its session, so
-   * that its other tabs still work. Refuses with `credential_invalid`.
-   */
+  /** The code is then used up. A browser that is signed in keeps its session. Refuses with `credential_invalid`. */
   readonly signInByCode: (code: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
-  /**
-   * Signs the administrator in with the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`.
-   */
+  /** With the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`. */
   readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
   readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
@@ -59,10 +52,7 @@ export type PortalAccess = {
   readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
   /** Returns a number for a shown page, so that a second submission of its form is recognised. */
   readonly numberPage: () => string;
-  /**
-   * Runs the action of a form. A second submission from the same page is a double click: it redirects like the first
-   * and runs nothing, unless the first was refused.
-   */
+  /** A second submission of a page is a double click: it runs nothing, unless the first was refused. */
   readonly actOnce: (
     session: PortalSession,
     form: string,
@@ -91,10 +81,7 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
 const MAX_ACTIONS = 100;
-/**
- * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and counting
- * would let any page lock out the user.
- */
+/** In a minute. Wrong codes are not counted: they have 122 random bits, and any page could lock out the user. */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 

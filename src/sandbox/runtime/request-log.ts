@@ -60,10 +60,7 @@ export type RequestLog = {
   readonly last: (storeId: string) => number;
   /** Resolves when a request to a store was logged, the store's requests were deleted, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /**
-   * Calls back with the logged requests of a store, or with an empty list after they were deleted, until the returned
-   * function is called.
-   */
+  /** With an empty list after they were deleted, until the returned function is called. */
   readonly follow: WriteSignals<readonly LoggedRequest[]>["follow"];
   /** Deletes all requests of a store so far. Positions continue to grow. */
   readonly forget: (storeId: string) => void;
@@ -79,19 +76,13 @@ type RequestLogOptions = {
   readonly ownerOf: (request: ReceivedRequest) => Owner;
   /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged ones stay. */
   readonly kept: number;
-  /**
-   * The clock of new stores. If it is frozen, the times in the log are too; default: requests are logged by the real
-   * clock.
-   */
+  /** If it is frozen, the times in the log are too; default: requests are logged by the real clock. */
   readonly startClock?: StoreClock | undefined;
   /** Called with an error, or with a sentence if the problem is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/**
- * Delay before a batch of requests is written, in milliseconds: a write for each request would slow a create by a
- * tenth.
- */
+/** In milliseconds: a write for each request would slow a create by a tenth. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** Maximum number of files with which work is attempted: a damaged file, and the new one. */
@@ -101,11 +92,7 @@ const [MAX_LOOK, MAX_FOUND] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
-/**
- * A request log that opens its file with the first request, so that a start does not wait for it. Errors are reported,
- * and the requests being written are lost; an unusable file is not opened again. Errors of the log never fail an
- * answer.
- */
+/** Opens its file with the first request; an unusable one is not opened again. Errors never fail an answer. */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
   options: RequestLogOptions,
@@ -202,10 +189,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     });
     return isNew;
   };
-  /**
-   * The result of work on the file; undefined if there is no file, or if the work fails, which is reported. If the file
-   * is damaged, the work is repeated with a new file.
-   */
+  /** Undefined without a file, or after a failure, which is reported. Repeated with a new file after damage. */
   const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
       try {
@@ -233,10 +217,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
 }
 
-/**
- * The last position that a store no longer keeps: a whole batch stays in the file as long as its newest request is
- * kept. If no new requests are kept, the requests logged before are still shown.
- */
+/** A whole batch stays as long as its newest request is kept. If none are kept, older ones are still shown. */
 function lastForgotten(
   requests: RequestFile,
   storeId: string,
@@ -245,9 +226,7 @@ function lastForgotten(
   return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
-/**
- * The positions of each store's requests. They only grow, even if the file has forgotten the requests, or was replaced.
- */
+/** They only grow, even if the file has forgotten the requests, or was replaced. */
 function createPositions() {
   const highest = new Map<string, number>();
   /** The position of the last written request, possibly by another process. */

@@ -64,14 +64,10 @@ type GivenStore = {
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Given secrets of the first store; an undefined secret is generated. */
   readonly given?: GivenSecrets;
   /** Called with a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
-  /**
-   * Called with a key before its store is created; resolves when the key is stored, together with other keys of the
-   * same moment.
-   */
+  /** Called before the store is created; resolves when the key is stored, with other keys of the same moment. */
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
   /** Called with the new name of a store before it is committed. */
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
@@ -107,10 +103,7 @@ export async function seed(
   });
 }
 
-/**
- * The refusal of a file whose first store has other secrets than the given secrets, or cannot decrypt its secret;
- * undefined if nothing is refused. Writes nothing.
- */
+/** If the given secrets are others, or its secret cannot be decrypted. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
   { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,

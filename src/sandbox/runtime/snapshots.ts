@@ -47,10 +47,7 @@ export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint
   return context.store.snapshots.take(planOf(context, scope));
 }
 
-/**
- * Takes a snapshot of a state on disk, at the moment of the call, and writes it to a file without blocking other work
- * (decision 105). Returns the properties of the snapshot. Rejects with `SecretUnreadable`.
- */
+/** At the moment of the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
 export async function writeSnapshot(
   context: TakingContext,
   scope: SnapshotScope,
@@ -83,9 +80,7 @@ export type RestoreOptions = {
   readonly trust?: boolean | undefined;
   /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /**
-   * Whether an administrator restores the snapshot: only then may it contain an approval of production. Default: false.
-   */
+  /** Only then may the snapshot contain an approval of production. Default: false. */
   readonly isAdministrator?: boolean;
 };
 

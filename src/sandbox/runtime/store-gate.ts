@@ -10,18 +10,12 @@ export type OpenRequest = {
 
 /** Prevents requests to a store from running during its erasure (decision 91). */
 export type StoreGate = {
-  /**
-   * Lets a request in: immediately, or with a promise if its store is closed. Refuses with `storage_unavailable` if the
-   * store does not reopen in time.
-   */
+  /** With a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
   readonly enter: (visit: OpenRequest) => Promise<Outcome<void>> | undefined;
   readonly leave: (visit: OpenRequest) => void;
   /** Whether a store is closed. A request that waits for something in the store then answers without it. */
   readonly isClosed: (storeId: string) => boolean;
-  /**
-   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if the
-   * requests take too long. Finally, opens the stores again.
-   */
+  /** Refuses with `state_conflict` if open requests take too long. Finally, opens the stores again. */
   readonly alone: <Value>(
     storeIds: readonly string[],
     work: () => Promise<Outcome<Value>>,
@@ -31,16 +25,12 @@ export type StoreGate = {
 /** Maximum time that a request waits for its store, and an erasure for requests to the store, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** The refusal of a request whose store is being erased. */
 export function refuseErased(): Outcome<never> {
   const message = "this store is being reset or deleted; try again with the same key";
   return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
 }
 
-/**
- * Creates a gate with all stores open. `closes` is called with each store that is closed, to wake requests that wait
- * for something in it.
- */
+/** `closes` is called with each store that is closed, to wake requests that wait for something in it. */
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,

@@ -4,9 +4,7 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/**
- * Settles and expires checkouts when they are due. Reads do not rely on the timekeeper: they check the time themselves.
- */
+/** Reads do not rely on the timekeeper: they check the time themselves. */
 type Timekeeper = {
   /** Called with the real time at which something in a store becomes due. */
   readonly expect: (storeId: string, realTime: number) => void;
@@ -31,10 +29,7 @@ export function createTimekeeper(
   return { expect: alarm.expect, wake, stop: alarm.stop };
 }
 
-/**
- * Processes due items of a store, up to the limit of this write. Returns the real time of the next item, if the store's
- * clock is running.
- */
+/** Up to the limit of this write. Returns the real time of the next item, if the store's clock is running. */
 function catchUp(
   context: ServiceContext,
   { storeId, budget }: { readonly storeId: string; readonly budget: { left: number } },

@@ -9,10 +9,7 @@ type WriteNotice = {
 
 /** Signals of writes, by store: requests wait for them, and live pages follow them. */
 export type WriteSignals<News = WriteNotice> = {
-  /**
-   * Wakes the requests that wait for a write of a store. May be called inside the write, because they read after it.
-   * Without `news`, the store's data is being deleted.
-   */
+  /** May be called inside the write: requests read after it. Without `news`, the store's data is being deleted. */
   readonly notify: (storeId: string, news?: News) => void;
   /** Resolves when something in a store was written, or at the timeout. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
@@ -62,9 +59,7 @@ type WaitOptions<Result> = {
   readonly isOver?: () => boolean;
 };
 
-/**
- * Reads repeatedly until a result is enough. The last result counts when the time is up or the store is being erased.
- */
+/** The last result counts when the time is up or the store is being erased. */
 export async function pollUntil<Result>(
   {
     world,

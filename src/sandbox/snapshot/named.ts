@@ -16,10 +16,7 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage
 
 const TOO_LARGE = "the file is larger than 2 GiB, the maximum for a snapshot";
 
-/**
- * Takes a named snapshot, replacing a snapshot of the same name. Refuses with `not_found`, and with
- * `storage_unavailable` while a store is being reset or deleted.
- */
+/** Refuses with `not_found`, and with `storage_unavailable` while a store is being reset or deleted. */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,

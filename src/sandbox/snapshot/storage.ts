@@ -3,19 +3,11 @@ export type SnapshotStorage = {
   readonly names: () => readonly string[];
   /** The size of a snapshot in bytes, without reading it; undefined if there is no snapshot of this name. */
   readonly size: (name: string) => number | undefined;
-  /**
-   * The bytes of a snapshot; undefined if there is no snapshot of this name. Throws if it is larger than
-   * `MAX_SNAPSHOT_BYTES`.
-   */
+  /** Undefined if there is none. Throws if it is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /**
-   * Writes a snapshot, replacing a snapshot of the same name. A reader gets either the old or the new snapshot, whole.
-   */
+  /** A reader gets either the old or the new snapshot, whole. */
   readonly write: (name: string, bytes: Uint8Array) => void;
-  /**
-   * Writes a snapshot as a file that `fill` writes to a path; the file is flushed without blocking other work.
-   * Undefined for a sandbox in memory.
-   */
+  /** `fill` writes to a path; the file is flushed without blocking. Undefined for a sandbox in memory. */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
     | undefined;

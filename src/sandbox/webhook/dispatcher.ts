@@ -3,19 +3,13 @@ import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/**
- * Sends due deliveries: several at once to each endpoint, but one at a time for each checkout; endpoints in parallel
- * (decisions 13, 93).
- */
+/** Several at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
 export type Dispatcher = {
   /** Reports that a delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
   /** Checks all endpoints of these stores, at the start and after a clock moved. */
   readonly wakeStores: (storeIds: readonly string[]) => void;
-  /**
-   * Sends all due deliveries of a store, waits at most this long, and returns the attempts in the order of their
-   * starts.
-   */
+  /** Waits at most this long, and returns the attempts in the order of their starts. */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly FinishedAttemptEntry[]>;
   /** Starts no new deliveries, and waits for running ones, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
@@ -57,10 +51,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(due.filter(([, count]) => count > 0));
 }
 
-/**
- * Collects the attempts that end from now on; `end` returns them. `complete` resolves once each endpoint has had its
- * expected number of attempts.
- */
+/** `complete` resolves once each endpoint has had its expected number of attempts. */
 function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
@@ -91,10 +82,7 @@ function collectAttempts(
   };
 }
 
-/**
- * Records that the previous process ended during some deliveries: they may have been received, and are resent. Runs
- * once, before the first delivery.
- */
+/** They may have been received, and are resent. Runs once, before the first delivery. */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
   return store.write(() => {

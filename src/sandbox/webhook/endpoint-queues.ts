@@ -36,11 +36,7 @@ type EndpointQueue = {
   readonly sending: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
-  /**
-   * The position of the newest attempt of each delivery that was started and is not recorded. After a restore, a
-   * delivery can also have an older attempt with the same number, whose result must not be recorded for the restored
-   * delivery.
-   */
+  /** After a restore, an older attempt can have the same number; its result must not be recorded. */
   readonly newest: Map<string, number>;
   /** Whether no attempt can start before another one ends. */
   isFull: boolean;
@@ -54,10 +50,7 @@ const RETRY_MS = 1000;
 /** Number of event loop iterations without the end of an attempt after which none is expected soon: about 0.2 ms. */
 const QUIET_ITERATIONS = 50;
 
-/**
- * Creates the queues of all endpoints. Attempts in flight are rows; only their number, and the results that are not
- * recorded yet, are in memory.
- */
+/** Attempts in flight are rows; only their number, and the results that are not recorded yet, are in memory. */
 export function createEndpointQueues(
   context: DispatchContext,
   options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: FinishedAttempt) => void },
@@ -158,10 +151,7 @@ function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
-/**
- * Records the attempts that have ended, and takes the next ones. A sent attempt must be recorded, so the write is
- * repeated while the database cannot be written.
- */
+/** A sent attempt must be recorded: the write is repeated while the database cannot be written. */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -9,10 +9,7 @@ export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKe
 /** The signing secrets of an endpoint: active ones, newest first, and retired ones. */
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/**
- * Decrypts the secrets of an endpoint: its own secrets, or its store's if it has none. `now` is the store's time.
- * Throws `SecretUnreadable`.
- */
+/** Its own secrets, or its store's if it has none. `now` is the store's time. Throws `SecretUnreadable`. */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -31,9 +28,7 @@ export type SecretsAtTime = EndpointSecrets & {
   readonly isUncertain: boolean;
 };
 
-/**
- * The secrets with which an endpoint signed at a moment of its store's clock, even if the endpoint was removed since.
- */
+/** By its store's clock, even if the endpoint was removed since. */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,

@@ -145,10 +145,7 @@ export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promis
   return atEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
 }
 
-/**
- * Gives an endpoint a new signing secret (decision 12). During the overlap the old secret also signs, so that the
- * receiver can be updated. Refuses with `not_found`.
- */
+/** During the overlap the old secret also signs (decision 12). Refuses with `not_found`. */
 export function rotateSecret(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -169,10 +166,7 @@ export function rotateSecret(
   });
 }
 
-/**
- * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if the endpoint
- * is disabled.
- */
+/** Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return atEndpoint(context, ref, (endpoint, now) => {

@@ -4,10 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/**
- * Writes an event, and a delivery for each endpoint of its store that receives its type; runs inside a write. A
- * disabled endpoint misses the event, a paused endpoint receives it later.
- */
+/** Runs inside a write. A disabled endpoint misses the event, a paused endpoint receives it later. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);

@@ -70,10 +70,7 @@ export async function postToReceiver(
   );
 }
 
-/**
- * Number of bytes read after the stored part of an answer, so that a secret or card number that begins in that part is
- * read to its end, and recognised.
- */
+/** After the stored part, so that a secret or card number that begins in that part is recognised. */
 const MAX_SECRET_BYTES = 256;
 
 /** Why there was no answer. */

@@ -14,10 +14,7 @@ export type SentAttempt = {
   readonly signing: SigningSecrets;
 };
 
-/**
- * The secrets with which an attempt was signed, which the audit does not store. `rotated`: the endpoint's secret was
- * changed at exactly that moment. `unlike`: the reconstruction does not match the audit.
- */
+/** The audit does not store them. `rotated`: changed at that moment. `unlike`: not as audited. */
 export type SigningSecrets =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
   | {
@@ -32,9 +29,7 @@ export type SigningSecrets =
       readonly sentAt: number;
     };
 
-/**
- * Reconstructs an attempt with the function that sends attempts; without body and signature if that is not possible.
- */
+/** With the function that sends attempts; without body and signature if that is not possible. */
 export function reconstructAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,

@@ -18,10 +18,7 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
-/**
- * Writes the result of an attempt and its effects on the delivery and the endpoint; runs inside a write. Returns
- * undefined and writes nothing if the attempt no longer exists, because it was sent before a reset or a restore.
- */
+/** Runs inside a write. Undefined if the attempt no longer exists: it was sent before a reset or a restore. */
 export function recordAttemptResult(
   context: RecordContext,
   ended: EndedAttempt,
@@ -89,10 +86,7 @@ export function recordAttemptResult(
   };
 }
 
-/**
- * Settles the earlier deliveries of an event that an accepted replay makes superfluous: the endpoint has the event, and
- * the later events of its checkout no longer wait (decision 137).
- */
+/** The endpoint has the event, and the later events of its checkout no longer wait (decision 137). */
 function settleByReplay(
   { store }: RecordContext,
   { replay, number }: { readonly replay: Delivery; readonly number: number },
@@ -123,10 +117,7 @@ function judgeEndpoint(
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
-/**
- * Whether a kept connection failed: the receiver may have closed it before it was reused, or sent more than one answer
- * on it.
- */
+/** The receiver may have closed it before it was reused, or sent more than one answer on it. */
 function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";

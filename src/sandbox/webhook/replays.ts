@@ -17,11 +17,7 @@ const MAX_REPLAYED_FAILED = 1000;
 /** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
 export const MAX_RETRIED = 1000;
 
-/**
- * Redelivers an event with the same event_id and bytes (interface 32), to one endpoint or to all enabled endpoints that
- * receive its type. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can receive
- * it.
- */
+/** Same event_id and bytes (interface 32). Refuses with `not_found`, or `state_conflict` if none can receive it. */
 export function replayEvent(
   context: EndpointsContext,
   { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
@@ -96,11 +92,7 @@ export function replayFailed(
   });
 }
 
-/**
- * Sends the deliveries that wait for their next attempt now, to one endpoint or to all enabled ones, in the order of
- * their events. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or paused, or
- * nothing is delivered for the store.
- */
+/** In the order of their events. Refuses with `not_found`, or `state_conflict` if the endpoint is off or held. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,

@@ -13,10 +13,7 @@ export type SendContext = PostContext & {
 /** An attempt that has ended, before its result is on disk. */
 export type EndedAttempt = StartedAttempt & PostResult;
 
-/**
- * Sends one attempt, outside any transaction, to an address that the policy allows now. An internal error is reported,
- * and ends the attempt like a lost connection: the attempt may have been sent, and nothing may wait for it forever.
- */
+/** Outside any transaction. An internal error ends it like a lost connection: it may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   started: StartedAttempt,

@@ -54,10 +54,7 @@ export type StartedAttempts = { readonly started: readonly StartedAttempt[]; rea
 /** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
-/**
- * Takes as many due deliveries of an endpoint as it may have in flight in addition to the current ones, and writes
- * their attempts; runs inside a write.
- */
+/** As many as may be in flight in addition to the current ones; runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -89,10 +86,7 @@ export function takeDueDeliveries(
   return { started, isFull: started.length >= room };
 }
 
-/**
- * Takes the next due deliveries, each of a different checkout, up to the given number. `shouldContinue`: another search
- * may find more, because a delivery was held back or dropped.
- */
+/** Each of a different checkout. `shouldContinue`: one was held back or dropped, so there may be more. */
 function takeSome(
   context: TakeContext,
   { clock, expect, ...taking }: TakeOptions,

@@ -34,10 +34,7 @@ export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_SEARCHED = 20_000;
-/**
- * A range with fewer positions than this many times `MAX_SEARCHED`, counting all stores, is read without an index, in
- * half the time.
- */
+/** A range with fewer positions than this many `MAX_SEARCHED` is read without an index, in half the time. */
 const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
@@ -47,14 +44,10 @@ export function checkoutLists(connection: Connection) {
   const sql = prepare(connection);
 
   return {
-    /** The position of a checkout; undefined if the store does not have the id. */
     positionOf: (storeId: string, id: string): CheckoutPosition | undefined =>
       sql.positionOf.get({ storeId, id }),
 
-    /**
-     * The checkouts at these positions, newest first. One statement for all takes half as long as one statement for
-     * each.
-     */
+    /** Newest first. One statement for all takes half as long as one statement for each. */
     at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
     /** The newest checkouts that pass a filter, from an unordered list of positions. */

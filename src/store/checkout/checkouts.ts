@@ -28,9 +28,7 @@ CREATE TABLE checkouts (
 
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
 
-/**
- * The DDL of checkouts. Every index for lists ends with the rowid, so that each list is read from the newest checkout.
- */
+/** Every index for lists ends with the rowid, so that each list is read from the newest checkout. */
 export const CHECKOUTS_DDL = `
 ${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
@@ -84,7 +82,6 @@ export function checkoutsTable(connection: Connection) {
   return {
     insert,
 
-    /** The checkout with this id, if it belongs to the store. */
     find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 
     findAny: (id: string): Checkout | undefined => selectAny.get(id),

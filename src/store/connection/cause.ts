@@ -33,20 +33,14 @@ export type DatabaseFiles = {
   readonly isSound: () => boolean;
 };
 
-/**
- * The cause of a database error; undefined if it is not a disk failure. The cause is stored for every later catch of
- * the error.
- */
+/** Undefined if it is not a disk failure. The cause is stored for every later catch of the error. */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const named = causeOfError(error);
   if (named === undefined || !isSqliteError(error) || hasCause(error)) return named;
   return noteCause(error, explainError(files, error, named) ?? named);
 }
 
-/**
- * The cause that SQLite hides, determined by repeating the operation without SQLite; undefined if that finds no other
- * cause. SQLite does not say why it cannot open or extend a file, and reports a read that fails with EIO as damage.
- */
+/** Repeats the operation: SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
 function explainError(
   files: DatabaseFiles,
   error: { readonly code: string },
@@ -109,10 +103,7 @@ export function readToEnd(file: number): void {
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
 
-/**
- * Checks the permissions of the files that SQLite opens, and opens as many descriptors, of the folder: closing a
- * descriptor of a database file would drop SQLite's locks.
- */
+/** With descriptors of the folder: closing one of a database file would drop SQLite's locks. */
 function checkAccess(path: string): void {
   for (const ending of ["", "-wal", "-shm"])
     if (ending === "" || existsSync(path + ending))
@@ -155,11 +146,7 @@ function isOfIndex(error: { readonly code: string }): boolean {
 /** The step by which SQLite extends its index of the log. */
 const INDEX_STEP_BYTES = 32 * 1024;
 
-/**
- * Checks for free space: writes as many bytes as SQLite adds to its index into a temporary file next to the database,
- * at the end of the largest file, and removes the temporary file. The name of its folder contains the pid 0, so that a
- * later command may remove the folder.
- */
+/** As many bytes as SQLite adds to its index. The folder's name has the pid 0: a later command may remove it. */
 function checkFreeSpace(path: string): void {
   const sizes = ["", "-wal", "-shm"].map(
     (ending) => statSync(path + ending, { throwIfNoEntry: false })?.size ?? 0,

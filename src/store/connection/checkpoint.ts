@@ -8,10 +8,7 @@ import {
 } from "./group-commit.ts";
 import type { WatchedDatabase } from "./watched-database.ts";
 
-/**
- * Copies every commit of the log into the database file, and resolves once it is on disk; without a log there is
- * nothing to copy. Rejects with StorageUnavailable if another process keeps a lock, or if the files were replaced.
- */
+/** Rejects with StorageUnavailable if another process keeps a lock, or if the files were replaced. */
 export async function checkpoint(
   database: WatchedDatabase,
   scheduler: Pick<Scheduler, "after">,

@@ -19,10 +19,7 @@ import { judgeLog } from "./opening.ts";
 /** A usable database file: its size including its log, and its schema version if the whole file was checked. */
 type CheckedFile = {
   readonly bytes: number;
-  /**
-   * `whole`: every page was checked. The others mean that only the header was checked: `head`, because the file is too
-   * large; `busy`, because the file changed at every read.
-   */
+  /** `head`: only the header, because the file is too large. `busy`: it changed at every read. */
   readonly checked: "whole" | "head" | "busy";
   readonly format: number | null;
   /** The number of unreadable lines, if the check counts them; otherwise 0. */
@@ -42,11 +39,7 @@ const MAX_COPY_BYTES = 128 * 1024 * 1024;
 /** Maximum number of copies of a file that another process is writing to. */
 const MAX_LOOKS = 20;
 
-/**
- * Checks a database file as a start does, and more thoroughly, but on a copy of the file and its log: even a read-only
- * connection creates and changes files next to it. A sandbox may write to the file meanwhile. Undefined if there is no
- * file.
- */
+/** On a copy: even a read-only connection creates and changes files next to it. Undefined if there is no file. */
 export function checkDatabase(
   path: string,
   options: CheckOptions,

@@ -90,10 +90,7 @@ export function hasLostLog(path: string): boolean {
   return existsSync(path) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/**
- * Refuses a log without its database: the log contains acknowledged commits, and next to a new file it would be
- * mistaken for that file's log.
- */
+/** It contains acknowledged commits, and next to a new file it would be mistaken for that file's log. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
@@ -133,10 +130,7 @@ export function openConnection(
   }
 }
 
-/**
- * Determines the cause of an error before the connection is closed: closing frees space and descriptors, and removes
- * the files next to the database.
- */
+/** Before closing, which frees space and descriptors, and removes the files next to the database. */
 function findCause(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -208,10 +202,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstTiedVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/**
- * Runs a check; a file that SQLite cannot parse counts as damaged. SQLite also reports failed reads as damage, so the
- * bytes of a damaged file are read to the end without SQLite, and the check runs again, before the file is refused.
- */
+/** SQLite reports failed reads as damage, too: the file is read without SQLite, and checked again. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -351,10 +342,7 @@ function compileOnce(connection: FileConnection): void {
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
-/**
- * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
- * half of the start's time.
- */
+/** A start uses a tenth of all statements, and compiling all would take half of the start's time. */
 function atFirstUse(make: () => Statement): LazyStatement {
   let made: Statement | undefined;
   const changes: ((statement: Statement) => void)[] = [];

@@ -42,10 +42,7 @@ export function inFolderBeside<Value>(
   }
 }
 
-/**
- * Removes a temporary folder; false if that fails. Such a failure must not hide another failure, and a later command
- * removes the folder, because its name contains the pid of its owner.
- */
+/** A failure must not hide another one; a later command removes the folder by the pid in its name. */
 function discard(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true });

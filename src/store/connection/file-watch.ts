@@ -2,10 +2,7 @@ import { closeSync, existsSync, openSync, statSync, type Stats } from "node:fs";
 import { readToEnd } from "./cause.ts";
 
 export type FileWatch = {
-  /**
-   * Whether the names of the files still lead to the opened files, and none is shorter than before. If not, a write
-   * would succeed but could never be read.
-   */
+  /** And none is shorter than before. If not, a write would succeed but could never be read. */
   readonly isIntact: () => boolean;
   /** Reads the database and its log to the end without SQLite; throws if the disk reports an error. */
   readonly readAll: () => void;

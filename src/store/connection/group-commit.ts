@@ -10,20 +10,14 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/**
- * The watch of a group commit, the tie of its log, and the listener for the end of a batch, which is called with
- * undefined after a successful commit.
- */
+/** The listener for the end of a batch is called with undefined after a successful commit. */
 type Observers = {
   readonly tie?: Tie;
   readonly watch?: Pick<FileWatch, "isIntact">;
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
-/**
- * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first
- * run was rolled back, so it must change nothing but the database.
- */
+/** On disk when it settles. The work may run twice, so it must change nothing but the database. */
 type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
@@ -102,10 +96,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     ended?.(failure);
   }
 
-  /**
-   * Commits a batch, and checks the files before, so that nothing is written to deleted files, and after, so that no
-   * such write is acknowledged.
-   */
+  /** Before, so that nothing is written to deleted files, and after, so that no such write is acknowledged. */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
     try {
       if (!watch.isIntact()) return failAll(batch, filesLostError());
@@ -241,10 +232,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/**
- * Turns errors of the disk and of locks, from SQLite and Node, into StorageUnavailable; other errors (a constraint, a
- * bug) stay unchanged.
- */
+/** From SQLite and Node; other errors (a constraint, a bug) stay unchanged. */
 export function toStorageUnavailable(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

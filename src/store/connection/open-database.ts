@@ -23,10 +23,7 @@ import { createTie, hasMark, judgeLog, moveLogAside, renewMark } from "./opening
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
-/**
- * The offset in the header of the two bytes that say how a file is written and read, and their value for a file with a
- * log.
- */
+/** The two bytes that say how a file is written and read, and their value for a file with a log. */
 const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 
 /**
@@ -84,9 +81,7 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/**
- * A new database of each kind. Its tables take longer to create than to copy, and a test suite starts many sandboxes.
- */
+/** Tables take longer to create than to copy, and a test suite starts many sandboxes. */
 const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
 
 /** The bytes of a new database, with all tables and no rows. */

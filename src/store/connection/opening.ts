@@ -43,10 +43,7 @@ type Openings = {
   readonly length: number;
   /** Null before the log has its first frame. */
   readonly salt: number | null;
-  /**
-   * The marks that may be in the database file itself, oldest first: `opening` and `before` of the row, in hex; `ANY`
-   * for every database.
-   */
+  /** Oldest first: `opening` and `before` of the row, in hex; `ANY` for every database. */
   readonly marks: readonly string[];
 };
 
@@ -132,9 +129,7 @@ export type Tie = {
   readonly isDue: () => boolean;
   /** Whether the file is new, so that its first transaction changes it, and can be tied without being run twice. */
   readonly isNew: () => boolean;
-  /**
-   * Ties the log. False if another process has the lock.
-   */
+  /** False if another process has the lock. */
   readonly make: (inTransaction: InTransaction) => boolean;
   /** Called after each commit, before it is acknowledged: another process may have begun the log anew. */
   readonly noteCommit: (inTransaction: InTransaction) => void;

@@ -9,10 +9,7 @@ type FailureRow = {
   readonly next: string;
 };
 
-/**
- * All causes of unusable files, by the code that commands return (decision 61). An extended SQLite code has its own
- * meaning if it is listed, otherwise the meaning of its basic code.
- */
+/** By the code that commands return (decision 61). An extended SQLite code counts before its basic code. */
 const FAILURES = {
   disk_full: {
     // SQLite reports an I/O error if there is no room for the -shm.
@@ -116,9 +113,7 @@ type StorageFailure = {
 /** Why files cannot be used, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/**
- * Thrown if the database could not accept a write: it is locked, full, read-only or damaged. The work was rolled back.
- */
+/** It is locked, full, read-only or damaged. The work was rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
   /** The cause, and the remedy. */
@@ -166,10 +161,7 @@ export function storageFailureOf(error: unknown): StorageFailure | undefined {
   return causeOfError(error)?.failure;
 }
 
-/**
- * The cause of an error from Node's file system or from SQLite; undefined for every other error. It is the cause that
- * was found where the error was thrown, otherwise the meaning of its code.
- */
+/** The cause found where the error was thrown, otherwise the meaning of its code; undefined for other errors. */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
   return (isError(error) ? FOUND_CAUSES.get(error) : undefined) ?? causeByCode(error);

@@ -84,9 +84,7 @@ function watchConnection(connection: FileConnection, path: string, options: Open
   return { connection, watch, tie: { ...tie, make }, findingCause: finding, close, leave };
 }
 
-/**
- * Determines the cause of a statement's error where it is thrown, because the files may be closed where it is caught.
- */
+/** Where it is thrown, because the files may be closed where it is caught. */
 function findCauses(connection: FileConnection, files: DatabaseFiles): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
@@ -130,10 +128,7 @@ function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
   }
 }
 
-/**
- * Runs work in a transaction that is on disk when the call returns; throws `StorageUnavailable` if the files were
- * replaced.
- */
+/** On disk when the call returns; throws `StorageUnavailable` if the files were replaced. */
 type Transact = <Value>(work: () => Value) => Value;
 
 /** Creates a `Transact` on a database, which waits for other processes' locks. */

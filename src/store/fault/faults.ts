@@ -4,10 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/**
- * The DDL of faults of v1 and of deliveries. A row exists as long as its fault can be applied; delayed, dropped and
- * duplicated deliveries name their fault. The actions have no CHECK, because a new version may add some.
- */
+/** A row exists as long as its fault can be applied. Actions have no CHECK: a new version may add some. */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),

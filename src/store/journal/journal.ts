@@ -41,10 +41,7 @@ export function openJournal(
   );
 }
 
-/**
- * Opens the listener's list of forwarded events, a table of the client's journal, and deletes events past their
- * retention. Every change is on disk when its call returns.
- */
+/** A table of the client's journal. Every change is on disk when its call returns. */
 export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },

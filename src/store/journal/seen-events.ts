@@ -14,10 +14,7 @@ export const SEEN_EVENTS_INSTANCE_MIGRATION = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
-/**
- * The migration to a CHECK that SQLite 3.37 supports (decision 60): `octet_length` exists only since 3.43. The rows are
- * copied through another table, because ALTER TABLE would parse the old schema.
- */
+/** `octet_length` exists only since SQLite 3.43 (decision 60). ALTER TABLE would parse the old schema. */
 export const SEEN_EVENTS_CHECK_MIGRATION = `
 CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;
 DROP TABLE seen_events;

@@ -1,10 +1,7 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/**
- * One of our decisions on which an integration relied, with the first request that relied on it. Times are by the
- * store's clock.
- */
+/** With the first request that relied on it. Times are by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
   /** The number of the decision. */

@@ -49,7 +49,6 @@ export function drillsTable(connection: Connection) {
       insert.run({ ...drill, passed: Number(drill.passed), steps: JSON.stringify(drill.steps) });
     },
 
-    /** The last drill of a kind in a store; undefined if there was none. */
     latest: (storeId: string, kind: DrillKind): RecordedDrill | undefined => {
       const row = selectLatest.get({ storeId, kind });
       return row && fromRow(row);

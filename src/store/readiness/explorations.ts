@@ -31,7 +31,6 @@ export function explorationsTable(connection: Connection) {
       replace.run({ ...exploration, places: JSON.stringify(exploration.places) });
     },
 
-    /** The last exploration of a store; undefined if there was none. */
     of: (storeId: string): Exploration | undefined => {
       const row = selectOf.get(storeId);
       if (row === undefined) return undefined;

@@ -7,10 +7,7 @@ CREATE TABLE explore_leases (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * The stores that an exploration holds, so that the next start can undo the exploration's effects if the sandbox is
- * killed (decision 66).
- */
+/** The next start undoes the effects of an exploration if the sandbox is killed (decision 66). */
 export function exploreLeasesTable(connection: Connection) {
   const insert = connection.prepare<[string]>(
     "INSERT INTO explore_leases (store_id) VALUES (?) ON CONFLICT DO NOTHING",

@@ -7,10 +7,7 @@ const MAX_REMEMBERED = 50_000;
 /** The index of a store: the newest batch read, the number of entries, and the batches of each order. */
 type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
 
-/**
- * An index from orders to batches of the log. It is kept in memory, because in the file it would need a row for each
- * create. It is built at a store's first query, and updated at each later query.
- */
+/** In memory, because in the file it would need a row for each create. Built at a store's first query. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
@@ -59,10 +56,7 @@ export function createOrderIndex(
   }
 
   return {
-    /**
-     * The requests for an order, newest first, and perhaps other requests of their batches; undefined without an order,
-     * or if the log is too large for an index.
-     */
+    /** Newest first, with others of their batches; undefined without an order, or if the log is too large. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const orders = upToNow(storeId);

@@ -19,11 +19,7 @@ const MAX_SEARCHED = 1000;
 /** The limits of a search for refused requests: the position after which it starts, and the number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/**
- * An index of the newest refused requests of each store that is searched. It is kept in memory, because reading the
- * whole log takes longer than the rest of a page. It is built at a store's first search, and updated at each later
- * search.
- */
+/** In memory, because reading the whole log takes longer than the rest of a page. Built at the first search. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
@@ -68,10 +64,7 @@ export function createRefusedIndex(
   };
 
   return {
-    /**
-     * The refused requests whose order_id contains a text, ignoring case, newest first. `isWhole`: whether all refused
-     * requests were searched.
-     */
+    /** Ignoring case, newest first. `isWhole`: whether all refused requests were searched. */
     find: (
       storeId: string,
       text: string,

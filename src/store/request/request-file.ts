@@ -29,26 +29,17 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isThere: () => boolean;
-  /**
-   * Closes the file after an error. True if the error means that the file is damaged or was replaced; it was then set
-   * aside, and the next open starts a new one.
-   */
+  /** True if the file is damaged or was replaced: it was set aside, and the next open starts a new one. */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/**
- * Options for opening a request log. `report` is called with a sentence if the file was set aside, or if lines were
- * skipped.
- */
+/** `report` is called with a sentence if the file was set aside, or if lines were skipped. */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/**
- * Reasons to set a file aside. After any other refusal the file may be usable again, by another version or once the
- * disk works.
- */
+/** After any other refusal the file may be usable again, by another version or once the disk works. */
 const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",

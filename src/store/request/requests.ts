@@ -10,11 +10,7 @@ import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
 
-/**
- * The DDL of requests: a row for each batch of a store, with a line of JSON for each request in the order of positions;
- * the row has the position of its last request. A row for each request made a create a tenth slower. A search parses
- * only lines that contain the text.
- */
+/** A line of JSON for each request of a batch: a row for each made a create a tenth slower. */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
   store_id TEXT NOT NULL,
@@ -97,10 +93,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     refusedOf: refused.find,
 
-    /**
-     * Requests after a position, newest first: the newest requests, or the requests that follow the position of the
-     * filter, so that a caller who continues from there misses none.
-     */
+    /** Newest first. With the filter's position, the requests that follow it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
@@ -163,10 +156,7 @@ function statements(connection: Connection) {
   };
 }
 
-/**
- * Reads the requests between two positions, newest first. A batch contains the positions up to its last request, so the
- * first batch that reaches the end of the range is the last batch needed.
- */
+/** Newest first. The first batch that reaches the end of the range is the last batch needed. */
 function createSearch(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,

@@ -4,10 +4,7 @@ import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
-/**
- * What another sandbox observed of its client: evidence for its own checklist, and requests that only its log has. Only
- * a sandbox's own snapshots restore these rows.
- */
+/** Evidence for another sandbox's checklist, and its log: only a sandbox's own snapshots restore these rows. */
 export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "drills",
   "explorations",

@@ -26,10 +26,7 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/**
- * The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not
- * accepted as one.
- */
+/** "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not accepted as one. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -68,9 +65,7 @@ type Template = { readonly bytes: Buffer; readonly schema: string };
 /** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/**
- * Creates an empty snapshot in memory, to be filled; it contains nothing random, so that equal rows give equal bytes.
- */
+/** Contains nothing random, so that equal rows give equal bytes. */
 export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -86,10 +81,7 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/**
- * Pragmas for a file that counts only when it is sealed and flushed. SQLite's cache is written at the end in one step,
- * so it is small: 8 MB.
- */
+/** The file counts only when it is sealed and flushed. SQLite's cache is written once at the end: 8 MB. */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",
@@ -150,10 +142,7 @@ function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/**
- * Writes the checksum into the bytes of a snapshot. SQLite files have no checksum, so without it a changed digit would
- * be restored.
- */
+/** SQLite files have no checksum, so without it a changed digit would be restored. */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -164,10 +153,7 @@ function checksumOf(bytes: Buffer): number {
   return crc32(after, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/**
- * Opens a snapshot in memory and checks its kind, bytes, schema, pages, indexes and references. A snapshot with an
- * older schema version is migrated in memory; its bytes stay unchanged.
- */
+/** Checks kind, bytes, schema, pages, indexes and references. An older one is migrated in memory. */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },

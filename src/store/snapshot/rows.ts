@@ -168,10 +168,7 @@ function storeCondition(name: string): string {
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
 }
 
-/**
- * Reads rows a few at a time, so that other work can run in between; a slice may be empty. An ordered table is read part
- * by part, because SQLite would otherwise sort all rows of a store before it returns the first.
- */
+/** An ordered table is read part by part: SQLite would otherwise sort all rows before it returns the first. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,

@@ -40,10 +40,7 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/**
- * Snapshots of stores (decision 95): rows are copied table by table between this database and another database of the
- * same schema version, so that a new table is covered in both directions.
- */
+/** Table by table between databases of one schema version: a new table is covered both ways (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const copying = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
@@ -56,10 +53,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
-    /**
-     * Replaces some or all stores with a snapshot's stores, within a write. Throws `SnapshotConflict` if another store
-     * has one of the ids or keys, and `SnapshotDamage` if the rows cannot come from a sandbox.
-     */
+    /** Throws `SnapshotConflict` if an id or key is another store's, and `SnapshotDamage` for impossible rows. */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
     format: currentSchemaVersion(SNAPSHOT_FILE),
@@ -108,16 +102,10 @@ function prepareRows(
   return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
 }
 
-/**
- * Maximum position in a snapshot: far more than a sandbox can count to, but far below the limit of numbers, so that
- * there is room for later positions.
- */
+/** Far more than a sandbox can count to, but far below the limit of numbers: later positions have room. */
 const MAX_POSITION = 2 ** 52;
 
-/**
- * Rows that are numbered across all stores keep their numbers, unless one of the numbers is taken: then all rows get
- * numbers above every used number, in the same order.
- */
+/** They keep their numbers unless one is taken: then all get numbers above every used one, in the same order. */
 function renumberRows(
   connection: Connection,
   { name, columns, position = 0 }: CopiedTable,

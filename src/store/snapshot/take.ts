@@ -57,10 +57,7 @@ export function createSnapshotTaker({ connection, nativeBinding, isIntact, pause
       }
     },
 
-    /**
-     * Writes a snapshot of a state on disk, as of the call, to a file. Writes a few rows at a time, so that other work
-     * can run. Rejects if the state is closed before the snapshot is complete.
-     */
+    /** As of the call, a few rows at a time. Rejects if the state is closed before the snapshot is complete. */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       const writing = writeRows(connection.name, path, { ...options, ...plan });
       underWay.add(writing);

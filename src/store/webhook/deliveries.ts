@@ -180,10 +180,7 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /**
-     * A page of the list, for one event type or all types. For one type it examines 1000 deliveries, and `nextBefore`
-     * shows where to continue.
-     */
+    /** For one type it examines 1000 deliveries, and `nextBefore` shows where to continue. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
@@ -291,10 +288,7 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** A filter for the deliveries before a position. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
-/**
- * Reads a part of the list. Deliveries of an event, a checkout or an order_id are few; all others are read by endpoint
- * and state.
- */
+/** Of an event, a checkout or an order_id they are few; all others are read by endpoint and state. */
 function listPart(lists: Lists, part: Part): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = part;
   if (orderId !== undefined) {

@@ -123,10 +123,7 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/**
- * The migration with which an attempt writes one row: its key is the table, and open attempts are found by their due
- * deliveries.
- */
+/** An attempt writes one row: its key is the table, and open attempts are found by their due deliveries. */
 export const ATTEMPT_ROWS_DDL = attemptsTableOf("deliveries") + ATTEMPT_TRIGGERS;
 
 const ATTEMPT = columnsOf<DeliveryAttempt>(
@@ -135,10 +132,7 @@ const ATTEMPT = columnsOf<DeliveryAttempt>(
 );
 const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
 
-/**
- * The audit of deliveries: the row of each attempt is written before the attempt is sent, and never changes after the
- * attempt has ended.
- */
+/** The row is written before the attempt is sent, and never changes after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -171,10 +165,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /**
-     * The last answer of each endpoint for each of these checkouts, read in one statement; checkouts without an answer
-     * are missing.
-     */
+    /** In one statement; checkouts without an answer are missing. */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const last = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {

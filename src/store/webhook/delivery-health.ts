@@ -32,17 +32,11 @@ export function deliveryHealth(connection: Connection) {
     prepare(connection);
 
   return {
-    /**
-     * Events whose last delivery to an endpoint was created since a moment and failed, newest first. Only the newest
-     * 10,000 failed deliveries are examined.
-     */
+    /** Newest first. Only the newest 10,000 failed deliveries are examined. */
     failedSince: (wanted: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
-    /**
-     * The results of an endpoint's attempts since a moment, from its newest 100 attempted deliveries in each state; and
-     * its due deliveries, counted up to 100.
-     */
+    /** From the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
     health: (endpointId: string, since: number): EndpointHealth => {
       const looked = { endpointId, since, look: LOOK_HEALTH };
       const answers = DELIVERY_STATES.flatMap((state) =>

@@ -71,10 +71,7 @@ export function deliveryQueues(connection: Connection) {
     return queued.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queued)?.place;
   };
   return {
-    /**
-     * The positions of the deliveries to an endpoint that are sent next, soonest first, due or not: the heads of queues
-     * without a delivery in flight.
-     */
+    /** Soonest first, due or not: the heads of queues without a delivery in flight. */
     heads: (endpointId: string, limit: number): readonly number[] => {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();

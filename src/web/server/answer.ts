@@ -62,11 +62,7 @@ async function send(
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/**
- * Writes an answer directly to the socket. Node's response would close the connection immediately; bytes that the
- * client is still sending would then reset it, and the answer would be lost. This function closes our half, and
- * continues reading for a while.
- */
+/** Node's response would close immediately: bytes on their way would reset it, and the answer would be lost. */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,

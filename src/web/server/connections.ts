@@ -95,10 +95,7 @@ export function isBusy({ pending }: RequestQueue): boolean {
   return false;
 }
 
-/**
- * Processes the requests of a connection in order, as far as its client reads the answers. A client that sends requests
- * without reading gets little work done, and little is kept in memory for it.
- */
+/** A client that sends requests without reading answers gets little work done, and takes little memory. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {

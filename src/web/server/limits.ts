@@ -20,9 +20,6 @@ export const SERVER_LIMITS = {
   workedOn: 8,
   /** Bytes of unread answers above which a client's next requests wait. */
   unreadBytes: 64 * 1024,
-  /**
-   * How long a refused connection stays open, in milliseconds: if it were closed immediately, the client would lose the
-   * answer.
-   */
+  /** In milliseconds: if it were closed immediately, the client would lose the answer. */
   lingerMs: 5000,
 } as const;

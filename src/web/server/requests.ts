@@ -73,7 +73,6 @@ function bytesOf(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-/** The empty body. */
 export const NO_BODY = new Uint8Array();
 
 export function bodyTooLargeError(most: number): Refusal {

@@ -9,7 +9,6 @@ import { callsOn, searchBench, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ShopCommand } from "../served-shop.ts";
 import type { EnvironmentVariables, OrderViewSource, ViewPlace } from "../view.ts";
 
-/** The merchant's commands to explore. */
 export type ExploreCommands = {
   readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
   /** Makes one purchase. */
@@ -73,7 +72,6 @@ export function runningShopBenches(
   };
 }
 
-/** A store with its API key and its signing secret. */
 type Access = { readonly storeId: string; readonly apiKey: string; readonly signingSecret: string };
 
 async function openIn(

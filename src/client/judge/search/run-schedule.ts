@@ -22,10 +22,8 @@ import {
 import { playHistory } from "../play.ts";
 import { oneAtATime, storyOf } from "../run.ts";
 
-/** A bench for one schedule, and its end. */
 export type SearchBench = { readonly bench: Bench; readonly close: () => Promise<unknown> };
 
-/** A run of a schedule. */
 export type ExploreRun = {
   readonly schedule: Schedule;
   readonly trace: Trace;
@@ -78,7 +76,6 @@ export function searchBench({
   };
 }
 
-/** Calls on one store. */
 export function callsOn(call: CallOperation, storeId: string): CallOperation {
   return ((wanted: Parameters<CallOperation>[0]) => call({ ...wanted, storeId })) as CallOperation;
 }

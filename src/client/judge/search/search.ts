@@ -26,7 +26,6 @@ import type { DomainOf } from "../../../core/shape/fields.ts";
 import type { World } from "../../../world.ts";
 import type { ExploreRun } from "./run-schedule.ts";
 
-/** The subject and the limits of an exploration. */
 type Search = {
   readonly run: (schedule: Schedule) => Promise<ExploreRun>;
   readonly world: Pick<World, "monotonic">;
@@ -34,7 +33,6 @@ type Search = {
   readonly budgetMs: number | undefined;
   readonly maxSchedules: number | undefined;
   readonly depth: number | undefined;
-  /** Runs only this schedule. */
   readonly only: Schedule | undefined;
   /** The number of schedules that run in parallel. */
   readonly sideBySide: number;
@@ -53,7 +51,6 @@ type Search = {
 /** A broken invariant, and the smallest schedule that breaks it. */
 type Finding = DomainOf<typeof finding> & Pick<Schedule, "faults">;
 
-/** The result of a search. */
 export type ExplorationResult = DomainOf<typeof searchResult> & {
   /** The schedules of the last size that the budget, or the limit of schedules, left out. */
   readonly notRun: readonly Schedule[];
@@ -69,10 +66,7 @@ const DEFAULT_DEPTH = 2;
 /** Number of further runs in which a broken schedule must break again to be reported. */
 const CONFIRMATIONS = 3;
 
-/**
- * Explores an application: runs schedules, shrinks and confirms the schedules that break an invariant, and reports the
- * judged invariants.
- */
+/** Shrinks and confirms the schedules that break an invariant. */
 export async function exploreAll(search: Search): Promise<ExplorationResult | Useless> {
   const { only, seed } = search;
   const plain = await search.run(only ?? NO_FAULTS);
@@ -112,10 +106,7 @@ function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: b
   return undefined;
 }
 
-/**
- * Runs the waves of the search in sequence, until depth, budget or schedules are exhausted. Returns the schedules of
- * the last wave that were not run.
- */
+/** Until depth, budget or schedules are exhausted. Returns the schedules of the last wave that were not run. */
 async function runWaves(
   {
     run,

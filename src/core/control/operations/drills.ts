@@ -17,7 +17,6 @@ const MAX_TOGETHER = 10;
 const MAX_HEADERS = 20;
 const MAX_POSTED = 200_000;
 
-/** What is recorded of each drill. */
 const recorded = {
   /** Identifies what was drilled; for `idempotency` it is the store. */
   subject: drillText,

@@ -12,10 +12,7 @@ export const portalOperations = {
       "Returns a link that signs one browser in to the portal, once, and the time at which the link expires. Refuses if there is no portal, or if the page is about an unknown id.",
     request: () =>
       z.strictObject({
-        /**
-         * The page to open after the sign-in: a path of the portal, with or without the portal's key. Refused if the path
-         * contains an unknown UUID.
-         */
+        /** A path of the portal, with or without the portal's key. Refused if it contains an unknown UUID. */
         to: z.optional(textUpTo(2048)),
       }),
     answer: () => z.object({ signInUrl: z.string(), expiresAt: moment }),

@@ -27,10 +27,7 @@ const storeSummary = z.object({
   endpoints: wholeNumber(0),
 });
 
-/**
- * The operations on launch readiness (decisions 20, 49): the merchant's, and the administrator's, which need the admin
- * token.
- */
+/** The administrator's need the admin token (decision 49). */
 export const readinessOperations = {
   assumptions: storeOperation({
     path: "/assumptions",

@@ -46,10 +46,7 @@ export const requestOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
       }),
-    /**
-     * `position` is the position of the newest request seen, after which the next call continues. `failure`: why the
-     * log is not being written, and the remedy.
-     */
+    /** `position`: of the newest request seen. `failure`: why the log is not being written, and the remedy. */
     answer: () =>
       z.object({ requests: z.array(requestEntry), position: z.int(), failure: z.nullable(z.string()) }),
   }),

@@ -36,14 +36,12 @@ export type AnswerKind =
   | "forbidden"
   | "unsent";
 
-/** The results of all cases. */
 export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => AnswerKind;
   /** What was observed of a case without an answer. */
   readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
   /** Whether each of these cases has this result. */
   readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
-  /** The cases that were answered. */
   readonly answered: readonly CaseName[];
   /** The answered cases, except requests that the service never sends. */
   readonly plain: readonly CaseName[];
@@ -62,7 +60,6 @@ const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
 const MAX_REPEATED = 8;
 
-/** The results of a drill, and the facts about its run. */
 export type DrillResults = {
   readonly results: readonly CaseResult[];
   /** The results of cases that were sent a second time. */
@@ -85,7 +82,6 @@ export const REORDERED_CASES = [
   "sorted_digits",
 ] as const;
 
-/** The pattern of the results of a drill. */
 export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {
   const kind = kindsIn(results);
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
@@ -109,7 +105,6 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
   };
 }
 
-/** The kind of each case's result. */
 function kindsIn(results: readonly CaseResult[]): AnswerPattern["kind"] {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   return (name) => kinds.get(name) ?? "unsent";
@@ -135,17 +130,13 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
   return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
 
-/**
- * Whether to search for the receiver's mistake: only if it refuses both valid and forged events. A receiver that
- * accepts forged events would accept a request with any mistake.
- */
+/** Only of one that refuses valid and forged events: one that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kind = kindsIn(results);
   const good = kind("good_event");
   return (good === "refused" || good === "failed") && kind("bad_signature") !== "taken";
 }
 
-/** Whether a request was accepted. */
 export function isAccepted({ answer }: Pick<CaseResult, "answer">): boolean {
   return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
@@ -172,7 +163,6 @@ function isTakenByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
 }
 
-/** The result of a case. */
 export function caseResult({ answer, milliseconds }: CaseResult): SaidValue {
   const ms = `${milliseconds}`;
   if ("error" in answer) return factOf("after_with", answer.error, ms, excerpt(answer.message));

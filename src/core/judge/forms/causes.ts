@@ -14,10 +14,7 @@ import {
 import { LEAVES, STALE_CASES, type ByAnswer, type Needs } from "./leaves.ts";
 import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
 
-/**
- * The steps of a drill: each case with the expected and the actual answer, and the likely cause of a failure or a note;
- * and one step for all cases that were not sent. Commands in the causes name this endpoint.
- */
+/** One step for all cases that were not sent. Commands in the causes name this endpoint. */
 export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
   const { names } = drilled;
   const results = new Map(drilled.results.map((result) => [result.name, result]));
@@ -114,10 +111,7 @@ function isOtherRoute(name: CaseName, { alike }: AnswerPattern): boolean {
 /** The correct results of a request that the service never sends. */
 const NOT_ACCEPTED_KINDS: ReadonlySet<AnswerKind> = new Set(["refused", "failed", "redirected", "lost"]);
 
-/**
- * Whether a receiver that checks the age of events accepted a known event with another timestamp: then it recognises
- * the event before it checks the age, and does not repeat its work.
- */
+/** It recognises the event before it checks the age, and does not repeat its work. */
 function isKnownBeforeAge(name: CaseName, { kind, all }: AnswerPattern): boolean {
   return (
     kind(name) === "taken" &&
@@ -208,7 +202,6 @@ const BROKEN_OFF: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
 /** Their own sentences quote the answer. */
 const UNREADABLE: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>(["invalid_body", "not_http"]);
 
-/** The cause that stopped the drill. */
 function whyGivenUp(pattern: Explained): DrillCause {
   const names = Object.keys(DRILL_CASES) as readonly CaseName[];
   const first = names.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");

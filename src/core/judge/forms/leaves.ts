@@ -19,10 +19,7 @@ export type Needs = {
   readonly seen?: (pattern: AnswerPattern) => boolean;
 };
 
-/**
- * A cause and its needs; `likeThat`: the cause is that of another form with the same answer. `forms`: those that it
- * explains, default all.
- */
+/** `likeThat`: the cause is that of another form with the same answer. `forms`: those that it explains, default all. */
 type Leaf = Needs & {
   readonly forms?: readonly CaseName[];
 } & ({ readonly cause: DrillCause } | { readonly likeThat: CaseName });
@@ -116,7 +113,6 @@ const BY_PART: readonly Leaf[] = (
   ] as const satisfies readonly Leaf[]
 ).map((leaf) => Object.assign({ forms: PARTS }, leaf));
 
-/** The ages that are accepted. */
 const BY_AGE: readonly Leaf[] = [
   { forms: OLD, cause: "wide_tolerance", none: { taken: ["hour_old"] } },
   { forms: AHEAD, cause: "wide_tolerance", none: { taken: ["hour_ahead"] } },

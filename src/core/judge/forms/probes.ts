@@ -13,11 +13,7 @@ type Probe = {
   readonly body: string;
 };
 
-/**
- * Builds requests with the same event, each signed with one mistake that receivers make: another form of the secret, an
- * older secret, another text, or another form of the body. They distinguish the mistakes of a receiver that refuses
- * everything.
- */
+/** Each is signed with one mistake that receivers make, to tell the mistake of one that refuses everything. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
   keys: { readonly secret: string; readonly olderSecrets: readonly string[]; readonly realNow: number },

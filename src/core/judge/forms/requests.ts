@@ -40,7 +40,6 @@ export function casesOf(order: OrderEvent | null): readonly CaseName[] {
   return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...accepted, ...CASE_NAMES.slice(-1)];
 }
 
-/** The secrets to sign with, and the time. */
 type DrillKeys = {
   readonly secret: string;
   /** A secret that was rotated out; undefined if there is none. */
@@ -51,19 +50,14 @@ type DrillKeys = {
   readonly url?: string;
 };
 
-/** The events that a case may send. */
 type DrillEvents = {
   /** A new event, with an id that no other case has. */
   readonly own: DrillEvent;
-  /** The event of the first case. */
   readonly first: DrillEvent;
   readonly order: OrderEvent | null;
 };
 
-/**
- * Builds the request of a case: the event, signed and formed like a delivery, with the case's changes to bytes and
- * headers. Throws for a case of an order if there is no order.
- */
+/** Throws for a case of an order if there is no order. */
 export function buildDrillRequest(
   name: CaseName,
   events: DrillEvents,
@@ -124,10 +118,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/**
- * Whether to send the next case: not if the valid event got no answer, nor after too many requests without an answer.
- * Only the service's own requests must be answered; the receiver may close the connection on other requests.
- */
+/** Not if the valid event got no answer. Only the service's own requests must be answered. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
     ({ name, answer }) =>

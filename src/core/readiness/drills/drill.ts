@@ -5,10 +5,8 @@ import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 import type { DrillFact, DrillStep, DrillVerdict } from "../drill-shapes.ts";
 
-/** The verdict of a drill, and its steps. */
 export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
 
-/** The titles of the steps of a kind of drill. */
 export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
 
 /** The title of a step; its name if an older version recorded it. */
@@ -16,7 +14,6 @@ export function stepTitle(steps: StepTitles, name: string): Words {
   return steps[name]?.title ?? [name, name];
 }
 
-/** The result of a drill of a store. */
 export type RecordedDrill = DrillFact & { readonly storeId: string };
 
 /** The subject of a webhook drill: an endpoint with its address and its newest signing secret. */

@@ -2,10 +2,7 @@ import type { Words } from "../../language.ts";
 import { CLIENT_CAUSES } from "./client-causes.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts";
 
-/**
- * Likely mistakes: first those that an answer shows, with the remedy of their rule (core/judge/judge.ts names them), then
- * those of a history that shows more than the rule that it breaks. The list is closed.
- */
+/** First mistakes that an answer shows, then those that a history shows. The list is closed. */
 const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [
@@ -225,9 +222,7 @@ const JUDGE_CAUSES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** All causes. */
 export const CAUSES = { ...CLIENT_CAUSES, ...JUDGE_CAUSES } as const;
-/** The code of a cause. */
 export type Cause = keyof typeof CAUSES;
 
 /** Mistakes that break a rule, each with the rule's remedy. */

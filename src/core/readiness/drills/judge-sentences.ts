@@ -2,7 +2,6 @@ import type { Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, Said } from "../drill-shapes.ts";
 
-/** Why a history was not judged. */
 export const NOT_JUDGED = {
   unreadable: [
     "the view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0",
@@ -110,7 +109,6 @@ export const DROPPED_EVENT_ADVICE: Words = [
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
 ];
 
-/** Why an invariant was not judged. */
 export const NOT_JUDGED_REASONS = {
   status_alone: (amountField: string): Words => [
     `the view returns only a status; it could also return times and ${amountField}`,
@@ -128,5 +126,4 @@ export const NOT_JUDGED_REASONS = {
   ],
 } as const satisfies Readonly<Record<string, Words | ((amountField: string) => Words)>>;
 
-/** The code of a reason. */
 export type NotJudgedReason = keyof typeof NOT_JUDGED_REASONS;

@@ -103,5 +103,4 @@ export const JUDGED_INVARIANTS = {
     ],
   },
 } as const satisfies Readonly<Record<string, { readonly rule: Words; readonly remedy: Words }>>;
-/** The name of such a rule. */
 export type JudgedInvariant = keyof typeof JUDGED_INVARIANTS;

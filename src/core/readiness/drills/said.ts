@@ -32,7 +32,6 @@ const FACTS: ReadonlyMap<string, DrillSentence> = new Map(
   FACT_TABLES.flatMap((table) => Object.entries<DrillSentence>(table)),
 );
 
-/** A fact with its values. */
 export function factOf<Value extends SaidValue = string>(
   fact: string,
   ...values: readonly Value[]

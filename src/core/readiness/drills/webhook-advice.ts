@@ -347,7 +347,6 @@ export const DRILL_NOTES = {
 
 /** The code of a cause: of the drill, or of a delivery that got no answer. */
 export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
-/** The code of a note. */
 export type DrillNote = keyof typeof DRILL_NOTES;
 
 /** The sentences of deliveries without an answer, each as a whole sentence, by the code of their cause. */

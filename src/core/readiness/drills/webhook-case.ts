@@ -55,20 +55,14 @@ type Mutations = {
   readonly connection?: "fresh";
 };
 
-/**
- * The expected answer. `not 2xx`: to requests that the service never sends, on which frameworks may fail, or close the
- * connection. `2xx or 4xx`: about which the interface says nothing.
- */
+/** `not 2xx`: to requests that the service never sends. `2xx or 4xx`: about which the interface says nothing. */
 type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx";
 
 /** A form: its title, its mutations, the expected answer, and the likely cause of another one. */
 export type Form = Mutations & {
   readonly title: Words;
   readonly expected: Expected;
-  /**
-   * The cause if a form that must be refused is accepted, or a form that must be accepted is refused, and no leaf of
-   * core/judge/forms/leaves.ts names another one.
-   */
+  /** The cause if no leaf of core/judge/forms/leaves.ts names another one. */
   readonly cause?: DrillCause;
   /** Notes about an answer that the interface leaves open. */
   readonly notes?: { readonly taken?: DrillNote; readonly refused?: DrillNote };
@@ -110,7 +104,6 @@ export function flipDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }
 
-/** The fields of an event. */
 export type EventFields = Readonly<Record<string, unknown>>;
 
 /** The fields of a body, in their order. */

@@ -80,10 +80,7 @@ export function addSpaces(body: string): string {
     .join(", ")}}`;
 }
 
-/**
- * Valid JSON that no serializer writes: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing
- * line break.
- */
+/** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
 export function writeUnusually(body: string): string {
   const lines = fieldsOf(body)
     .filter(([name]) => name !== "data")

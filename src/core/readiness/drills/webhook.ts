@@ -428,7 +428,6 @@ const acceptedForms = formForEachType("accepted", (type) =>
 
 type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`;
 
-/** The name of a form. */
 export type CaseName = keyof typeof forms | keyof typeof orderForms | NameByType<"accepted">;
 
 /** The forms (decisions 50, 67 and 68). */
@@ -437,7 +436,6 @@ export const DRILL_CASES: Readonly<Record<CaseName, Form>> = { ...forms, ...orde
 /** The name of the step for all forms that were not sent. */
 export const NOT_SENT_STEP = "not_sent";
 
-/** The titles of the steps. */
 export const WEBHOOK_STEPS = {
   ...DRILL_CASES,
   [NOT_SENT_STEP]: { title: ["the rest of the drill", "演练的其余部分"] },
@@ -464,11 +462,7 @@ export function twinOf(name: CaseName): CaseName | undefined {
   return CASE_NAMES.find((one) => one === twin && one !== name);
 }
 
-/**
- * The forms that a receiver can treat otherwise for an order, with the payment of an order instead of `webhook.test`.
- * Forms that are correctly signed with another time use the event that was already accepted, because no other event of
- * the order would be true (decision 67).
- */
+/** Forms with another time use the accepted event, because no other event would be true (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const one: Form = forms[name];

@@ -7,10 +7,7 @@ import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 /** A value that may have been signed instead of the received one, with the causes that this would prove. */
 export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
-/**
- * A cause with its detail, and the value that was signed in that case; the value is undefined if the cause is
- * impossible.
- */
+/** With its detail, and the value that was signed then; undefined if the cause is impossible. */
 export type VariantRow<Value> = readonly [
   code: CauseFinding["code"],
   detail: string | undefined,
@@ -29,10 +26,7 @@ const WINDOWS_1252 = new Map(
   BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
-/**
- * Bodies that may have been signed if this body arrived, each with its cause, likely causes first, without duplicates.
- * The received body comes first, without a cause.
- */
+/** Each with its cause, likely ones first; before them the received body, without a cause. */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
   const itself = { findings: [], value: rawBody };
   if (rawBody.length > MAX_VARIED_BYTES) return [itself];
@@ -91,10 +85,7 @@ function whiteSpace(latin1: string): VariantRow<Body>[] {
   return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
-/**
- * Uses a loop, because a regular expression would take quadratic time. Removes only characters that are white space in
- * every encoding.
- */
+/** A regular expression would take quadratic time. Removes only white space of every encoding. */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
   while (end > 0 && BLANKS.includes(latin1.charAt(end - 1))) end -= 1;

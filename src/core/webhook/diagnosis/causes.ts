@@ -3,10 +3,7 @@ const RAW_BYTES_ADVICE =
 const TWO_SIDES =
   "Correct the side that deviates: the receiver's framework, or the program that signed the body.";
 
-/**
- * All causes that a diagnosis can name (decision 46), with their messages. The detail, in braces, is the specific
- * finding; it never contains a secret or a digest.
- */
+/** The detail, in braces, never contains a secret or a digest (decision 46). */
 export const DIAGNOSIS_CAUSES = {
   secret_missing:
     "No signing secret reached the verification. Check the setting that contains it: a variable that is not set reads as empty.",
@@ -116,7 +113,6 @@ export const DIAGNOSIS_CAUSES = {
     "None of the usual causes explains the signature. Either the body was changed in transit, or it was signed with an unknown secret: compare the body with the event as the service shows it, byte for byte, and the secret with the endpoint's secret.",
 } as const satisfies Record<string, string>;
 
-/** A code of the closed list. */
 type CauseCode = keyof typeof DIAGNOSIS_CAUSES;
 
 /** A cause that was found, without its message. */
@@ -131,7 +127,6 @@ export type Diagnosis = {
   readonly proven: boolean;
 };
 
-/** Adds the message to a finding. */
 export function addMessage({ code, detail = "" }: CauseFinding, proven: boolean): Diagnosis {
   return { code, message: DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
 }

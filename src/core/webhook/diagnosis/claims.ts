@@ -20,12 +20,10 @@ export function parseClaims(rawBody: Uint8Array): Claims {
   };
 }
 
-/** A body as JSON; undefined if it is not JSON. */
 export function parseJsonBody(rawBody: Uint8Array): unknown {
   return parseJson(Buffer.from(rawBody).toString("utf8"));
 }
 
-/** A field of a parsed value; undefined if there is none. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? Object.getOwnPropertyDescriptor(value, name)?.value

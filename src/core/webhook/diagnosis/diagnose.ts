@@ -45,11 +45,7 @@ const MAX_CAUSES = 2;
 const NEAR_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
-/**
- * Why a webhook's verification fails, the likeliest cause first; empty if it does not fail. Undoes common mistakes of
- * either side until the signature is valid. Contains no secret and no digest. For the receiver only: a forger must not
- * learn how close a signature came.
- */
+/** The likeliest cause first. For the receiver only: a forger must not learn how close a signature came. */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const steps = diagnoseInSteps(options);
   for (;;) {
@@ -58,10 +54,7 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   }
 }
 
-/**
- * Diagnoses in small steps, for a program with other work: each step yields its cost in advance, in bytes hashed, so
- * that the caller can stop.
- */
+/** Each step yields its cost in advance, in bytes hashed, so that the caller can stop. */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
   yield ArrayBuffer.isView(options.rawBody) ? options.rawBody.length : BYTES_PER_ATTEMPT;
   const verdict = verifySignature(options);
@@ -192,10 +185,7 @@ function* combinations(
   }
 }
 
-/**
- * Timestamps of other attempts, in Unix seconds, the nearest first and each once: around the received timestamp, the
- * current time and the event's creation, which are often almost the same.
- */
+/** In Unix seconds, nearest first: around the received one, the current time and the event's creation. */
 function* otherTimestamps(claimed: number | undefined, now: number, rawBody: Uint8Array): Generator<number> {
   const bases = [claimed, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,

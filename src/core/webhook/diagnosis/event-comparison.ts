@@ -17,10 +17,7 @@ export function idsIn(rawBody: Uint8Array): readonly string[] {
   return [...new Set(texts.flatMap((text) => text.match(UUID) ?? []))].slice(0, MAX_IDS);
 }
 
-/**
- * How a body differs from the event that it names: the first byte, and the values there. Of a form in which a body was
- * handed on, the body inside is compared; undefined if that is the event, because then the form alone is the cause.
- */
+/** The first byte, and the values there. Undefined if the body inside a form is the event itself. */
 export function compareWithEvent(
   rawBody: Uint8Array,
   { eventId, body }: ComparedEvent,

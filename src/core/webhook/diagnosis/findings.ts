@@ -34,7 +34,6 @@ export function secretFindings(secrets: readonly string[]): readonly CauseFindin
   });
 }
 
-/** Faults in the form of a timestamp. */
 export function timestampFindings(text: string, name: string): readonly CauseFinding[] {
   if (TIMESTAMP_PATTERN.test(text)) return [];
   if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];

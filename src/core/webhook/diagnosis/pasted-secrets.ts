@@ -63,10 +63,7 @@ const MIN_PART = 12;
 /** Maximum number of characters in which a mistyped secret differs. */
 const MAX_TYPOS = 3;
 
-/**
- * How a given secret differs from a known one that it was meant to be; undefined if they have nothing in common. The
- * label names the known secret.
- */
+/** Undefined if they have nothing in common. The label names the known secret. */
 export function nearSecret(given: string, known: string, label: string): CauseFinding | undefined {
   const text = withoutInvisible(given)
     .trim()

@@ -28,9 +28,7 @@ const PREFIX = "whsec_";
 const MAX_HEADER = 2048;
 /** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
-/**
- * Minimum number of digits for a proof: a shorter correct prefix could be guessed, and a diagnosis would help a forger.
- */
+/** A shorter correct prefix could be guessed, and a diagnosis would help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
 /** Other algorithms by the length of their digests, in hex digits. */
 const LENGTHS = new Map<number, DigestVariant["algorithm"]>([
@@ -101,10 +99,7 @@ export function signedContentVariants(
   return [...right, ...variantsOf([...wrong, ["timestamp_not_signed", undefined, (body) => [body]]])];
 }
 
-/**
- * The digests that a signature header may contain, with the faults of their form; and the faults of the header, in case
- * none of the digests is correct.
- */
+/** With the faults of their form; and the faults of the header, in case none of the digests is correct. */
 export function parseSignatureHeader(
   header: string,
   name: string,

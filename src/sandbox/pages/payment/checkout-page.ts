@@ -177,10 +177,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/**
- * After a payment the customer is redirected without a click, and can choose to stay. A customer who opens the page
- * later stays. Without script there is no redirect, and the page does not mention one.
- */
+/** Without a click, unless the customer stays or opens the page later. Without script there is no redirect. */
 function sendBack({ view, stays }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const paid = paidAt(view);

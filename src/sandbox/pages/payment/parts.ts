@@ -19,7 +19,6 @@ export type PageContext = {
   readonly stays: boolean;
 };
 
-/** The address of a checkout's page, as a path. */
 export function checkoutPath({ id }: Pick<Checkout, "id">): string {
   return `/pay/${id}`;
 }

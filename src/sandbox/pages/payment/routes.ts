@@ -71,10 +71,7 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
 
 type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/**
- * A form is answered with a redirect to the current page, so that reload and back never send the form again. A late or
- * repeated form only redirects.
- */
+/** Reload and back never send the form again. A late or repeated form only redirects. */
 function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
@@ -117,10 +114,7 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
   return accept(checkoutPage(shown));
 }
 
-/**
- * Records that a browser has opened the page, or is going back to the shop, as the page's script reports. A GET proves
- * nothing, because any page may send one.
- */
+/** As the page's script reports: a GET proves nothing, because any page may send one. */
 function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
@@ -136,10 +130,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
-/**
- * Records that the next page links to the shop, if it does. Called when a form is sent, because only our own page can
- * send a form, but any site can send a GET.
- */
+/** Called when a form is sent, because only our own page can send a form, but any site can send a GET. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offered] = context.store.returnOrigins.list(storeId);
   if (offered === undefined) return;
@@ -226,20 +217,13 @@ function originOf(context: PagesContext, request: HttpRequest): string {
   return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
 
-/**
- * Whether a browser uses the public URL. A proxy may replace the browser's Host and forward the original in another
- * header.
- */
+/** A proxy may replace the browser's Host and forward the original in another header. */
 function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const [forwarded = ""] = readForwardedHosts(request);
   return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwarded);
 }
 
-/**
- * Redirects away from `localhost`, which belongs to the portal (decision 1): no page of a checkout may share the
- * portal's origin. The redirect stays on this machine, so that a proxy that writes `localhost` into each Host causes no
- * loop.
- */
+/** It belongs to the portal (decision 1). Stays on this machine: no loop with a proxy that writes `localhost`. */
 function awayFromPortal(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   const isLocal = hostIn(request) === new URL(context.localOrigin).host;

@@ -9,11 +9,7 @@ import { FRAME_TEXTS } from "./texts.ts";
 import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
-/**
- * Removes the secret path of the portal from the address of a request, and adds it to all addresses in the answer
- * (decision 99); all pages use `/portal`. A request with another path gets a page without information about the
- * sandbox.
- */
+/** All pages use `/portal` (decision 99). Another path gets a page without information about the sandbox. */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
   request: HttpRequest,
@@ -42,10 +38,7 @@ function closedPage(refused: RefusalContext): Answer {
   return { ...answer, unlogged: true };
 }
 
-/**
- * Matches an address in markup: at the beginning of an attribute that contains an address. A text from outside cannot
- * match, because its quotation marks are escaped.
- */
+/** At the beginning of an attribute. A text from outside cannot match: its quotation marks are escaped. */
 const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
 /** Addresses in headers. A redirect from another name of this machine begins with an origin. */
 const HEADER_ADDRESSES = {

@@ -55,10 +55,7 @@ export function typedValues(
     : undefined;
 }
 
-/**
- * The id of a form, the same in every version of a page: an update of the page then keeps the form, its typed values,
- * and the open question around it.
- */
+/** The same in every version of a page: an update then keeps the form, its typed values, and its question. */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
@@ -72,10 +69,7 @@ export function testOrderForm(view: View): Html {
   });
 }
 
-/**
- * A destructive action: its form is shown after a question that names the effect, and immediately if it was refused.
- * Works without JavaScript.
- */
+/** Shown after a question that names the effect, and immediately if it was refused. Works without JavaScript. */
 export function formWithConfirmation(
   view: Pick<View, "formToken" | "refused">,
   { label, question }: { readonly label: Text; readonly question: Text },

@@ -8,10 +8,7 @@ import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 
-/**
- * A moment: hours, minutes, seconds and milliseconds in UTC, with the full time on hover. The script shows it in the
- * browser's time zone.
- */
+/** In UTC, with the full time on hover. The script shows it in the browser's time zone. */
 export function momentHtml(time: number): Html {
   const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
@@ -231,10 +228,7 @@ function keepLineBreaks(text: string): Html {
 /** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
 const LINE_BREAK = trustMarkup("\n");
 
-/**
- * Maximum depth of formatted JSON: each level indents everything within it, so 4 KiB of brackets would become a page of
- * 8 MB.
- */
+/** Each level indents everything within it, so 4 KiB of brackets would become a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
@@ -254,10 +248,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/**
- * A moment as lists show it: without its date if the date is today in UTC. The script corrects that for the browser's
- * time zone.
- */
+/** Without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
 export function listTime(time: number, now: number): Html {
   const [whole, today] = [toIso(time), toIso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);

@@ -56,9 +56,7 @@ const find = createRouter(ROUTES, {
   },
 });
 
-/**
- * The pages below the portal's path. Checks the requesting page, the session, and the route. Refusals are also pages.
- */
+/** Checks the requesting page, the session, and the route. Refusals are also pages. */
 export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
@@ -105,11 +103,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/**
- * Requires a Host that only the portal uses: the payment pages use the other names of this machine, so that no page of
- * one can act on the other (decision 1). A proxy may replace each Host with `localhost` and forward the browser's Host
- * in another header: then that name counts too.
- */
+/** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))

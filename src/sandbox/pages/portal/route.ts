@@ -156,10 +156,7 @@ type Action<Name extends OperationName> = {
   ) => Outcome<unknown>;
   /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
-  /**
-   * The address to show after 2 s, while the action continues without its browser. Default: the browser waits until the
-   * action is done.
-   */
+  /** Shown after 2 s, while the action continues. Default: the browser waits until the action is done. */
   readonly meanwhile?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
@@ -190,9 +187,7 @@ type RefusedPage = {
   readonly names?: Readonly<Record<string, string>>;
 };
 
-/**
- * An action: a form on our own page runs an operation of the control API, and the browser is redirected (decision 99).
- */
+/** Runs an operation of the control API, and redirects the browser (decision 99). */
 export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, leadsTo, meanwhile, reveals, notice, form }: Action<Name>,
@@ -243,10 +238,7 @@ export function actionRoute<Name extends OperationName>(
   };
 }
 
-/**
- * Whether an action is not done in time, and so continues without its browser. The action enters the store separately
- * from the browser's request, so that an erasure waits for the action after the request has ended (decision 91).
- */
+/** It enters the store separately from the browser's request, so that an erasure waits for it (decision 91). */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
   { storeId, call }: View,
@@ -362,10 +354,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wire in names) ? name : usual;
 }
 
-/**
- * Runs a form's action once for each rendered page, so that a double click has no second effect. A form without the
- * page's number was sent by a program, and its action always runs.
- */
+/** Once for each rendered page, so that a double click has no second effect. A program's form always runs. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,

@@ -108,7 +108,6 @@ export const FRAME_TEXTS = {
   },
 } satisfies Texts;
 
-/** The words for things that appear on several pages. */
 export const COMMON_TEXTS = {
   state: ["State", "状态"],
   act: ["Action", "操作"],

@@ -12,10 +12,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 /** A request that was refused, with the id of its answer. */
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/**
- * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. The page may replace a live
- * page; screen readers then announce it.
- */
+/** `leadsBack`: the page of the checkout. Screen readers announce the page, which may replace a live one. */
 export function refusalPage(refused: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
   return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
 }

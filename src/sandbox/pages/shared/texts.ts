@@ -1,6 +1,5 @@
 import type { Texts } from "../../../web/html.ts";
 
-/** The texts that several kinds of pages share, in each language. */
 export const SHARED_TEXTS = {
   testMode: ["Test mode", "测试模式"],
   noMoney: ["No money moves. Everything here runs on this machine.", "不会产生真实扣款，一切都在本机运行。"],

@@ -38,10 +38,7 @@ export function payerActions(view: View, seen: CheckoutView): Html {
   </section>`;
 }
 
-/**
- * Why no late confirmation is possible: a confirmation comes late only if a payment was in progress when the checkout
- * ended (decision 10).
- */
+/** A confirmation comes late only if a payment was in progress when the checkout ended (decision 10). */
 function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const why = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return why.open;

@@ -95,9 +95,7 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
   ];
 }
 
-/**
- * The last answer of the only endpoint; if there are several endpoints, the number that failed, in red if all failed.
- */
+/** Of several endpoints the number that failed, in red if all failed. */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, second] = answers;
   if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;

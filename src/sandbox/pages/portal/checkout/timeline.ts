@@ -191,10 +191,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   >`;
 }
 
-/**
- * The line's address within the page. A payer's lines have no id, and are named by what happened and their time.
- * Replays of a create have the request_id of the first answer, so their positions are added.
- */
+/** A payer's lines have no id. Replays have the request_id of the first answer, so their positions are added. */
 function anchorOf(
   { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,

@@ -10,11 +10,7 @@ export function liveAttributes(news: ListUpdates | undefined, view: View): Html 
   return news === undefined ? askingAttributes(view, "page", view.call) : html``;
 }
 
-/**
- * Attributes of an element that requests its page each second, and when a hidden tab is seen. The answer to an
- * unchanged page is empty; otherwise these parts, the menu and the store's clock are updated. The element itself is one
- * of the parts, because it contains the tag of the page.
- */
+/** Each second, and when a hidden tab is seen. The element is a part too: it contains the tag of the page. */
 function askingAttributes(
   { call: { path }, tag }: View,
   id: string,
@@ -43,10 +39,7 @@ export function liveMark(news: ListUpdates | undefined, view: View): Html {
     ${news === undefined ? "" : newRows(view, news)}`;
 }
 
-/**
- * The link with the number of newer rows. From the list that it requests it takes the number, and the current version
- * of each shown row: no row is added, removed or moved.
- */
+/** From the requested list it takes the number and the shown rows: no row is added, removed or moved. */
 function newRows(view: View, { newest, count, rows }: ListUpdates): Html {
   const again = new URLSearchParams(view.query);
   if (!again.has(SEEN_PARAMETER)) again.set(SEEN_PARAMETER, String(newest));

@@ -10,10 +10,7 @@ import type { PageContent, PortalContext, View } from "../view.ts";
 import { calibrationNotice } from "./calibration.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/**
- * The assumptions that the store has relied on, as stored on disk. The control API's operation would first write
- * pending uses, but a GET of a page changes nothing.
- */
+/** As stored on disk: the operation would first write pending uses, but a GET of a page changes nothing. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(

@@ -4,9 +4,7 @@ import { ageOf } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/**
- * The project's calibration in one line: its service, its age, and the number of each verdict; empty if there is none.
- */
+/** Its service, its age, and the number of each verdict; empty if there is none. */
 export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);

@@ -10,11 +10,7 @@ import { rawBytes, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/**
- * The bytes of a request and its answer, and the command that repeats it. The log stores headers and body only of
- * refused requests; for a request that created `checkout`, the values of the checkout and its stored response are
- * shown.
- */
+/** The log has headers and body only of refused requests; others show the values of `checkout`. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
@@ -56,10 +52,7 @@ type Parts = {
   readonly isRedacted?: boolean;
 };
 
-/**
- * The parts of a repeated request; for an accepted request, with a reconstructed body. Undefined if the body is
- * unknown.
- */
+/** For an accepted request, with a reconstructed body. Undefined if the body is unknown. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,

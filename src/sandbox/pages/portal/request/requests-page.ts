@@ -15,7 +15,6 @@ const PAGE = 50;
 /** Maximum number of requests read to find matching ones. */
 const MAX_READ = 2000;
 
-/** The page of the request log, newest first. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";

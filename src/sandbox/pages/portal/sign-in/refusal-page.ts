@@ -20,10 +20,7 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/**
- * A refusal as a page of the portal. A user who is not signed in gets the sign-in form; a request under another name of
- * this machine is redirected to the portal's name.
- */
+/** The sign-in form, if not signed in; under another name of this machine, a redirect to the portal's name. */
 export function portalRefusalPage(context: PortalContext, refused: RefusalContext, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;

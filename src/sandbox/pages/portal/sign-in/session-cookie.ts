@@ -37,10 +37,7 @@ export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
-/**
- * The name of the cookie: all ports share cookies, so the name distinguishes the sandbox's cookie from the cookies
- * of other servers.
- */
+/** All ports share cookies: the name distinguishes the sandbox's cookie from the cookies of other servers. */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }

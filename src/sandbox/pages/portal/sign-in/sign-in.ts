@@ -161,10 +161,7 @@ function preferences(role: PortalRole): PortalRoute {
 
 const NO_PATH = "http://portal.invalid";
 
-/**
- * Parses a path of the portal with its query, without the secret key; undefined for other paths, to which users are not
- * redirected.
- */
+/** Undefined for other paths, to which users are not redirected. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

@@ -9,10 +9,7 @@ import { SNIPPETS, snippetsOf } from "./snippets.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
-/**
- * The settings of an application, and the first steps with their progress: the first page of a store until all steps
- * are done.
- */
+/** The first page of a store until all steps are done. */
 export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,

@@ -28,9 +28,7 @@ const ACTION_GROUPS = {
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 
-/**
- * The form that adds a fault: the user chooses its action first, then the form shows only the fields of that action.
- */
+/** The user chooses its action first, then the form shows only the fields of that action. */
 export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   const refused = typedValues(view, path);

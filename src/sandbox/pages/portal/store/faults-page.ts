@@ -24,7 +24,6 @@ import { addFaultForm } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 import { parseSpan, SPAN_OR_MOMENT_FORM, parseSpanOrMomentText } from "../../../../core/duration.ts";
 
-/** The active faults of a store, and forms for adding more. */
 export function faultsPage(
   view: View,
   { faults }: AnswerOf<"listFaults">,
@@ -49,10 +48,7 @@ const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT_FORM, "时长（如 10m）或 IS
 const A_PROBABILITY: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
 const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
-/**
- * Parses the form of a new fault. Durations, probabilities and end times are parsed as on the command line; an end time
- * of 10m counts from the store's time.
- */
+/** Parsed as on the command line; an end time of 10m counts from the store's time. */
 export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },

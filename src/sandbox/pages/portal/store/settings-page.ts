@@ -12,7 +12,6 @@ import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
-/** The settings of a store: its ids, capabilities and return origins, and the settings of the sandbox. */
 export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
   ${servedSettings(context)}`;

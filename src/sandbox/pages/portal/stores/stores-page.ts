@@ -16,7 +16,6 @@ import type { StoreEntry } from "../../../../core/store/shapes.ts";
 /** Number of newest stores shown, in addition to the first store and the current store. */
 const MAX_SHOWN = 100;
 
-/** The page of the stores, with the forms that change them, and the snapshots. */
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const listed = await runAsViewer(context, "listStores", { ...view, body: undefined });
   if (!listed.ok) return listed;

@@ -28,10 +28,7 @@ import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
 export type AttemptedDelivery = Omit<Delivery, "tries">;
 
-/**
- * An attempt of a delivery: the bytes sent, the signing secret, the receiver's answer, the likely cause of a failure,
- * and the next attempt.
- */
+/** The bytes sent, the signing secret, the answer, the likely cause of a failure, and the next attempt. */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
   delivery: AttemptedDelivery,
@@ -48,10 +45,7 @@ export function attemptDetails(
   </div>`;
 }
 
-/**
- * The signing secret of an attempt, and the signature that the receiver should have expected, in words. The secret
- * itself is not shown.
- */
+/** And the signature that the receiver should have expected. The secret itself is not shown. */
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;

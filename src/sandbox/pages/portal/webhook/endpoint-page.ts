@@ -24,7 +24,6 @@ import { retryForm } from "./webhooks-page.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The page of an endpoint: its state, actions on it, and its newest deliveries. */
 export function endpointPage(
   view: View,
   endpoint: AnswerOf<"showEndpoint">,

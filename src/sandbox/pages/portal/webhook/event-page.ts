@@ -57,10 +57,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: event.type, main, live: "writes" });
 }
 
-/**
- * The section of an event without deliveries: the form that delivers the event, or the form that adds an endpoint if
- * there is none.
- */
+/** With the form that delivers the event, or adds an endpoint if there is none. */
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(

@@ -15,7 +15,6 @@ import { webhookTabs } from "./webhooks-page.ts";
 
 const PAGE = 50;
 
-/** The page of events: the newest events, and a sample body of each type. */
 export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   return listPage<StoredEvent>(view, {
     title: WEBHOOK_TEXTS.tabEvents,

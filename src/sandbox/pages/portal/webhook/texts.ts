@@ -2,7 +2,6 @@ import type { ForgeryAction } from "../../../../core/fault/actions.ts";
 import type { Texts } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 
-/** The texts of endpoints, events and deliveries in each language. */
 export const WEBHOOK_TEXTS = {
   answerPart: ["Answer (first 4 KiB)", "响应（前 4 KiB）"],
   noBody: ["The answer had no body.", "响应没有正文。"],

@@ -13,7 +13,6 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The page of webhooks: endpoints, their recent results, and the newest deliveries. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!listed.ok) return listed;
