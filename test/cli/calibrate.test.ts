@@ -14,6 +14,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
 const RECORD = "checkout.calibration.json";
+const AT_SANDBOX = ["--base-url", "http://127.0.0.1:4242/v1"];
 const OBSERVABLE = [2, 3, 4, 5, 6, 7, 8, 9, 20];
 
 type Answer = Extract<OutboundResult, { ok: true }>;
@@ -51,7 +52,7 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
 
 test("a service like the sandbox confirms each assumption that a test key can observe, with an order and a session", async () => {
   const { harness, sent } = await openService();
-  const result = await harness.run(["calibrate", "--yes", "--json"]);
+  const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
   expect(JSON.parse(result.stdout)).toEqual(JSON.parse(recordText(harness)));
   expect(decisionsOf(harness, "confirmed")).toEqual(OBSERVABLE);
@@ -70,13 +71,16 @@ test("two runs against one service leave the same record, without an id, an addr
   const { harness } = await openService();
   const records = new Set<string>();
   for (let runs = 0; runs < size(3, 20); runs += 1) {
-    expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+    expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
     records.add(
       recordText(harness)
         .replace(/"at": ".*"/, "")
         .replace(/"service": ".*"/, ""),
     );
-    expect(await harness.run(["calibrate", "--yes", "--check"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check"])).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
   }
   expect(records.size).toBe(1);
   expect([...records][0]).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}|https?:|svc_test_\w/);
@@ -123,10 +127,10 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
 test("a service that differs in one thing contradicts the decision on it, and --check tells since when", async () => {
   for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
     const { harness } = await openService(drift);
-    expect([name, (await harness.run(["calibrate", "--yes"])).code]).toEqual([name, 0]);
+    expect([name, (await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code]).toEqual([name, 0]);
     expect([name, decisionsOf(harness, "contradicted")]).toEqual([name, decisions]);
     harness.setFault((_request, pass) => pass());
-    const checked = await harness.run(["calibrate", "--yes", "--check", "--json"]);
+    const checked = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check", "--json"]);
     const { differences } = JSON.parse(checked.stdout) as { readonly differences: readonly number[] };
     expect([name, checked.code, differences]).toEqual([name, 3, expect.arrayContaining([...decisions])]);
     expect([name, decisionsOf(harness, "contradicted")]).toEqual([name, decisions]);
@@ -149,10 +153,10 @@ test.each(Object.entries(DRIFTING))("calibrate against a service where %s", asyn
   const { found } = drifting;
   let drift: Drift = (answer) => answer;
   const { harness } = await openService((answer, request) => drift(answer, request));
-  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
   drift = asDrift(drifting);
-  const checked = await harness.run(["calibrate", "--yes", "--check", "--json"]);
-  const first = await harness.run(["calibrate", "--yes"]);
+  const checked = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check", "--json"]);
+  const first = await harness.run(["calibrate", ...AT_SANDBOX, "--yes"]);
   if (found.by !== "answers") {
     expect([checked.code, first.code, decisionsOf(harness, "contradicted")]).toEqual([0, 0, []]);
   } else if (found.decisions === "not_this_service") {
@@ -181,7 +185,7 @@ test("a key that may not create sessions leaves what they show unobserved, and n
         )
       : answer,
   );
-  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
   expect([decisionsOf(harness, "contradicted"), decisionsOf(harness, "confirmed")]).toEqual([
     [],
     [3, 4, 6, 7, 8],
@@ -198,7 +202,7 @@ test("nothing more is sent to a service with live money, or to none at all", asy
   ];
   for (const [drift, code] of rows) {
     const { harness, sent } = await openService(drift);
-    const result = await harness.run(["calibrate", "--yes", "--json"]);
+    const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
     expect([result.code, JSON.parse(result.stderr)]).toMatchObject([1, { error: { code } }]);
     expect([code, sent.length, existsSync(join(harness.cwd, RECORD))]).toEqual([code, 1, false]);
   }
@@ -215,7 +219,7 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   // From a folder of the project, whose record stands beside the state.
   const cwd = join(harness.cwd, "src");
   mkdirSync(cwd);
-  expect((await harness.run(["calibrate", "--yes"], { cwd })).code).toBe(0);
+  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"], { cwd })).code).toBe(0);
   await harness.clock.sleep(3 * 86_400_000);
   const assumptions = await shown(["assumptions"]);
   expect(assumptions).toMatch(/ 5 {2}Idempotency\n(.*\n){1,4} +confirmed by http:\S+, 3 d ago/);
@@ -254,10 +258,11 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   const key = "svc_test_0123456789abcdefghijklmnopqrstu";
   const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });
   const rows = [
-    [["calibrate"], {}, "add --yes"],
+    [["calibrate", ...AT_SANDBOX], {}, "add --yes"],
+    [["calibrate", "--yes"], {}, "no service is named"],
     [["calibrate", "--yes"], at("http://pay.example/v1", key), "only over https"],
     [["calibrate", "--yes"], at("https://pay.example/v1", "svc_live_0123456789abcdef"), "needs a test key"],
-    [["calibrate", "--yes", "--check"], {}, "there is no record"],
+    [["calibrate", ...AT_SANDBOX, "--yes", "--check"], {}, "there is no record"],
   ] as const;
   for (const [args, env, said] of rows) {
     const result = await harness.run(args, { env });
@@ -265,7 +270,7 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
     expect(result.stderr).not.toContain("warning");
   }
   writeFileSync(join(harness.cwd, RECORD), "{}");
-  const { stderr } = await harness.run(["calibrate", "--yes", "--check"]);
+  const { stderr } = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check"]);
   expect(stderr).toContain("is not a calibration record");
   expect(sent).toEqual([]);
 });
@@ -280,7 +285,7 @@ test("a service that sends the key back, also as a name, in a header or cut, lea
       body: JSON.stringify({ ...(JSON.parse(answer.body) as object), echo }),
     };
   });
-  expect((await harness.run(["calibrate", "--yes", "--json"])).code).toBe(0);
+  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"])).code).toBe(0);
   expect(recordText(harness)).toContain('"echo"');
   expect(recordText(harness)).not.toContain(sandbox.ready.api_key);
   expect(recordText(harness)).not.toContain(String(sandbox.ready.api_key).slice(-12));
@@ -297,7 +302,7 @@ test("no request follows an answer with live money, whichever answer it is", asy
           )
         : answer;
     });
-    const result = await harness.run(["calibrate", "--yes", "--json"]);
+    const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
     expect([at, result.code, sent.length]).toEqual([at, 1, at + 1]);
     expect(result.stdout + result.stderr).toContain("livemode: true");
     expect(existsSync(join(harness.cwd, RECORD))).toBe(false);
@@ -309,7 +314,7 @@ test("a calibration changes no file of the user beside its record", async () => 
   const beside = join(harness.cwd, `${RECORD}.attempt`);
   writeFileSync(beside, "notes");
   const before = readdirSync(harness.cwd);
-  expect((await harness.run(["calibrate", "--yes"])).code).toBe(0);
+  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
   expect(readFileSync(beside, "utf8")).toBe("notes");
   expect(readdirSync(harness.cwd).toSorted()).toEqual([...before, RECORD].toSorted());
 });
@@ -324,7 +329,7 @@ test.each([
     ...answer,
     body: answer.body.replace("{", `{${deep}`),
   }));
-  const result = await harness.run(["calibrate", "--yes", "--json"]);
+  const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   if (code === undefined) {
     expect([result.stderr, result.code, sent.length]).toEqual(["", 0, PROBES.length]);
     expect(recordText(harness)).toContain("… (more levels)");
@@ -334,9 +339,9 @@ test.each([
 test("a record that cannot be written is refused before anything is sent", async () => {
   const { harness, sent } = await openService();
   mkdirSync(join(harness.cwd, "folder"));
-  const folder = await harness.run(["calibrate", "--yes", "--out", "folder"]);
+  const folder = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--out", "folder"]);
   expect([folder.code, folder.stderr]).toEqual([2, expect.stringContaining("is not a regular file")]);
-  const missing = await harness.run(["calibrate", "--yes", "--out", "missing/record.json"]);
+  const missing = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--out", "missing/record.json"]);
   expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("is missing")]);
   expect(sent).toEqual([]);
 });

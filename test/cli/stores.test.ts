@@ -308,7 +308,9 @@ test("every command takes --store, and acts in that store alone", async () => {
   }
   for (const line of ALONE.filter(
     (alone) =>
-      !/^(exec|explore|whoami|shop (init|check)|sandbox reset|snapshots (create|restore) one)$/.test(alone),
+      !/^(calibrate|exec|explore|whoami|shop (init|check)|sandbox reset|snapshots (create|restore) one)$/.test(
+        alone,
+      ),
   )) {
     const help = await harness.run([...line.split(" "), "--help"]);
     expect([line, help.stdout.includes("--store")]).toEqual([line, false]);

@@ -11,7 +11,7 @@ const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
 test("the program receives what a payment brings over its own port, and the seven verdicts confirm it", async () => {
   const cwd = tempFolder();
   const { ready } = await startSandbox({ cwd });
-  const running = begin(["calibrate", "--yes", "--with-payer", "--port", "0"], {
+  const running = begin(["calibrate", "--yes", "--base-url", ready.base_url, "--with-payer", "--port", "0"], {
     cwd,
     env: { CHECKOUT_SIGNING_SECRET: ready.signing_secret ?? "" },
   });

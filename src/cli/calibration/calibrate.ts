@@ -37,7 +37,11 @@ export function registerCalibrate(group: Group): void {
   register<CalibrateOptions>(group, {
     name: "calibrate",
     summary: "compare a service with the sandbox's assumptions, and record the result",
-    exitCodes: { 3: "with --check: the service differs from the record" },
+    exitCodes: {
+      3: "with --check: the service differs from the record",
+      4: "the service refuses the API key",
+      7: "an assumption could not be observed this time, because of a 429, a 5xx or a lost answer",
+    },
     examples: [
       "checkout calibrate --base-url https://test.example.com/v1",
       "checkout calibrate --base-url https://test.example.com/v1 --check --yes",
@@ -63,10 +67,19 @@ export function registerCalibrate(group: Group): void {
   });
 }
 
+/** The exit codes of runs that an answer stopped. */
+const EXIT_OF_END = {
+  live: { exitCode: EXIT.failed, code: "live_service" },
+  not_this_service: { exitCode: EXIT.failed, code: "not_this_service" },
+  refused: { exitCode: EXIT.credential, code: "credential_refused" },
+  unavailable: { exitCode: EXIT.unreachable, code: "not_observed" },
+} as const;
+
 async function runCalibrate(context: Context, options: CalibrateOptions): Promise<number> {
   const { world } = context;
   const path = options.out === undefined ? recordPath(context) : resolvePath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
+  refuseOwnSandbox(context);
   // Refuses the address before a message says that the key is sent there.
   refusePlain(context.around.address()?.value);
   const { target, settings } = await connectToService(context);
@@ -86,20 +99,23 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (ended.end !== "done")
     throw new Refused({
-      exitCode: EXIT.failed,
-      code: ended.end === "live" ? "live_service" : "not_this_service",
+      ...EXIT_OF_END[ended.end],
       message: `${target.baseUrl}: ${ended.message}`,
-      next: "check --base-url and the API key with checkout whoami",
+      next:
+        ended.end === "unavailable"
+          ? "repeat the command later"
+          : "check --base-url and the API key with checkout whoami",
     });
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
-  const assumptions = [...judgeCalibration({ name: run, secrets }, ended.answers, payment)];
+  const assumptions = [...judgeCalibration({ name: run, secrets }, ended, payment)];
   const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
-  return context.printer.result(
+  await context.printer.result(
     found,
     () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
+  return ended.missed.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** Tries to write the record before any request, so that no answer is lost. */
@@ -123,14 +139,27 @@ async function compare(
     withPayment,
   }: { readonly record: Calibration; readonly found: Calibration; readonly withPayment: boolean },
 ): Promise<number> {
-  const differing = calibrationDifferences(record, found, { withPayment });
-  const changed = found.assumptions.filter(({ decision }) => differing.includes(decision));
-  await printer.result({ ...found, differences: differing }, () =>
-    differing.length === 0
-      ? `✓ as recorded at ${record.at}`
-      : `differs from the record of ${record.at}:\n${reportText(changed)}`,
+  const { differing, missed } = calibrationDifferences(record, found, { withPayment });
+  const of = (decisions: readonly number[]): string =>
+    reportText(found.assumptions.filter(({ decision }) => decisions.includes(decision)));
+  await printer.result({ ...found, differences: differing, not_observed: missed }, () =>
+    [
+      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${of(differing)}`] : []),
+      ...(missed.length > 0 ? [`could not be compared this time:\n${of(missed)}`] : []),
+      ...(differing.length + missed.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
+    ].join("\n"),
   );
-  return differing.length === 0 ? EXIT.done : EXIT.notReady;
+  if (differing.length > 0) return EXIT.notReady;
+  return missed.length > 0 ? EXIT.unreachable : EXIT.done;
+}
+
+/** Refuses a command that names no service: the sandbox would be compared with itself. */
+function refuseOwnSandbox({ around }: Context): void {
+  if (around.options.target !== undefined || around.address() !== undefined) return;
+  throw refuseUsage(
+    "calibrate compares another service with the sandbox, and no service is named",
+    "add --base-url with the address of the service; nothing was sent",
+  );
 }
 
 /** Refuses an address at which others on the network could read the key. */

@@ -1,7 +1,6 @@
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
-import type { ProbeOptions } from "../../client/calibration/calibrate.ts";
-import { awaitPayment, MAX_RETRIEVES } from "../../client/calibration/payment.ts";
+import { awaitPayment, MAX_RETRIEVES, type PaymentOptions } from "../../client/calibration/payment.ts";
 import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
 import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
 import {
@@ -63,7 +62,7 @@ export type PaymentReceiver = AsyncDisposable & {
   readonly observe: (
     target: ServiceTarget,
     answers: ProbeAnswers,
-    options: ProbeOptions,
+    options: PaymentOptions,
   ) => Promise<PaymentEvidence>;
 };
 

@@ -4,69 +4,164 @@ import {
   probeHeaders,
   PROBES,
   parseProbeAnswer,
-  type ProbeAnswers,
+  REPLAY_PROBE,
+  REPLAYED,
   type ProbeAnswer,
   type ProbeRequest,
+  type ProbeResults,
 } from "../../core/calibration/probes.ts";
-import { COMMAND_AGENT } from "../../core/network/headers.ts";
+import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
+import { MAX_RETRY_AFTER_MS, retryDelayMs } from "../api/retry.ts";
 
 type Calibrated =
-  | { readonly end: "done"; readonly answers: ProbeAnswers }
-  | { readonly end: "not_this_service" | "live"; readonly message: string };
+  | ({ readonly end: "done" } & ProbeResults)
+  | { readonly end: "not_this_service" | "live" | "refused" | "unavailable"; readonly message: string };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** Maximum number of requests for one probe. */
+const MAX_TRIES = 5;
+/** The pause before each request of a service that limits the rate, in milliseconds. */
+const SPREAD_MS = { least: 250, most: 2000 };
+/** Maximum time that a run spends on waiting for a service, in milliseconds. */
+const MAX_WAIT_MS = 10 * 60_000;
 
-/** Stops after the first answer unless its `livemode` is false, and after any answer with `livemode` true. */
+/** What a calibration uses of the world. */
+export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
+
+/**
+ * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
+ * false, and after any answer with `livemode` true. A probe is sent again after a 429, a 5xx or a lost answer, not
+ * before `Retry-After`; after a 429 all further requests are spread. Probes without a usable answer are omitted.
+ */
 export async function calibrate(
-  world: Pick<World, "send">,
+  world: CalibrationWorld,
   target: ServiceTarget,
-  options: ProbeOptions & { readonly run: string },
+  options: Omit<ProbeOptions, "pace"> & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
+  const missed = new Map<string, string>();
+  const pace = createPace();
   for (const { name, request: requestOf } of PROBES) {
     if (options.signal.aborted) break;
     const request = requestOf(options.run, answers);
     if (request === undefined) continue;
-    const result = await ask(world, target, { ...options, request });
+    const asked = await askPatiently(world, target, { ...options, request, pace });
+    const { result } = asked;
     if (name === FIRST_PROBE) {
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
     if (isLive(result)) return LIVE;
-    const answer = usableAnswer(request, result);
-    if (answer !== undefined) answers.set(name, answer);
+    const answer = usableAnswer(request, asked);
+    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutMark(answer));
+    const reason = passingReason(result);
+    if (reason !== undefined) missed.set(name, reason);
   }
-  return { end: "done", answers };
+  return { end: "done", answers, missed };
 }
 
-export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
+/** The pause between the requests of a run, and the time left for waiting; both change during the run. */
+type Pace = { pauseMs: number; leftMs: number };
+
+export function createPace(): Pace {
+  return { pauseMs: 0, leftMs: MAX_WAIT_MS };
+}
+
+export type ProbeOptions = {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly pace: Pace;
+};
 
 /** Sends a probe; undefined if the answer is not usable. */
 export async function sendProbe(
-  world: Pick<World, "send">,
+  world: CalibrationWorld,
   target: ServiceTarget,
   options: ProbeOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
-  return usableAnswer(options.request, await ask(world, target, options));
+  return usableAnswer(options.request, await askPatiently(world, target, options));
 }
 
-/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope says nothing. */
-function usableAnswer({ method }: ProbeRequest, result: OutboundResult): ProbeAnswer | undefined {
-  if (!result.ok || result.status === 429 || result.status >= 500) return undefined;
+/** The last answer to a request, and whether an earlier request may have had an effect. */
+type Asked = { readonly result: OutboundResult; readonly resent: boolean };
+
+async function askPatiently(
+  world: CalibrationWorld,
+  target: ServiceTarget,
+  options: ProbeOptions & { readonly request: ProbeRequest },
+): Promise<Asked> {
+  const { pace, signal } = options;
+  let resent = false;
+  await wait(world, options, pace.pauseMs);
+  for (let tries = 1; ; tries += 1) {
+    const result = await ask(world, target, options);
+    if (signal.aborted || passingReason(result) === undefined) return { result, resent };
+    const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
+    const isLimited = result.ok && result.status === 429;
+    const { least, most } = SPREAD_MS;
+    if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
+    const delayMs = Math.max(retryDelayMs(tries, { random: world.random(), retryAfterMs }), pace.pauseMs);
+    if (tries === MAX_TRIES || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
+      return { result, resent };
+    resent ||= !isLimited;
+    await wait(world, options, delayMs);
+    if (signal.aborted) return { result, resent };
+  }
+}
+
+async function wait(
+  { sleep }: Pick<World, "sleep">,
+  { pace, signal }: Pick<ProbeOptions, "pace" | "signal">,
+  milliseconds: number,
+): Promise<void> {
+  if (milliseconds === 0) return;
+  pace.leftMs = Math.max(0, pace.leftMs - milliseconds);
+  await sleep(milliseconds, signal);
+}
+
+/** Why a later request can have another answer; undefined if the answer is final. */
+function passingReason(result: OutboundResult): string | undefined {
+  if (!result.ok) return `there was no answer: ${result.message}`;
+  const { status, headers } = result;
+  const after = headers["retry-after"] === undefined ? "" : `, Retry-After: ${headers["retry-after"]}`;
+  if (status === 429) return `the service limited the rate: 429${after}`;
+  return status >= 500 ? `the service failed: ${status}${after}` : undefined;
+}
+
+/**
+ * A usable answer: not a 429, a 5xx, a failed connection, or a 403 to a create, because a key without a scope says
+ * nothing about the assumptions.
+ */
+function usableAnswer({ method }: ProbeRequest, { result, resent }: Asked): ProbeAnswer | undefined {
+  if (!result.ok || passingReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
-  return parseProbeAnswer(result);
+  const answer = parseProbeAnswer(result);
+  return resent ? { ...answer, resent } : answer;
+}
+
+/** A create that was sent again may be answered as a replay, although it is the first of its key in the run. */
+function withoutMark(answer: ProbeAnswer): ProbeAnswer {
+  if (answer.resent !== true) return answer;
+  return { ...answer, headers: omitHeader(answer.headers, REPLAYED) };
+}
+
+function omitHeader(headers: ProbeAnswer["headers"], name: string): ProbeAnswer["headers"] {
+  return Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
 }
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
-  if (!result.ok) return { end: "not_this_service", message: `there was no answer: ${result.message}` };
-  const { livemode, id } = checkoutInAnswer(parseProbeAnswer(result));
+  const passing = passingReason(result);
+  if (passing !== undefined) return { end: "unavailable", message: `${passing}; nothing was observed` };
+  const answer = parseProbeAnswer(result as Extract<OutboundResult, { ok: true }>);
+  const { livemode, id } = checkoutInAnswer(answer);
   if (livemode === false || isLive(result)) return undefined;
   const what = id === undefined ? "no checkout" : "a checkout without livemode";
+  const end = answer.status === 401 || answer.status === 403 ? "refused" : "not_this_service";
   return {
-    end: "not_this_service",
-    message: `the first create was answered with ${result.status} and ${what}, so nothing more was sent`,
+    end,
+    message: `the first create was answered with ${answer.status} and ${what}, so nothing more was sent`,
   };
 }
 
@@ -97,7 +192,7 @@ export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
 function ask(
   { send }: Pick<World, "send">,
   { baseUrl, apiKey, proxy }: ServiceTarget,
-  { request, timeoutMs, signal }: ProbeOptions & { readonly request: ProbeRequest },
+  { request, timeoutMs, signal }: Omit<ProbeOptions, "pace"> & { readonly request: ProbeRequest },
 ): Promise<OutboundResult> {
   const { method, path, body } = request;
   const sent = body === undefined ? {} : { body };

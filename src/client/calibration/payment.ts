@@ -11,7 +11,13 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 import { poll } from "../poll.ts";
-import { isLiveAnswer, sendProbe, type ProbeOptions } from "./calibrate.ts";
+import {
+  createPace,
+  isLiveAnswer,
+  sendProbe,
+  type CalibrationWorld,
+  type ProbeOptions,
+} from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
 /** Time for the payment, in milliseconds. */
@@ -22,17 +28,23 @@ const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-/** At most 15 minutes, and 1 minute after the payment. */
+export type PaymentOptions = Omit<ProbeOptions, "pace">;
+
+/**
+ * Waits until the user has paid the order of a calibration and everything that follows has reached the receiver; at
+ * most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has reached the receiver.
+ */
 export async function awaitPayment(
-  world: Pick<World, "send" | "sleep" | "monotonic">,
+  world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,
   {
     answers,
     receiver,
     ...options
-  }: ProbeOptions & { readonly answers: ProbeAnswers; readonly receiver: CalibrationReceiver },
+  }: PaymentOptions & { readonly answers: ProbeAnswers; readonly receiver: CalibrationReceiver },
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
+  const pace = createPace();
   let retrieved: ProbeAnswer | undefined;
   let retrieves = 0;
   let received = 0;
@@ -40,7 +52,7 @@ export async function awaitPayment(
   const retrieve = async (): Promise<void> => {
     retrieves += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
-    retrieved = (await sendProbe(world, target, { ...options, request })) ?? retrieved;
+    retrieved = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieved;
     // Nothing more is sent to a service with real money.
     if (isOver(retrieved) || isLiveAnswer(retrieved)) endedAt ??= world.monotonic();
   };

@@ -1,8 +1,15 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "./assumptions.ts";
+import { english } from "../language.ts";
 import { redactSecrets, redactValues, UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
-import { PAYMENT_JUDGES, type PaidOrder, type PaymentEvidence, type PaymentVerdict } from "./payment.ts";
+import {
+  PAID_STATUS,
+  PAYMENT_JUDGES,
+  type PaidOrder,
+  type PaymentEvidence,
+  type PaymentVerdict,
+} from "./payment.ts";
 import {
   checkoutInAnswer,
   retrievePath,
@@ -10,8 +17,8 @@ import {
   probeOrderId,
   probeHeaders,
   PROBES,
-  type ProbeAnswers,
   type ProbeCheck,
+  type ProbeResults,
   type Probe,
   type ProbeAnswer,
   type ProbeRequest,
@@ -25,6 +32,8 @@ const observed = z.object({
 });
 const assumption = z.object({
   decision: z.int(),
+  /** The heading of the decision; records of older versions have none. */
+  title: z.optional(z.string()),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
   /** The statement of our decision, or the reason for `not_observed`. */
   expected: z.string(),
@@ -37,6 +46,8 @@ const assumption = z.object({
     }),
   ),
   answer: z.nullable(observed),
+  /** The reason why a part of it could not be observed this time: a 429, a 5xx or no answer. */
+  missed: z.optional(z.string()),
 });
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
@@ -79,25 +90,33 @@ type CalibrationRun = {
 /** With the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
 export function judgeCalibration(
   run: CalibrationRun,
-  answers: ProbeAnswers,
+  probed: ProbeResults,
   payment: PaymentEvidence | undefined,
 ): readonly CalibratedAssumption[] {
+  const { answers } = probed;
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
-  return ASSUMPTIONS.map(({ decision }) => {
+  const judgeOne = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
-    if (judgePayment === undefined) return judge(run, answers, decision);
-    if (payment === undefined) return unobservedAssumption(decision, "only a payment shows it: --with-payer");
+    if (judgePayment === undefined) return judge(run, probed, decision);
+    if (payment === undefined) return unobserved("only a payment shows it: --with-payer");
     const { verdict, expected, shown } = judgePayment(payment, order);
     const { request, answer } = displayEvidence({ run, order }, shown);
-    return { decision, verdict, expected, request, answer };
-  });
+    const isPaid = checkoutInAnswer(payment.retrieved)["status"] === PAID_STATUS;
+    return { verdict, expected, request, answer, ...(!isPaid && { missed: "the order was not paid" }) };
+  };
+  return ASSUMPTIONS.map(({ decision, title }) =>
+    Object.assign({ decision, title: english(title) }, judgeOne(decision)),
+  );
 }
+
+type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 
 /** Decisions that a test key could observe but a calibration does not, with the reasons. */
 const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
-function unobservedAssumption(decision: number, expected: string): CalibratedAssumption {
-  return { decision, verdict: "not_observed", expected, request: null, answer: null };
+function unobserved(expected: string, missed?: string): Verdict {
+  const known = { verdict: "not_observed", expected, request: null, answer: null } as const;
+  return missed === undefined ? known : { ...known, missed };
 }
 
 type ObservedAnswer = {
@@ -106,33 +125,34 @@ type ObservedAnswer = {
   readonly answer: ProbeAnswer | undefined;
 };
 
-function judge(run: CalibrationRun, answers: ProbeAnswers, decision: number): CalibratedAssumption {
+function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision: number): Verdict {
   const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
-  const wrong = seen.find(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
+  if (seen.length === 0) return unobserved(UNOBSERVED.get(decision) ?? "a test key cannot observe it");
+  const faults = seen.filter(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
+  // The first request may have had an effect, so the answer to the second one proves nothing against the service.
+  const doubtful = faults.find(({ answer }) => answer?.resent === true && answer.status < 300);
+  const wrong = faults.find((one) => one !== doubtful);
+  const unseen = seen.find(({ answer }) => answer === undefined) ?? doubtful;
   const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
+  const reason = unseen && (missed.get(unseen.probe.name) ?? (unseen === doubtful ? RESENT : undefined));
   const request = shown?.probe.request(run.name, answers);
-  if (shown?.answer === undefined || request === undefined) {
-    return unobservedAssumption(
-      decision,
-      seen.length > 0
-        ? "no answer could be read"
-        : (UNOBSERVED.get(decision) ?? "a test key cannot observe it"),
-    );
-  }
-  const isMissing = wrong === undefined && seen.some(({ answer }) => answer === undefined);
-  const verdict = wrong !== undefined ? "contradicted" : isMissing ? "not_observed" : "confirmed";
+  if (shown?.answer === undefined || request === undefined)
+    return unobserved(reason ?? "no answer could be read", reason);
+  const verdict = wrong !== undefined ? "contradicted" : unseen !== undefined ? "not_observed" : "confirmed";
   return {
-    decision,
     verdict,
-    expected: shown.check.expected,
+    expected: verdict === "not_observed" && reason !== undefined ? reason : shown.check.expected,
     request: displayRequest(run, request),
     answer: displayAnswer(run, shown.answer),
+    ...(reason !== undefined && { missed: reason }),
   };
 }
+
+const RESENT = "a create had to be sent twice, and its answer may be a replay";
 
 /** Answer headers that a record keeps, because the interface or a decision relies on them. */
 const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
@@ -226,16 +246,37 @@ function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_
   );
 }
 
-/** In verdict, request or answer. Without a payment in the second, decisions that need a payment are omitted. */
+/** The decisions on which a calibration differs from a record, and those of which it cannot tell. */
+type CalibrationDifferences = { readonly differing: readonly number[]; readonly missed: readonly number[] };
+
+/**
+ * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe,
+ * or of which a part could not be observed this time, is missed and never a difference. Without a payment in the second
+ * calibration, decisions that need a payment are omitted.
+ */
 export function calibrationDifferences(
   record: Calibration,
   now: Calibration,
   { withPayment }: { readonly withPayment: boolean },
-): readonly number[] {
-  const kept = new Map(record.assumptions.map((one) => [one.decision, JSON.stringify(one)]));
-  const found = new Map(now.assumptions.map((one) => [one.decision, JSON.stringify(one)]));
-  const decisions = new Set([...kept.keys(), ...found.keys()]);
-  return [...decisions]
-    .filter((decision) => withPayment || !PAYMENT_JUDGES.has(decision))
-    .filter((decision) => kept.get(decision) !== found.get(decision));
+): CalibrationDifferences {
+  const kept = new Map(record.assumptions.map((one) => [one.decision, one]));
+  const compared = now.assumptions
+    .filter(({ decision }) => withPayment || !PAYMENT_JUDGES.has(decision))
+    .map((one) => ({ decision: one.decision, result: compareVerdicts(kept.get(one.decision), one) }));
+  const of = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
+    compared.filter((one) => one.result === result).map(({ decision }) => decision);
+  return { differing: of("differs"), missed: of("missed") };
+}
+
+function compareVerdicts(
+  kept: CalibratedAssumption | undefined,
+  found: CalibratedAssumption,
+): "same" | "differs" | "missed" {
+  const unknown = [kept?.verdict ?? "not_observed", found.verdict].filter((one) => one === "not_observed");
+  if (unknown.length > 0) return unknown.length === 2 ? "same" : "missed";
+  const evidence = ({ verdict, expected, request, answer }: CalibratedAssumption): string =>
+    JSON.stringify([verdict, expected, request, answer]);
+  if (kept !== undefined && evidence(kept) === evidence(found)) return "same";
+  const isPart = kept?.missed !== undefined || found.missed !== undefined;
+  return isPart && kept?.verdict === found.verdict ? "missed" : "differs";
 }

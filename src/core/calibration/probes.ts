@@ -20,10 +20,18 @@ export type ProbeAnswer = {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** Whether the request was sent again after a 5xx or a lost answer, so that it may be a replay. */
+  readonly resent?: true;
 };
 
 /** The answers of a run so far, by probe name. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
+
+/** The usable answers of a run, and for each probe that met only a 429, a 5xx or no answer the reason. */
+export type ProbeResults = {
+  readonly answers: ProbeAnswers;
+  readonly missed: ReadonlyMap<string, string>;
+};
 
 /** A statement of a decision that one answer can confirm or contradict. */
 export type ProbeCheck = {
@@ -43,10 +51,12 @@ export type Probe = {
 
 const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-const REPLAYED = "idempotent-replayed";
+/** The header that marks a replay (decision 5). */
+export const REPLAYED = "idempotent-replayed";
 
 /** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
+export const REPLAY_PROBE = "replay";
 
 /** The largest body that decision 6 allows, in bytes. */
 const MAX_BODY_BYTES = 16_384;
@@ -135,7 +145,7 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
   ];
 }
 
-/** Checks that a retrieveRequest returns the checkout that a probe created, unchangedCheck. */
+/** Checks that a retrieve returns the checkout that a probe created, unchanged. */
 function unchangedCheck(created: string): ProbeCheck {
   return {
     decision: 9,
@@ -180,7 +190,7 @@ export const PROBES: readonly Probe[] = [
     checks: creationChecks("order"),
   },
   {
-    name: "replay",
+    name: REPLAY_PROBE,
     summary: "sends the same create with the same key",
     request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
     checks: [

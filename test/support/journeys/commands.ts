@@ -77,7 +77,7 @@ export async function walkChecklist(site: Site): Promise<void> {
   const { items } = JSON.parse(stdout) as { readonly items: readonly object[] };
   const isDrilled = JSON.stringify(items).includes("the webhook drill of ");
   agree("the items of the checklist, with the drill", [items.length, isDrilled], [6, true]);
-  await site.type("calibrate --yes");
+  await site.type(`calibrate --yes --base-url ${site.ready.base_url}`);
   agree("the record", readFileSync(join(site.cwd, "checkout.calibration.json"), "utf8").length > 500, true);
 }
 

@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PROBES } from "../../src/core/calibration/probes.ts";
+import { takeToken, type Bucket } from "../../src/core/request/rate-limit.ts";
+import type { OutboundResult } from "../../src/world.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const CALIBRATE = ["calibrate", "--base-url", "http://127.0.0.1:4242/v1", "--yes"];
+const CHECK = [...CALIBRATE, "--check", "--json"];
+
+/** An answer in the place of the service's; undefined lets the request pass. */
+type Refusal = (request: { readonly number: number; readonly now: number }) => OutboundResult | undefined;
+
+function refusal(status: number, headers: Readonly<Record<string, string>> = {}): OutboundResult {
+  const body = `{"ok":false,"request_id":"x","error":{"code":"later","message":"later"}}`;
+  return { ok: true, status, headers: { "content-type": "application/json", ...headers }, body };
+}
+
+/** A sandbox as the service, before which a part of the requests is refused. `after` refuses what has been done. */
+async function openRefusing({
+  before,
+  after,
+}: Readonly<Partial<Record<"before" | "after", Refusal>>>): Promise<
+  Harness & { readonly sent: () => number }
+> {
+  const harness = createHarness();
+  await harness.start();
+  let number = 0;
+  harness.setFault(async (request, pass) => {
+    if (!request.url.includes("/v1/")) return pass();
+    number += 1;
+    const asked = { number, now: harness.clock.now() };
+    const refused = before?.(asked);
+    if (refused !== undefined) return refused;
+    // The server refuses it before the sandbox; there is none between the two here.
+    if (String(request.body).length > 16_384) return refusal(413);
+    const answer = await pass();
+    return after?.(asked) ?? answer;
+  });
+  return { ...harness, sent: () => number };
+}
+
+function limitedTo(perSecond: number): Refusal {
+  let bucket: Bucket | undefined;
+  return ({ now }) => {
+    const taken = takeToken({ perSecond, burst: perSecond }, bucket, now);
+    bucket = taken.bucket;
+    if (taken.outcome.ok) return undefined;
+    return refusal(429, { "retry-after": String(taken.outcome.refusal.retryAfterSeconds ?? 1) });
+  };
+}
+
+const failingAtRandom = (share: number): Refusal => {
+  const random = seededRandom(SEED);
+  return () => (random() < share ? refusal(503) : undefined);
+};
+
+const SERVICES: Readonly<Record<string, Parameters<typeof openRefusing>[0]>> = {
+  "1 request a second": { before: limitedTo(1) },
+  "5 requests a second": { before: limitedTo(5) },
+  "50 requests a second": { before: limitedTo(50) },
+  "503 before one of 50 requests at random": { before: failingAtRandom(0.02) },
+  "503 after one of 50 requests at random, in place of the answer": { after: failingAtRandom(0.02) },
+};
+
+test.each(Object.entries(SERVICES))(
+  "%s: checks in a row find no difference and miss nothing",
+  async (_name, service) => {
+    const harness = await openRefusing(service);
+    expect((await harness.run(CALIBRATE)).code).toBe(0);
+    for (let checks = 0; checks < size(2, 20); checks += 1) {
+      const { code, stdout } = await harness.run(CHECK);
+      expect([code, JSON.parse(stdout)]).toMatchObject([0, { differences: [], not_observed: [] }]);
+    }
+  },
+);
+
+test("a rate limit that does not end is named, and is no difference", async () => {
+  let isLimited = false;
+  const harness = await openRefusing({
+    before: ({ number }) =>
+      isLimited && number % PROBES.length > 5 ? refusal(429, { "retry-after": "3600" }) : undefined,
+  });
+  await harness.run(CALIBRATE);
+  isLimited = true;
+  const missed = await harness.run(CHECK.filter((arg) => arg !== "--json"));
+  expect(missed.code).toBe(7);
+  expect(missed.stdout).toMatch(
+    /could not be compared this time:\n(.*\n)* *\? +6 Strict JSON: .*429, Retry-After: 3600/,
+  );
+  expect(missed.stdout).not.toContain("differs");
+});
+
+test("no answer to the first create, and a refused key, have exit codes of their own", async () => {
+  const rows = [
+    [503, {}, 7, "not_observed"],
+    [429, { "retry-after": "120" }, 7, "not_observed"],
+    [401, {}, 4, "credential_refused"],
+    [403, {}, 4, "credential_refused"],
+  ] as const;
+  for (const [status, headers, exit, code] of rows) {
+    const harness = await openRefusing({ before: () => refusal(status, headers) });
+    const result = await harness.run([...CALIBRATE, "--json"]);
+    expect([status, result.code, JSON.parse(result.stderr)]).toMatchObject([
+      status,
+      exit,
+      { error: { code } },
+    ]);
+  }
+});
+
+test("Retry-After is waited for, and the requests after a 429 are spread", async () => {
+  const times: number[] = [];
+  const harness = await openRefusing({
+    before: ({ number, now }) => {
+      times.push(now);
+      return number === 3 ? refusal(429, { "retry-after": "7" }) : undefined;
+    },
+  });
+  expect((await harness.run(CALIBRATE)).code).toBe(0);
+  const gaps = times.slice(1).map((time, at) => time - (times[at] ?? time));
+  expect(gaps.slice(0, 2)).toEqual([0, 0]);
+  expect(gaps[2]).toBeGreaterThanOrEqual(7000);
+  expect(gaps.slice(3).every((gap) => gap >= 250 && gap <= 2000)).toBe(true);
+  expect(readFileSync(join(harness.cwd, "checkout.calibration.json"), "utf8")).toContain(
+    '"title": "Idempotency"',
+  );
+});
