@@ -1,5 +1,6 @@
-/** A language that people read: English or Simplified Chinese. */
-export type Language = "en" | "zh";
+/** The languages that people read: English and Simplified Chinese. */
+export const LANGUAGES = ["en", "zh"] as const;
+export type Language = (typeof LANGUAGES)[number];
 
 export type Words = readonly [english: string, chinese: string];
 

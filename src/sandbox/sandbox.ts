@@ -13,11 +13,12 @@ import type { HttpRequest, Service, TlsTrust, UnreadableRequest, World } from ".
 import { createClockMoves } from "./clock-moves.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createWriteSignals, type WriteSignals } from "./runtime/write-signals.ts";
-import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
+import { createPortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createPageViews } from "./checkout/page-views.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
+import type { Outcome } from "../core/outcome.ts";
 import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsByAudience } from "./areas.ts";
@@ -110,15 +111,15 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
   const stopping = new AbortController();
-  const portal = portalOf(world, options);
-  const note = logInto({ ...options, portal }, world);
+  const access = accessOf(world, options);
+  const note = logInto({ ...options, ...access }, world);
   const { isReady, announced } = createAnnouncement(world);
   const context: SandboxContext = {
     ...options,
     world,
     isReady,
     ...deriveValues(options),
-    portal,
+    ...access,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, writeSignals }, report("page views")),
     ...drillsOf(world, { report: report("lease"), writeSignals }),
@@ -131,8 +132,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
-    clockMutex: createMutex(),
-    clockMoves: createClockMoves(),
+    saveStory: (page) => saveStory(context, page),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
@@ -223,7 +223,7 @@ const IDLE_TIMERS = {
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** The state of running drills, in memory; changes notify the followers of their store. */
+/** The state of running drills and clock moves, in memory; changes notify the followers of their store. */
 function drillsOf(
   world: SandboxWorld,
   {
@@ -236,20 +236,30 @@ function drillsOf(
     retrieveWatch: createRetrieveWatch(),
     listenerTargets: new Map<string, string>(),
     leases: createLeases(world, { report, changed }),
+    clockMutex: createMutex(),
+    clockMoves: createClockMoves(),
   };
 }
 
-function portalOf(world: SandboxWorld, options: SandboxOptions): PortalAccess {
-  const { port, adminToken, description } = options;
-  return createPortalAccess(world, { url: description.portalUrl, port }, adminToken);
+/** The portal, and the secrets of this sandbox that may have any form; keys and signing secrets are known by theirs. */
+function accessOf(world: SandboxWorld, options: SandboxOptions): Pick<SandboxContext, "portal" | "secrets"> {
+  const { port, controlToken, adminToken, description } = options;
+  const portal = createPortalAccess(world, { url: description.portalUrl, port }, adminToken);
+  const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
+  return { portal, secrets: [controlToken, adminToken, ...keyOfPortal] };
 }
 
+/** Loads the pages with the first story that is saved, so that a start does not wait for them. */
+const saveStory = async (
+  context: SandboxContext,
+  page: Parameters<SandboxContext["saveStory"]>[0],
+): Promise<Outcome<string>> =>
+  (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page);
+
 function logInto(
-  { log, requests, controlToken, adminToken, portal }: SandboxOptions & { readonly portal: PortalAccess },
+  { log, requests, secrets }: SandboxOptions & Pick<SandboxContext, "secrets">,
   { now, monotonic }: Pick<World, "now" | "monotonic">,
 ) {
-  const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
-  const secrets = [controlToken, adminToken, ...keyOfPortal];
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
     // Rounded up to a tenth, as in both logs, so that no request ends before its checkout was created.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;

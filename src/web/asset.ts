@@ -4,6 +4,7 @@ import { PAGE_SECURITY_HEADERS } from "./page.ts";
 
 export type Asset = {
   readonly path: string;
+  readonly text: string;
   /** The path with the hash of the text, for links in pages. */
   readonly address: string;
   /** The file as an answer. With the query of `address`, browsers cache it for a year. */
@@ -14,6 +15,7 @@ export function asset(path: string, contentType: string, text: string): Asset {
   const version = `v=${hash("sha256", text, "hex").slice(0, 12)}`;
   return {
     path,
+    text,
     address: `${path}?${version}`,
     answer: (query) => ({
       status: 200,

@@ -83,7 +83,10 @@ test("every operation has one subject, which is described, and no subject is wit
 test("a field of a query is required where nothing is done without it", () => {
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
-  expect(named).toEqual([["explain", "id"]]);
+  expect(named).toEqual([
+    ["explain", "id"],
+    ["page", "id"],
+  ]);
 });
 
 test("every operation says in one to four sentences what it does, returns and refuses", () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { axeFaults } from "../support/axe.ts";
@@ -260,8 +261,36 @@ test("a row of a list has its date, and a line of a story stands below it, in th
     // Attempts lie on other days than their event, and say so themselves.
     expect(await page.textContent(".attempts li:last-child .at")).toMatch(/^2030-01-0\d \d\d:/);
   }
+  await showsSavedStory({ cwd, visit: visitSignedIn, home });
   expect(complaints).toEqual([]);
 });
+
+/** Downloads the story of order-1 by its link, and opens the file: it has the styles of the page, and loads nothing. */
+async function showsSavedStory(site: {
+  readonly cwd: string;
+  readonly visit: () => Promise<Page>;
+  readonly home: string;
+}): Promise<void> {
+  const page = await site.visit();
+  const looks = `[...document.querySelectorAll("main h1, main .badge, main .story .at, body")].slice(0, 9).map((one) => {
+    const { color, backgroundColor, fontSize, fontFamily, display } = getComputedStyle(one);
+    return [one.tagName, color, backgroundColor, fontSize, fontFamily, display];
+  })`;
+  await page.goto(`${site.home}/checkouts?q=order-1`);
+  await page.click("tr[data-row] a:has-text('order-1')");
+  const shown = await page.evaluate(looks);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save this story")]);
+  const file = join(site.cwd, download.suggestedFilename());
+  await download.saveAs(file);
+  const sent: string[] = [];
+  page.on("request", (request) => sent.push(request.url()));
+  await page.goto(pathToFileURL(file).href);
+  expect(await page.evaluate(looks)).toEqual(shown);
+  expect(sent.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(file).href]);
+  // Its lines open without a script.
+  await page.click(".story summary >> nth=0");
+  expect(await page.isVisible(".story details[open] .more")).toBe(true);
+}
 
 test("the pages for signing in and refusals have no failing of accessibility from 320 px on, and the bar and the menu fit", async () => {
   const { cwd, sandbox, visit, home, complaints } = await openSite();

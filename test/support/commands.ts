@@ -29,6 +29,7 @@ export const COMMANDS: readonly string[] = [
   "requests list",
   "requests get ID",
   "explain ID",
+  "explain ID --html",
   "checklist",
   "checklist --watch",
   "checklist run webhooks",

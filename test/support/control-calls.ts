@@ -130,6 +130,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     listRequests: [`${STORE}/requests?status=2xx`],
     showRequest: [`${STORE}/requests/<request>`],
     explain: [`${STORE}/explain?id=order-1`],
+    saveStory: [`${STORE}/explain/page?id=order-1&language=zh`],
     showClock: [`${STORE}/clock`],
     moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
     listReturnOrigins: [`${STORE}/return-origins`],

@@ -1,18 +1,24 @@
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { entryLine, timedLine } from "../../core/explain/span.ts";
+import { LANGUAGES, type Language } from "../../core/language.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type Context, type Group } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
 import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
 import { catchRefusal, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
+import type { World } from "../../world.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type ExplainOptions = CommonOptions & { readonly as?: ExplainableKind };
+type ExplainOptions = CommonOptions & {
+  readonly as?: ExplainableKind;
+  readonly html?: boolean;
+  readonly lang?: Language;
+};
 
 export function registerExplain(group: Group): void {
   register<ExplainOptions>(group, {
@@ -22,6 +28,7 @@ export function registerExplain(group: Group): void {
       "checkout explain order-1001",
       "checkout explain <request_id>",
       "checkout explain <delivery_id> --json",
+      "checkout explain order-1001 --html > order-1001.html",
     ],
     options: [
       valueOption(
@@ -29,7 +36,18 @@ export function registerExplain(group: Group): void {
         `kind of the id, if it is ambiguous: ${EXPLAINABLE_KINDS.join(", ")}`,
         choiceParser(EXPLAINABLE_KINDS),
       ),
+      switchOption(
+        "--html",
+        "print the portal's page of the order as one HTML file, without scripts and secrets, to attach to a ticket",
+      ),
+      valueOption(
+        "--lang <language>",
+        "language of --html: en or zh (default: the language of LC_ALL, LC_MESSAGES or LANG)",
+        choiceParser(LANGUAGES),
+      ),
     ],
+    requires: [["lang", "html"]],
+    conflicts: [["html", "json"]],
     run: runExplain,
   });
 }
@@ -37,7 +55,10 @@ export function registerExplain(group: Group): void {
 async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<number> {
   if (id === "")
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
-  const explained = await explain(context, options, id);
+  if (options.html === true) return printPage(context, options, id);
+  const explained = await ask(context, options, id, (named) =>
+    callSandbox(context, { name: "explain", body: named, nextAfter: NEXT_AFTER }),
+  );
   const next = explained.next.map((command) => addStoreOption(command, options, shellOf(context.world.env)));
   const explanation = { ...explained, next };
   return context.printer.result(encodeAnswer("explain", explanation), () =>
@@ -57,21 +78,44 @@ export function addStoreOption(
   return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
+async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
+  const language = options.lang ?? languageOf(context.world.env);
+  const { html } = await ask(context, options, id, (named) =>
+    callSandbox(context, { name: "saveStory", body: { ...named, language }, nextAfter: NEXT_AFTER_PAGE }),
+  );
+  return context.printer.exact(html);
+}
+
+/** The language of the locale, as POSIX names it; default: English. */
+function languageOf({ LC_ALL, LC_MESSAGES, LANG }: World["env"]): Language {
+  return /^zh/i.test(LC_ALL || LC_MESSAGES || LANG || "") ? "zh" : "en";
+}
+
+type Named = { readonly id: string; readonly as: ExplainableKind | undefined };
+
 /** An exact order_id takes precedence over the end of an id (decision 104). */
-async function explain(context: Context, { as }: ExplainOptions, text: string): Promise<AnswerOf<"explain">> {
-  const ask = (id: string) =>
-    callSandbox(context, { name: "explain", body: { id, as }, nextAfter: NEXT_AFTER });
-  const explained = await catchRefusal(ask(text));
+async function ask<Answer>(
+  context: Context,
+  { as }: ExplainOptions,
+  text: string,
+  send: (named: Named) => Promise<Answer>,
+): Promise<Answer> {
+  const explained = await catchRefusal(send({ id: text, as }));
   if (explained.ok) return explained.value;
   const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
   if (explained.refusal.code !== "not_found" || !canBeFound) throw new Refused(explained.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
-  return ask(id);
+  return send({ id, as });
 }
 
 const NEXT_AFTER = {
   not_found:
     "checkout requests list and checkout events list show the ids; the request log keeps only the newest requests",
+} as const;
+
+const NEXT_AFTER_PAGE = {
+  not_found:
+    "checkout orders list and checkout sessions list show the ids; without --html, checkout explain also explains requests without a checkout",
 } as const;
 
 async function explanationText(

@@ -30,7 +30,7 @@ export const HOSTED_MISSING_PARTS: readonly MissingPart[] = [
   },
   {
     what: ["portal", "控制台"],
-    operations: ["createSignIn", "endPortalSessions"],
+    operations: ["createSignIn", "endPortalSessions", "saveStory"],
     next: "look with commands: checkout orders list, checkout events list, checkout explain <id>",
   },
   {

@@ -1,4 +1,5 @@
 import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/control/operations.ts";
+import type { Language } from "../../core/language.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";
@@ -31,6 +32,10 @@ export type OperationContext = ClockContext &
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
     readonly description: ProcessDescription;
+    /** The page of a checkout as one HTML file. Refuses with `not_found`. */
+    readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
+    /** The secrets of this sandbox that may have any form, to be redacted by their value. */
+    readonly secrets: readonly string[];
     /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
     /** Stops this sandbox as a stop signal does. */
@@ -38,6 +43,9 @@ export type OperationContext = ClockContext &
     /** Operations that this sandbox runs in its own way, because its stores are elsewhere. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
+
+/** A checkout whose page is saved as a file. */
+export type SavedStory = { readonly storeId: string; readonly id: string; readonly language: Language };
 
 export type OperationCall<Name extends OperationName> = {
   /** The existing store in the path; empty for an operation without a store. */

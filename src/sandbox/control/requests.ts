@@ -2,7 +2,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
-import { explain, refuseUnknownRequest } from "../explain/explain.ts";
+import { checkoutOfStory, explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
@@ -22,6 +22,13 @@ export const requestHandlers = {
     return accept({ ...entryOf(found), replayedAt: found.replays.map(({ storeAt }) => storeAt) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
+  saveStory: async (context, { storeId, body }) => {
+    const { language = "en" } = body;
+    const checkoutId = checkoutOfStory(context, storeId, body);
+    if (!checkoutId.ok) return checkoutId;
+    const saved = await context.saveStory({ storeId, id: checkoutId.value, language });
+    return saved.ok ? accept({ checkoutId: checkoutId.value, html: saved.value }) : saved;
+  },
 } satisfies HandlersOf<"requests">;
 
 /** Oldest first. A waiting call is answered as soon as there is a request, or at its timeout. */

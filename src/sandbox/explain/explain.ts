@@ -1,4 +1,4 @@
-import type { ExplainableKind } from "../../core/explain/explained.ts";
+import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import type { Explanation } from "../../core/explain/explanation.ts";
 import {
   explainCheckout,
@@ -77,6 +77,52 @@ export async function explain(
   const failure = context.requests.failure();
   const why = failure === undefined ? "" : `; ${failure}`;
   return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}${why}`);
+}
+
+/** The checkout whose story has an object, by the kind of the object; undefined if there is none. */
+const CHECKOUT_IDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => string | undefined>> = {
+  request: checkoutOfRequest,
+  checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
+  event: ({ context, storeId, id }) => checkoutOfEvent(context, storeId, id),
+  delivery: ({ context, storeId, id }) =>
+    checkoutOfEvent(context, storeId, context.store.deliveries.find(id)?.eventId ?? ""),
+  order: ({ context, storeId, id }) =>
+    context.store.checkouts.ofOrder({ storeId, orderId: id, limit: 1 })[0]?.id,
+};
+
+/**
+ * The id of the checkout whose story has an object, named as in `explain`; of an order, its newest checkout. Refuses
+ * with `not_found`.
+ */
+export function checkoutOfStory(
+  context: ExplainContext,
+  storeId: string,
+  { id: typed, as }: { readonly id: string; readonly as?: ExplainableKind | undefined },
+): Outcome<string> {
+  const id = isUuid(typed) ? typed.toLowerCase() : typed;
+  for (const kind of as === undefined ? EXPLAINABLE_KINDS : [as]) {
+    const found = CHECKOUT_IDS[kind]({ context, storeId, id: kind === "order" ? typed : id });
+    if (found !== undefined) return accept(found);
+  }
+  const what = as === undefined ? "" : `the ${as} `;
+  return refuse("not_found", `this store has no checkout for ${what}${printableLiteral(typed)}`);
+}
+
+/** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
+function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
+  const found = context.requests.find(storeId, id);
+  if (found === undefined) return undefined;
+  const about = conflictingCheckout(context.store, storeId, found);
+  const { orderId } = found;
+  if (orderId === null) return about?.id;
+  const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
+  const created = siblings.find((one) => keysOf(context, one.id).some(({ requestId }) => requestId === id));
+  return (created ?? about ?? siblings[0])?.id;
+}
+
+function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
+  const event = store.events.find(eventId);
+  return event?.storeId === storeId ? (event.checkoutId ?? undefined) : undefined;
 }
 
 function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {

@@ -1,3 +1,4 @@
+import { LANGUAGES } from "../../language.ts";
 import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { EXPLAINABLE_KINDS } from "../../explain/explained.ts";
@@ -72,5 +73,19 @@ export const requestOperations = {
         as: z.optional(z.enum(EXPLAINABLE_KINDS)),
       }),
     answer: () => explanation,
+  }),
+  saveStory: storeOperation({
+    path: "/explain/page",
+    summary: "Saves the page of an order as a file",
+    description:
+      "Returns the portal's page of a checkout as one HTML file, without scripts, links and secrets, in English or Chinese. The checkout is named as for `explain`: by its id, its newest order_id, or a request, an event or a delivery that is about it. Refuses an id without a checkout.",
+    request: () =>
+      z.strictObject({
+        id: nonEmptyText(MAX_ID),
+        as: z.optional(z.enum(EXPLAINABLE_KINDS)),
+        /** Default: English. */
+        language: z.optional(z.enum(LANGUAGES)),
+      }),
+    answer: () => z.object({ checkoutId: z.string(), html: z.string() }),
   }),
 };

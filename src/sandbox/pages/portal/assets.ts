@@ -13,8 +13,14 @@ import webhookStyle from "./webhook/webhook.css?raw";
 /** The portal's stylesheets in one file: the frame, then each room. */
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
+/** The brand's image is part of the stylesheet, so that a saved page needs no other file. */
+const STYLE = STYLES.join("\n").replace(
+  '"icon.svg"',
+  `"data:image/svg+xml,${encodeURIComponent(ICON.text)}"`,
+);
+
 /** The portal's stylesheet, loaded after the stylesheet of all pages. */
-export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLES.join("\n"));
+export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLE);
 export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
 export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
 

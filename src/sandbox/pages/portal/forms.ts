@@ -1,7 +1,7 @@
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { TypedForm } from "./fields.ts";
 import { COMMON_TEXTS } from "./texts.ts";
-import type { View } from "./view.ts";
+import type { PartView, View } from "./view.ts";
 
 export function storePath({ storeId }: Pick<View, "storeId">, path: string): string {
   return `/portal/${storeId}${path}`;
@@ -18,6 +18,11 @@ export function listUrl(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
+/** A link to an address outside the page; in a saved page, which leads nowhere, only its text. */
+export function linkOut({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
+  return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
+}
+
 type ActionForm = {
   readonly action: string;
   readonly label: Text;
@@ -27,11 +32,15 @@ type ActionForm = {
   readonly isOff?: boolean;
 };
 
-/** A form with one button, which runs an action. Its other fields are given as markup, or as names and values. */
+/**
+ * A form with one button, which runs an action. Its other fields are given as markup, or as names and values. A saved
+ * page has no forms.
+ */
 export function actionForm(
-  view: Pick<View, "formToken" | "refused">,
+  view: Pick<PartView, "formToken" | "refused" | "isSaved">,
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
+  if (view.isSaved === true) return html``;
   const hidden = Object.entries({ ...fields, token: view.formToken });
   const typed = typedValues(view, action, fields);
   const whole =

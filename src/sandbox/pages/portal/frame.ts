@@ -5,11 +5,11 @@ import { html, type Html, type Text } from "../../../web/html.ts";
 import { storeTime } from "../../at-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
-import { wholePage } from "../shared/layout.ts";
+import { wholeFile, wholePage } from "../shared/layout.ts";
 import { LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
-import { headerBar, storeMenu, signedOutBar } from "./frame/header.ts";
+import { headerBar, savedBar, storeMenu, signedOutBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes } from "./live/parts.ts";
 import { copyableText, textWithMoments, listTime } from "./parts.ts";
@@ -33,6 +33,18 @@ export function framePage(context: PortalContext, view: View, content: PageConte
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${headerBar(context, view, content.news)}
       ${isAdmin ? "" : storeMenu(context, view)} ${noticePart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content.news, view))} ${hasKeys ? keysHelp() : ""}`,
+  });
+}
+
+/** A page as a file of its own, with the name of its store. */
+export function savedPage(store: string, { title, main }: PageContent): Html {
+  const name = displayStoreName(store);
+  return wholeFile({
+    title: html`${title} · ${name} · checkout`,
+    styles: [BASE_STYLE, PORTAL_STYLE],
+    body: html`<body class="portal wide">
+      ${savedBar(name)} ${mainPart({ title, main })}
+    </body>`,
   });
 }
 

@@ -38,9 +38,14 @@ export type View = {
   readonly said?: Notice | undefined;
   /** The refused form that is shown again. */
   readonly refused?: RefusedForm | undefined;
+  /** Whether the page is saved as a file: without forms, and without links to other pages. */
+  readonly isSaved?: true;
   /** The tag with which the open page asks whether it has changed; undefined for a page that does not update. */
   readonly tag?: string | undefined;
 };
+
+/** The view of a part of a page that can also be saved as a file. */
+export type PartView = Pick<View, "storeId" | "id" | "language" | "formToken" | "refused" | "isSaved">;
 
 /** The result of an action, in words. Times in it are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };

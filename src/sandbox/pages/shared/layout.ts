@@ -1,5 +1,5 @@
 import type { Asset } from "../../../web/asset.ts";
-import { html, type Html, type Text } from "../../../web/html.ts";
+import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
 import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
@@ -26,18 +26,44 @@ export function wholePage(page: {
   readonly icon?: Html;
   readonly body: Html;
 }): Html {
+  return pageMarkup({
+    ...page,
+    head: html`<meta name="htmx-config" content="${HTMX_CONFIG}" /> ${page.meta}
+      ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
+      ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}`,
+  });
+}
+
+/** What a browser may load for a page that is a file of its own: nothing. */
+const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
+
+/** A whole page as a file of its own, which a browser shows without any other file. */
+export function wholeFile(page: {
+  readonly title: Text;
+  readonly styles: readonly Asset[];
+  readonly body: Html;
+}): Html {
+  return pageMarkup({
+    ...page,
+    head: html`<meta http-equiv="Content-Security-Policy" content="${FILE_POLICY}" />
+      ${page.styles.map(({ text }) => trustMarkup(`<style>${text}</style>`))}`,
+  });
+}
+
+function pageMarkup(page: {
+  readonly title: Text;
+  readonly head: Html;
+  readonly icon?: Html;
+  readonly body: Html;
+}): Html {
   return html`<!doctype html>
     <html lang="${tagOf}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <meta name="htmx-config" content="${HTMX_CONFIG}" />
-        ${page.meta}
         <title>${page.title}</title>
-        ${page.icon ?? html`<link rel="icon" href="data:," />`}
-        ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
-        ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}
+        ${page.icon ?? html`<link rel="icon" href="data:," />`} ${page.head}
       </head>
       ${page.body}
     </html> `;

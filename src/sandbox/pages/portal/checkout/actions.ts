@@ -4,11 +4,11 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
 import { actionForm, storePath } from "../forms.ts";
-import type { View } from "../view.ts";
+import type { PartView } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
-export function payerActions(view: View, seen: CheckoutView): Html {
+export function payerActions(view: PartView, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
   const why = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;

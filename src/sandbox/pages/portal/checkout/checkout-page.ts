@@ -10,12 +10,12 @@ import {
 } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { html } from "../../../../web/html.ts";
+import { html, type Html } from "../../../../web/html.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { listUrl } from "../forms.ts";
+import { linkOut, listUrl, storePath } from "../forms.ts";
 import {
   amount,
   copyableText,
@@ -25,7 +25,8 @@ import {
   statusBadge,
   type Facts,
 } from "../parts.ts";
-import type { PageContent, PortalContext, View } from "../view.ts";
+import type { OperationContext } from "../../../control/handler.ts";
+import type { PageContent, PartView } from "../view.ts";
 import { payerActions } from "./actions.ts";
 import { lastChangeText } from "./last.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -33,7 +34,7 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
-export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
   const told = readStory(context, viewed.value);
@@ -49,7 +50,8 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
       <p class="hint">${textWithMoments(summary)}</p>
       ${factList(terms(context, view, { checkout, command, ofOrder }))}
     </section>
-    ${payerActions(view, viewed.value)} ${timeline(context, view, { told, command })}
+    ${view.isSaved === true ? "" : html`${payerActions(view, viewed.value)} ${saveLink(view)}`}
+    ${timeline(context, view, { told, command })}
     ${
       next.length === 0
         ? ""
@@ -63,21 +65,33 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   return accept({ title: displayText(checkout.orderId), main, live: "checkout" });
 }
 
+/** The link that downloads this page as a file (`showSavedStory`). */
+function saveLink(view: PartView): Html {
+  const address = storePath(view, `/checkouts/${view.id}/story.html`);
+  return html`<p><a class="plain" href="${address}" download>${CHECKOUTS_TEXTS.save}</a></p>`;
+}
+
 type Row = Facts[number];
 
 function terms(
-  { checkoutOrigin }: PortalContext,
-  view: View,
+  { checkoutOrigin }: OperationContext,
+  view: PartView,
   told: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
 ): Facts {
   const { checkout, command, ofOrder } = told;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
-  const ofThisOrder = html`<a href="${listUrl(view, "/checkouts", { q: orderId })}"
-    >${CHECKOUTS_TEXTS.ofOrder(String(ofOrder))}</a
-  >`;
-  const paymentPage = html`<a href="${checkoutUrl(checkout, checkoutOrigin)}" target="_blank" rel="noopener"
-    >${CHECKOUTS_TEXTS.openPage} <span aria-hidden="true">↗</span></a
-  >`;
+  const ofThisOrder = linkOut(
+    view,
+    listUrl(view, "/checkouts", { q: orderId }),
+    CHECKOUTS_TEXTS.ofOrder(String(ofOrder)),
+  );
+  const pageUrl = checkoutUrl(checkout, checkoutOrigin);
+  const paymentPage =
+    view.isSaved === true
+      ? html`<code>${pageUrl}</code>`
+      : html`<a href="${pageUrl}" target="_blank" rel="noopener"
+          >${CHECKOUTS_TEXTS.openPage} <span aria-hidden="true">↗</span></a
+        >`;
   // The page shows the amount, the status and the order_id above.
   const shown = {
     id: [COMMON_TEXTS.id, copyableText(id)],
@@ -100,7 +114,7 @@ function terms(
 
 /** The command with the same output; with the order_id, if that identifies one checkout and needs no quoting. */
 function explainCommand(
-  { store }: PortalContext,
+  { store }: OperationContext,
   { id, orderId, storeId }: Checkout,
   ofOrder: number,
 ): string {

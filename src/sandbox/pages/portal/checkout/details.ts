@@ -2,16 +2,17 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { actionForm, storePath } from "../forms.ts";
+import { actionForm, linkOut, storePath } from "../forms.ts";
 import { rawBytes, copyableText, momentWithDate, factList } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
-import type { PortalContext, View } from "../view.ts";
+import type { OperationContext } from "../../../control/handler.ts";
+import type { PartView } from "../view.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The details of a request's line: the link to its page, its refusal, and its bytes. */
-export function requestLineDetails(view: View, request: StoryRequest, checkout: Checkout): Html {
+export function requestLineDetails(view: PartView, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${factList([
     [COMMON_TEXTS.request, idLink(view, `/requests/${requestId}`, requestId)],
@@ -24,8 +25,8 @@ export function requestLineDetails(view: View, request: StoryRequest, checkout: 
 
 /** The details of an event's line: the body of its deliveries, and the button that replays the event. */
 export function eventLineDetails(
-  { store }: PortalContext,
-  view: View,
+  { store }: OperationContext,
+  view: PartView,
   { event, checkout }: { readonly event: StoryEvent; readonly checkout: Checkout },
 ): Html {
   const body = store.events.find(event.id)?.body ?? "";
@@ -38,8 +39,8 @@ type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attem
 
 /** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */
 export function attemptLineDetails(
-  context: PortalContext,
-  view: View,
+  context: OperationContext,
+  view: PartView,
   { delivery, attempt }: DeliveryAndAttempt,
 ): Html {
   const { id } = delivery;
@@ -47,6 +48,6 @@ export function attemptLineDetails(
   ${attemptDetails(context, delivery, attempt)}`;
 }
 
-function idLink(view: View, page: string, id: string): Html {
-  return html`<a href="${storePath(view, page)}"><code>${id}</code></a>`;
+function idLink(view: PartView, page: string, id: string): Html {
+  return linkOut(view, storePath(view, page), html`<code>${id}</code>`);
 }

@@ -6,10 +6,12 @@ import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
+import { SAVED_STORY_ROUTE } from "./saved-story.ts";
 
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   pageRoute("/portal/{store_id}/checkouts", showCheckouts),
   pageRoute("/portal/{store_id}/checkouts/{id}", showCheckout),
+  SAVED_STORY_ROUTE,
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),

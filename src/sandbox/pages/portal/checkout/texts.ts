@@ -81,6 +81,11 @@ export const CHECKOUTS_TEXTS = {
     `${count.toLocaleString(tagOf("en"))} earlier lines are not shown here. checkout explain shows all of them:`,
     `更早的 ${count.toLocaleString(tagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,
   ],
+  save: ["Save this story", "保存这份记录"],
+  saved: (at: string) => [
+    `Saved at ${at} by the store’s clock. All times are in UTC.`,
+    `保存于 ${at}（商店时钟）。所有时间均为 UTC。`,
+  ],
   next: ["Next commands", "接下来可以输入"],
   refusal: ["Reason for the refusal", "拒绝原因"],
   eventBody: ["Body of all its deliveries", "每次推送的正文"],

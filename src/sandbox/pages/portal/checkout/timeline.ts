@@ -7,11 +7,12 @@ import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { copyableText, textWithMoments, momentHtml, momentWithDate } from "../parts.ts";
 import type { StoryWithRequests } from "../../../explain/explain.ts";
-import type { PortalContext, View } from "../view.ts";
+import type { OperationContext } from "../../../control/handler.ts";
+import type { PartView } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Maximum number of lines on a page, which shows the last lines. `checkout explain` prints all. */
+/** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page have all. */
 const MAX_LINES = 60;
 
 type StoryOptions = { readonly told: StoryWithRequests; readonly command: string };
@@ -26,14 +27,15 @@ type StoryIndex = {
 };
 
 /** The story, with the same lines as `checkout explain`. Each line has an address and can be expanded. */
-export function timeline(context: PortalContext, view: View, { told, command }: StoryOptions): Html {
+export function timeline(context: OperationContext, view: PartView, { told, command }: StoryOptions): Html {
   const say = selectorOf(view.language);
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
-  const { shown, left } = lastLines(storyLines(story, say));
+  const room = view.isSaved === true ? Infinity : MAX_LINES;
+  const { shown, left } = lastLines(storyLines(story, say), room);
   const indexed = indexOf(told);
   const cut =
     left === 0 ? "" : html`<p class="hint">${CHECKOUTS_TEXTS.earlier(left)} ${copyableText(command)}</p>`;
-  return html`${pendingSection(pendingOf(story, say))}
+  return html`${pendingSection(pendingOf(story, say).slice(0, room))}
     <section>
       <h2 id="story">${CHECKOUTS_TEXTS.story}</h2>
       ${cut}
@@ -50,7 +52,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   return html`<section>
     <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
-      ${pending.slice(0, MAX_LINES).map(
+      ${pending.map(
         (one) =>
           html`${dayAt(one)}
             <li class="${one.what}">
@@ -69,15 +71,18 @@ function indexOf(told: StoryWithRequests): StoryIndex {
   return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
-/** The last lines, as many as a page shows, and the number of lines before them. */
-function lastLines(lines: readonly StoryLine[]): {
+/** The last lines for which there is room, and the number of lines before them. */
+function lastLines(
+  lines: readonly StoryLine[],
+  room: number,
+): {
   readonly shown: readonly StoryLine[];
   readonly left: number;
 } {
-  let [room, at] = [MAX_LINES, lines.length];
-  while (at > 0 && room > 0) {
+  let [rest, at] = [room, lines.length];
+  while (at > 0 && rest > 0) {
     at -= 1;
-    room -= 1 + sizeOf(lines[at]?.under ?? []);
+    rest -= 1 + sizeOf(lines[at]?.under ?? []);
   }
   const left = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
   return { shown: lines.slice(at), left };
@@ -100,8 +105,8 @@ function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
 }
 
 function storyLine(
-  context: PortalContext,
-  view: View,
+  context: OperationContext,
+  view: PartView,
   { line, indexed }: { readonly line: StoryLine; readonly indexed: StoryIndex },
 ): Html {
   const { entry, request, event, under } = line;
@@ -128,8 +133,8 @@ function storyLine(
 
 /** The line of a delivery, with its attempts and their bytes as details. */
 function deliveryLine(
-  context: PortalContext,
-  view: View,
+  context: OperationContext,
+  view: PartView,
   { line, indexed }: { readonly line: DeliveryLine; readonly indexed: StoryIndex },
 ): Html {
   const { entry, deliveries } = line;

@@ -33,6 +33,13 @@ export function signedOutBar(): Html {
   </header>`;
 }
 
+/** The bar of a saved page. */
+export function savedBar(store: string): Html {
+  return html`<header class="bar">
+    ${BRAND_MARK}<strong>${store}</strong><span class="test">${FRAME_TEXTS.test}</span>
+  </header>`;
+}
+
 /** The pages of a store, with a number for waiting items, and a mark for failures. */
 export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;

@@ -1,0 +1,58 @@
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { redactSecrets, redactValues } from "../../../../core/text.ts";
+import { toIso } from "../../../../core/clock.ts";
+import { html, trustMarkup } from "../../../../web/html.ts";
+import { pageResponse } from "../../../../web/page.ts";
+import { storeTime } from "../../../at-store.ts";
+import type { OperationContext, SavedStory } from "../../../control/handler.ts";
+import { savedPage } from "../frame.ts";
+import type { PortalRoute } from "../route.ts";
+import { viewOf } from "../view.ts";
+import { showCheckout } from "./checkout-page.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
+
+/**
+ * The page of a checkout as one HTML file: the page itself without scripts, forms and links. A receiver's answer may
+ * contain any secret, so they are redacted once more. Refuses with `not_found`.
+ */
+export async function saveStory(
+  context: OperationContext,
+  { storeId, id, language }: SavedStory,
+): Promise<Outcome<string>> {
+  const view = { storeId, id, language, formToken: "", refused: undefined, isSaved: true } as const;
+  const content = await showCheckout(context, view);
+  if (!content.ok) return content;
+  const { title, main } = content.value;
+  const at = toIso(storeTime(context, storeId));
+  const shown = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
+    ${main}`;
+  const safe = redactSecrets(redactValues(String(shown(language)), context.secrets));
+  const store = context.store.stores.names(storeId)?.store ?? "";
+  return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
+}
+
+/** The download of a checkout's page as a file. */
+export const SAVED_STORY_ROUTE: PortalRoute = {
+  methods: ["GET"],
+  path: "/portal/{store_id}/checkouts/{id}/story.html",
+  role: "portal merchant",
+  entersStore: true,
+  answer: async (context, call) => {
+    const { storeId, id, language } = viewOf(context, call);
+    const saved = await saveStory(context, { storeId, id, language });
+    if (!saved.ok) return saved;
+    const page = pageResponse({ status: 200, markup: trustMarkup(saved.value), language }, call.requestId);
+    const orderId = context.store.checkouts.find(storeId, id)?.orderId ?? "";
+    const headers = {
+      ...page.headers,
+      "Content-Disposition": `attachment; filename="${fileName(orderId, id)}"`,
+    };
+    return accept({ ...page, headers, unlogged: true });
+  },
+};
+
+/** A name for the file that every file system takes: the order_id as far as possible, and the end of the id. */
+function fileName(orderId: string, id: string): string {
+  const plain = orderId.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
+  return `${[...(plain === "" ? [] : [plain]), id.slice(-8)].join("-")}.html`;
+}
