@@ -23,7 +23,6 @@ const rawText: Plugin = {
   },
 };
 
-/** What every bundle is made from. */
 export const common = {
   platform: "node",
   plugins: [rawText, notePackages(bundled)],

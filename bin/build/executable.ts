@@ -8,21 +8,17 @@ import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 import { buildProgram } from "./program.ts";
 
 const CONFIG = "sea.json";
-/** The folder of the program below a folder in which executables are made. */
 const PROGRAM = "program";
 /** Loads the program from the assets. */
 const MAIN = resolve("bin/executable.cjs");
 
 /** The Node and the SQLite addon of one platform, from which its executable is made. */
 export type Platform = {
-  /** The name of the executable. */
   readonly output: string;
-  /** The path of Node. */
   readonly node: string;
   readonly nodeVersion: string;
   /** The licence of Node; undefined if it is not known. */
   readonly nodeLicense: string | undefined;
-  /** The path of the addon. */
   readonly addon: string;
 };
 
@@ -39,12 +35,10 @@ export async function buildExecutable(folder: string): Promise<void> {
   rmSync(join(folder, PROGRAM), { recursive: true });
 }
 
-/** Bundles the program, from which all executables of a folder are made. */
 export async function bundleProgram(folder: string): Promise<void> {
   await buildProgram(join(folder, PROGRAM), []);
 }
 
-/** The path of the licence texts that belong to the executables of a folder. */
 export function licensesFile(folder: string): string {
   return join(folder, `checkout-${LICENSES}`);
 }
@@ -74,7 +68,6 @@ export function makeExecutable(folder: string, platform: Platform): void {
   rmSync(join(folder, CONFIG));
 }
 
-/** The licence note of the Node inside an executable. */
 function licenseOfNode({ nodeVersion, nodeLicense: text }: Platform): string {
   const title = `Node.js ${nodeVersion}, and what it is made of`;
   if (text !== undefined) return `${title}\n\n${text}`;
@@ -83,7 +76,6 @@ function licenseOfNode({ nodeVersion, nodeLicense: text }: Platform): string {
   return `${title}: ${address}\n`;
 }
 
-/** The addon of better-sqlite3 for this platform. */
 function ownAddon(): string {
   const require = createRequire(resolve("node_modules/better-sqlite3/lib/index.js"));
   const { getPrebuildPath } = require("./binding.js") as { getPrebuildPath: () => string | null };

@@ -30,7 +30,6 @@ const TESTING_TYPES: Typed = [
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
-/** Makes the importable libraries in a folder: for merchants, and for their test suites. */
 export async function buildLibraries(folder: string): Promise<void> {
   const types = join(folder, "types");
   writeTypes(types);

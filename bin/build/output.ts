@@ -38,7 +38,6 @@ const COMPILED = "compile-cache";
 /** How long replaced chunks are kept for running programs that still load them, and the remains of killed builds. */
 const KEPT_MS = 7 * 86_400_000;
 
-/** The output of a build, and its folders. */
 export type Output = {
   readonly root: string;
   readonly out: string;
@@ -118,7 +117,6 @@ function hashFile(path: string): string {
   return existsSync(path) ? createHash("sha256").update(readFileSync(path)).digest("hex") : "";
 }
 
-/** Notes the time at which a folder was replaced. */
 function touch(folder: string): void {
   if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 }

@@ -11,7 +11,6 @@ import { buildWorker } from "./worker.ts";
 import { LICENSES, licenseTexts } from "./licenses.ts";
 import { buildProgram } from "./program.ts";
 
-/** Makes the dist/ of the npm package in a folder. */
 export async function buildPackage(folder: string): Promise<void> {
   await buildProgram(folder);
   await buildLibraries(folder);

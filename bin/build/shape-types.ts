@@ -5,7 +5,6 @@ import { checkoutWire } from "../../src/core/checkout/wire.ts";
 import * as kitShapes from "../../src/testing/shapes.ts";
 import { commentsOf, type Commented } from "./shape-comments.ts";
 
-/** A shape that has a type of its own. */
 type NamedShape = {
   readonly schema: z.core.$ZodType;
   /** Whether the type has the names and values of the wire. */

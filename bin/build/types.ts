@@ -17,12 +17,10 @@ export function writeTypes(folder: string): void {
   execFileSync(process.execPath, [tsc, ...options], { stdio: "inherit" });
 }
 
-/** The types of one file below src/. */
 export function typesIn(folder: string, name: string): string {
   return readFileSync(join(folder, `${name}.d.ts`), "utf8");
 }
 
-/** The types that users see, in one file. */
 export function typesOf(folder: string, parts: Typed): string {
   const texts = parts.map((part) => {
     const text = writtenOut(typesIn(folder, part))

@@ -3,7 +3,6 @@ import { build } from "rolldown";
 import { WORKER_FILE } from "../../src/core/config/file-name.ts";
 import { common, oneFile } from "./bundle.ts";
 
-/** Makes the Worker of a hosted service in a folder. */
 export function buildWorker(folder: string): Promise<void> {
   return bundleWorker("src/hosted/worker.ts", "HostedService", join(folder, WORKER_FILE));
 }
