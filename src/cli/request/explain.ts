@@ -47,7 +47,6 @@ export function registerExplain(group: Group): void {
       ),
     ],
     requires: [["lang", "html"]],
-    conflicts: [["html", "json"]],
     run: runExplain,
   });
 }
@@ -80,10 +79,11 @@ export function addStoreOption(
 
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
-  const { html } = await ask(context, options, id, (named) =>
+  const saved = await ask(context, options, id, (named) =>
     callSandbox(context, { name: "saveStory", body: { ...named, language }, nextAfter: NEXT_AFTER_PAGE }),
   );
-  return context.printer.exact(html);
+  if (options.json === true) return context.printer.result(encodeAnswer("saveStory", saved), () => "");
+  return context.printer.exact(saved.html);
 }
 
 /** The language of the locale, as POSIX names it; default: English. */
