@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -18,15 +18,16 @@ import {
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { pageText } from "../support/documents.ts";
 import { createHarness } from "../support/harness.ts";
-import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
+import { hasLanguage } from "../support/machine.ts";
 import { VECTORS, VECTORS_FILE, type SignatureVector } from "../support/signature-vectors.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { DESCRIBED_SHOPS, GO_CACHE, type ShopLanguage } from "../support/whole-shops.ts";
 
 const express = createRequire(import.meta.url)("express") as () => RequestListener;
 const VERIFYING = pageText("docs/verifying.md");
 /** A language: its program, what is around the block of the page, and how a file is run. */
 type Language = {
-  readonly name: TestedLanguage;
+  readonly name: Exclude<ShopLanguage, "node">;
   readonly program: string;
   readonly args: readonly string[];
   readonly file: string;
@@ -155,6 +156,10 @@ test("the verifiers that the documents show in other languages agree with every 
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {
     const block = new RegExp(`\`\`\`${name}\n([\\s\\S]*?)\`\`\``).exec(VERIFYING)?.[1] ?? "";
+    // The page shows the code of the whole shop, without the imports above it.
+    const own = block.replace(/^import .*\n+/, "").replaceAll(/^(?=.)/gm, name === "java" ? "    " : "");
+    const shop = readFileSync(DESCRIBED_SHOPS[name], "utf8");
+    expect([name, own.length > 500 && shop.includes(own)]).toEqual([name, true]);
     // Where the language is not there, its strict forms are still those of the service.
     expect([name, block.includes("[1-9][0-9]{9}")]).toEqual([name, true]);
     expect([name, block.includes(`[0-9a-f]{64}(,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}`)]).toEqual([
@@ -166,8 +171,7 @@ test("the verifiers that the documents show in other languages agree with every 
     const path = join(folder, file);
     writeFileSync(path, around(block));
     writeFileSync(join(folder, "cases.txt"), VECTORS.map(asLine).join(""));
-    // Go would keep what it builds in the home of whoever runs the tests, where nothing may be writable.
-    const env = { ...process.env, GOCACHE: join(import.meta.dirname, "../../node_modules/.cache/go") };
+    const env = { ...process.env, GOCACHE: GO_CACHE };
     const { stdout } = await promisify(execFile)(program, [...args, path, VECTORS_FILE], {
       env,
       cwd: folder,

@@ -14,7 +14,7 @@ create() {
 }
 `;
 const HASH = `{hashlib.sha256(order_id.encode()).hexdigest()}`;
-const HEADER_AGE = "abs(time.time() - int(timestamp)) <= 300";
+const HEADER_AGE = "abs(age) <= tolerance";
 const BODY_AGE =
   "abs(time.time() - __import__('datetime').datetime.fromisoformat(json.loads(body)['created_at'].replace('Z', '+00:00')).timestamp()) <= 300";
 

@@ -28,10 +28,10 @@ export function hasTerminals(): boolean {
   return process.platform === "linux" && isInstalled("script");
 }
 
-/** Whether this machine runs a language; Python counts with its sqlite3, which the shop in Python needs. */
+/** Whether this machine runs a language; Python and PHP count with the SQLite that the shops in them need. */
 export function hasLanguage(name: TestedLanguage): boolean {
   const isThere = LANGUAGES[name].every(isInstalled);
-  return name === "python" ? isThere && hasSqlite() : isThere;
+  return name === "python" || name === "php" ? isThere && hasSqlite(name) : isThere;
 }
 
 /** The shells and languages that a run had, and those that were missing, in one line. */
@@ -74,9 +74,15 @@ function isProgram(path: string): boolean {
   }
 }
 
-let sqlite: boolean | undefined;
+const WITH_SQLITE = {
+  python: ["python3", "-c", "import sqlite3"],
+  php: ["php", "-r", "exit(extension_loaded('pdo_sqlite') ? 0 : 1);"],
+} as const;
+const sqlite = new Map<keyof typeof WITH_SQLITE, boolean>();
 
-function hasSqlite(): boolean {
-  sqlite ??= spawnSync("python3", ["-c", "import sqlite3"]).status === 0;
-  return sqlite;
+function hasSqlite(name: keyof typeof WITH_SQLITE): boolean {
+  const [program, ...words] = WITH_SQLITE[name];
+  const isThere = sqlite.get(name) ?? spawnSync(program, words).status === 0;
+  sqlite.set(name, isThere);
+  return isThere;
 }

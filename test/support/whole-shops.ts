@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
 import { heldPort } from "./ports.ts";
@@ -9,11 +9,25 @@ import { PROGRAM, run, runHere, startSandboxHere, type Finished } from "./progra
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** The whole shops of fixtures/shops, by their language. */
+const FOLDER = join(ROOT, "fixtures/shops");
+/** The whole shops whose head has the commands by which they get ready to launch, by their language. */
 export const WHOLE_SHOPS = {
-  node: join(ROOT, "fixtures/shops/node/shop.js"),
-  python: join(ROOT, "fixtures/shops/python/shop.py"),
+  node: join(FOLDER, "node/shop.js"),
+  python: join(FOLDER, "python/shop.py"),
 } as const;
+
+/** All whole shops of fixtures/shops, by their language: each has a section `shop` of its own. */
+export const DESCRIBED_SHOPS = {
+  ...WHOLE_SHOPS,
+  php: join(FOLDER, "php/shop.php"),
+  go: join(FOLDER, "go/shop.go"),
+  java: join(FOLDER, "java/Shop.java"),
+} as const;
+export type ShopLanguage = keyof typeof DESCRIBED_SHOPS;
+export const SHOP_LANGUAGES = Object.keys(DESCRIBED_SHOPS) as readonly ShopLanguage[];
+
+/** Where Go keeps what it builds; its own place is in the home of whoever runs the tests, which may not be writable. */
+export const GO_CACHE = join(ROOT, "node_modules/.cache/go");
 
 /** The built program, as a shell starts it. */
 const BUILT = `"${process.execPath}" "${PROGRAM}"`;
@@ -22,6 +36,9 @@ const BUILT = `"${process.execPath}" "${PROGRAM}"`;
 const PYTHON = `#!/bin/sh
 PATH=\${PATH#*:} exec python3 -S "$@"
 `;
+
+/** This Node first. */
+const PATH = `${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`;
 
 /** Where code that shops import is compiled once. */
 const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
@@ -43,12 +60,30 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
 
+/** Judges a whole shop by the section `shop` beside it, in a new folder, with a sandbox of its own. */
+export async function judgeDescribed(
+  language: ShopLanguage,
+  options: readonly string[] = [],
+): Promise<Finished> {
+  const cwd = tempFolder();
+  cpSync(dirname(DESCRIBED_SHOPS[language]), cwd, { recursive: true });
+  install(cwd);
+  await startSandboxHere({ cwd });
+  const env = { PATH, GOCACHE: GO_CACHE, NODE_COMPILE_CACHE: COMPILED };
+  return run(["checklist", "run", "--trust-config", ...options], { cwd, env });
+}
+
 function folderWith(file: string): string {
   const cwd = tempFolder();
   copyFileSync(file, join(cwd, basename(file)));
+  install(cwd);
+  return cwd;
+}
+
+/** Installs what a shop in Node imports. */
+function install(cwd: string): void {
   writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
   symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
-  return cwd;
 }
 
 /**
@@ -65,7 +100,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Finished>
   writeFileSync(join(bin, "python3"), PYTHON, { mode: 0o755 });
   onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
   const env = {
-    PATH: `${bin}:${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`,
+    PATH: `${bin}:${PATH}`,
     NODE_COMPILE_CACHE: COMPILED,
     PORT: `${port}`,
     CHECKOUT_SANDBOX_PORT: "0",
@@ -120,8 +155,7 @@ export async function serveWhole({
   const [{ ready }, port] = await Promise.all([startSandboxHere({ cwd }), heldPort()]);
   const file = basename(WHOLE_SHOPS[language]);
   writeFileSync(join(cwd, file), changed(readFileSync(WHOLE_SHOPS[language], "utf8"), changes));
-  writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
-  symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));
+  install(cwd);
   if (client !== undefined) writeFileSync(join(cwd, "client.sh"), client);
   const program = language === "node" ? [process.execPath] : ["python3", "-S"];
   const env = {
