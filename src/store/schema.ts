@@ -24,7 +24,7 @@ import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ROWS_DDL } from "./webhook/delivery-rows.ts";
-import { DELIVERY_QUEUES_DDL, DUE_DELIVERIES_DDL } from "./webhook/delivery-queues.ts";
+import { DELIVERY_QUEUES_DDL, DUE_DELIVERIES_DDL, REPLAY_QUEUES_DDL } from "./webhook/delivery-queues.ts";
 import {
   ATTEMPT_FACTS_DDL,
   ATTEMPT_ROWS_DDL,
@@ -87,6 +87,7 @@ export const SANDBOX_FILE: FileKind = {
     ENDPOINT_REASONS_DDL,
     DUE_DELIVERIES_DDL + ATTEMPT_ROWS_DDL,
     DELIVERY_ROWS_DDL + OPEN_ATTEMPTS_DDL,
+    REPLAY_QUEUES_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

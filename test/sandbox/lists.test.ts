@@ -243,8 +243,10 @@ test("one order_id of more checkouts than an index sorts is listed whole, part b
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
-  // The deliveries of one checkout.
-  /deliveries_of_event\s+WHERE event_id IN \(SELECT id FROM events WHERE checkout_id/,
+  // The deliveries of one checkout or event.
+  /deliveries_of_event\s+WHERE event_id (= @eventId|IN \(SELECT id FROM events WHERE checkout_id)/,
+  // Two parts of at most as many rows as the list has.
+  /is_behind = 0 AND next_at (<=|>) @now/,
 ];
 
 /** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
@@ -257,21 +259,27 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
     "open_checkouts (store_id=? AND expires_at<?)",
   ],
-  [/AND next_at <= @now ORDER BY/, "due_deliveries (endpoint_id=? AND next_at<?)"],
+  [/AND next_at <= @now ORDER BY/, "due_deliveries (endpoint_id=? AND is_behind=? AND next_at<?)"],
   [
     /FROM checkouts WHERE store_id = \? AND order_id = \?/,
     "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
   ],
-  [/\(next_at, rowid\) >/, "due_deliveries (endpoint_id=? AND next_at>?)"],
-  [/FROM deliveries AS queued INDEXED BY deliveries_of_event/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/\(next_at, rowid\) >/, "due_deliveries (endpoint_id=? AND is_behind=? AND next_at>?)"],
+  [/isInFlight FROM deliveries/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+  [/isInFlight FROM deliveries/, "deliveries_of_event (event_id=? AND endpoint_id=? AND in_order=?)"],
+  [/isInFlight FROM deliveries/, "replays_of_event (event_id=? AND endpoint_id=? AND is_behind=?)"],
+  [/<> 'duplicate' AND rowid/, "replays_of_event (event_id=? AND endpoint_id=? AND is_behind=? AND rowid<?)"],
   [/max\(next_at\) FROM deliveries/, "sqlite_autoindex_events_2 (checkout_id=? AND sequence<?)"],
-  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
-  [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
+  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND is_behind=? AND next_at<?)"],
+  [/^SELECT 1 FROM deliveries/, "replays_of_event (event_id=? AND endpoint_id=? AND is_behind=?)"],
   [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT sum\(status BETWEEN.* 'due' /, "tried_deliveries (endpoint_id=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
-  [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
-  [/^SELECT min\(next_at\) FROM/, "due_deliveries (endpoint_id=?)"],
+  [
+    /^SELECT failed_event FROM/,
+    "deliveries_of_event (event_id=? AND endpoint_id=? AND in_order=? AND rowid>?)",
+  ],
+  [/^SELECT min\(next_at\) FROM/, "due_deliveries (endpoint_id=? AND is_behind=?)"],
   [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
   [/^SELECT requests FROM request_batches .*@holds.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
   [
@@ -281,7 +289,7 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [/SELECT max\(sequence\) FROM events/, "sqlite_autoindex_events_2 (checkout_id=?)"],
   [/^SELECT position FROM events WHERE checkout_id IN/, "sqlite_autoindex_events_2 (checkout_id=?)"],
   [/^SELECT position FROM events WHERE checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
-  [/FROM deliveries .* checkout_id IN/, "deliveries_of_event (event_id=? AND rowid<?)"],
+  [/FROM deliveries .* checkout_id IN/, "deliveries_of_event (event_id=?)"],
   [/FROM deliveries .* checkout_id IN/, "checkouts_of_order (store_id=? AND order_id=?)"],
 ];
 

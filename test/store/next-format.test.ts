@@ -59,9 +59,9 @@ test("the formats are what they are", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 40],
+    [30, 41],
     [30, 30],
-    [30, 40],
+    [30, 41],
     [10, 14],
   ]);
 });

@@ -3,7 +3,7 @@ import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/shapes.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
-import { deliveriesInOrder, deliveryQueues, hasOpenAttempt } from "./delivery-queues.ts";
+import { deliveriesInOrder, deliveryQueues, dueOfEvents, hasOpenAttempt } from "./delivery-queues.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -212,7 +212,7 @@ function prepare(connection: Connection) {
     countDue: connection
       .prepare<EndpointMoment, number>(
         `SELECT count(*) FROM deliveries INDEXED BY due_deliveries
-         WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now`,
+         WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind IN (0, 1) AND next_at <= @now`,
       )
       .pluck(),
     update: connection.prepare<Pick<Delivery, "id" | "state" | "tries" | "nextAt">>(
@@ -234,14 +234,13 @@ function prepare(connection: Connection) {
     ),
     makeAllDue: connection.prepare<EndpointMoment>(
       `UPDATE deliveries INDEXED BY due_deliveries SET next_at = @now
-       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now`,
+       WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind IN (0, 1) AND next_at > @now`,
     ),
     dropAll: connection.prepare<[string]>(
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      `SELECT 1 FROM deliveries INDEXED BY deliveries_of_event
-       WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' LIMIT 1`,
+      `${dueOfEvents("1", { events: "= @eventId", replays: "first" })} LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], Row>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
@@ -250,10 +249,14 @@ function prepare(connection: Connection) {
   };
 }
 
-/** SQL for the due deliveries of an endpoint that match a condition, soonest first. */
+/** SQL for the due deliveries of an endpoint that match a condition, soonest first. The columns include `nextAt`. */
 function soonestOf(columns: string, condition: string): string {
-  return `SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
-    WHERE endpoint_id = @endpointId AND state = 'due' AND ${condition} ORDER BY next_at LIMIT @limit`;
+  const parts = [0, 1].map(
+    (isBehind) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
+      WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = ${isBehind} AND ${condition}
+      ORDER BY next_at LIMIT @limit)`,
+  );
+  return `${parts.join(" UNION ALL ")} ORDER BY nextAt LIMIT @limit`;
 }
 
 /** Statements for deliveries that wait, which a request or a replay concerns. */
@@ -262,7 +265,7 @@ function prepareRetries(connection: Connection) {
     selectWaitingUntil: connection
       .prepare<WaitingFilter, string>(
         soonestOf(
-          "id",
+          "id, next_at AS nextAt",
           `next_at > @now AND tries >= @minTries AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
              SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))`,
         ),
@@ -272,9 +275,12 @@ function prepareRetries(connection: Connection) {
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
     ),
     selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, Row>(
-      `SELECT ${DELIVERY.select} FROM deliveries AS waiting INDEXED BY deliveries_of_event
-       WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' AND cause <> 'duplicate'
-         AND rowid < (SELECT rowid FROM deliveries WHERE id = @id) AND NOT ${hasOpenAttempt("waiting")}`,
+      dueOfEvents(DELIVERY.select, {
+        events: "= @eventId",
+        replays: "all",
+        matching: `cause <> 'duplicate' AND rowid < (SELECT rowid FROM deliveries WHERE id = @id)
+          AND NOT ${hasOpenAttempt("queued")}`,
+      }),
     ),
   };
 }

@@ -82,7 +82,7 @@ function prepare(connection: Connection) {
     selectNextDue: connection
       .prepare<Pick<Delivery, "endpointId">, number>(
         `SELECT min(next_at) FROM deliveries INDEXED BY due_deliveries
-         WHERE endpoint_id = @endpointId AND state = 'due'`,
+         WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = 0`,
       )
       .pluck(),
     countDueUpTo: connection
@@ -100,7 +100,8 @@ function prepare(connection: Connection) {
            WHERE endpoint_id = @endpointId AND state = 'failed' ORDER BY rowid DESC LIMIT @look)
          WHERE failed_from >= @since AND NOT EXISTS (
            SELECT 1 FROM deliveries AS later INDEXED BY deliveries_of_event
-           WHERE later.event_id = failed_event AND later.endpoint_id = @endpointId AND later.rowid > place)
+           WHERE later.event_id = failed_event AND later.endpoint_id = @endpointId AND later.in_order IN (0, 1)
+             AND later.rowid > place)
          LIMIT @limit`,
       )
       .pluck(),

@@ -36,6 +36,43 @@ DROP INDEX head_deliveries;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_head, next_at) WHERE state = 'due';
 `;
 
+/** SQL for the first of the deliveries out of order of an event to an endpoint, whose row is `NEW`. */
+const FIRST_REPLAY = `(SELECT rowid FROM deliveries INDEXED BY replays_by_time
+      WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
+      ORDER BY next_at, rowid LIMIT 1)`;
+/** SQL that puts all but the first replay behind it, except a replay that is in flight. */
+const QUEUE_REPLAYS = `BEGIN
+    UPDATE deliveries SET is_behind = 1 WHERE rowid <> ${FIRST_REPLAY} AND rowid IN (
+      SELECT rowid FROM deliveries AS queued INDEXED BY replays_of_event
+      WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
+        AND is_behind = 0 AND NOT ${hasOpenAttempt("queued")});
+    UPDATE deliveries SET is_behind = 0 WHERE rowid = ${FIRST_REPLAY} AND is_behind = 1;
+  END`;
+
+/**
+ * The migration after which the next delivery is found without reading a queue. An event has one delivery in order to an
+ * endpoint, but any number out of order: replays and duplicates. Triggers keep all but the first of these behind it. An
+ * order without replays writes no row for this.
+ */
+export const REPLAY_QUEUES_DDL = `
+ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));
+UPDATE deliveries SET is_behind = 1 WHERE rowid IN (
+  SELECT place FROM (
+    SELECT rowid AS place, id, row_number() OVER (PARTITION BY event_id, endpoint_id ORDER BY next_at, rowid) AS number
+    FROM deliveries WHERE state = 'due' AND in_order = 0) AS queued
+  WHERE number > 1 AND NOT ${hasOpenAttempt("queued")});
+DROP INDEX due_deliveries;
+DROP INDEX deliveries_of_event;
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_behind, next_at) WHERE state = 'due';
+CREATE INDEX deliveries_of_event ON deliveries (event_id, endpoint_id, in_order);
+CREATE INDEX replays_of_event ON deliveries (event_id, endpoint_id, is_behind) WHERE state = 'due' AND in_order = 0;
+CREATE INDEX replays_by_time ON deliveries (event_id, endpoint_id, next_at) WHERE state = 'due' AND in_order = 0;
+CREATE TRIGGER new_replays_are_queued AFTER INSERT ON deliveries WHEN NEW.state = 'due' AND NEW.in_order = 0
+  ${QUEUE_REPLAYS};
+CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order ON deliveries WHEN NEW.in_order = 0
+  ${QUEUE_REPLAYS};
+`;
+
 /** SQL for the events of a queue: the event itself, and the events of its checkout. */
 const EVENTS_OF_QUEUE = "SELECT @eventId UNION ALL SELECT id FROM events WHERE checkout_id = @checkoutId";
 
@@ -50,7 +87,7 @@ type Queued = Place & {
   readonly isInFlight: number;
 };
 
-/** The queues of deliveries. Their order follows from the rows, and nothing about it is stored. */
+/** The queues of deliveries. */
 export function deliveryQueues(connection: Connection) {
   const selectDue = connection.prepare<
     Place & { readonly endpointId: string; readonly limit: number },
@@ -58,13 +95,14 @@ export function deliveryQueues(connection: Connection) {
   >(
     `SELECT rowid AS place, next_at AS nextAt, checkout_id AS checkoutId, event_id AS eventId
      FROM deliveries INDEXED BY due_deliveries
-     WHERE endpoint_id = @endpointId AND state = 'due' AND (next_at, rowid) > (@nextAt, @place)
+     WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = 0 AND (next_at, rowid) > (@nextAt, @place)
      ORDER BY next_at, rowid LIMIT @limit`,
   );
   const selectQueued = connection.prepare<DeliveryQueue, Queued>(
-    `SELECT rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, ${hasOpenAttempt("queued")} AS isInFlight
-     FROM deliveries AS queued INDEXED BY deliveries_of_event
-     WHERE event_id IN (${EVENTS_OF_QUEUE}) AND endpoint_id = @endpointId AND state = 'due'`,
+    dueOfEvents(
+      `rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, ${hasOpenAttempt("queued")} AS isInFlight`,
+      { events: `IN (${EVENTS_OF_QUEUE})`, replays: "first" },
+    ),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
     const queued = selectQueued.all(queue);
@@ -102,6 +140,30 @@ function firstOf(queued: readonly Queued[]): Queued | undefined {
   return queued
     .filter(({ inOrder, sequence }) => inOrder === 0 || sequence === lowest)
     .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
+}
+
+/**
+ * SQL for due deliveries of events to an endpoint that match a condition, as `queued`: the deliveries in order, and
+ * replays and duplicates, either the first of each event or all.
+ */
+export function dueOfEvents(
+  columns: string,
+  {
+    events,
+    replays,
+    matching = "TRUE",
+  }: { readonly events: string; readonly replays: "first" | "all"; readonly matching?: string },
+): string {
+  const parts = [
+    "deliveries_of_event WHERE in_order = 1",
+    `replays_of_event WHERE in_order = 0 AND is_behind ${replays === "first" ? "= 0" : "IN (0, 1)"}`,
+  ];
+  return parts
+    .map(
+      (part) => `SELECT ${columns} FROM deliveries AS queued INDEXED BY ${part}
+        AND event_id ${events} AND endpoint_id = @endpointId AND state = 'due' AND ${matching}`,
+    )
+    .join(" UNION ALL ");
 }
 
 /** SQL condition for the deliveries in order of a checkout's events before (`<`) or after (`>`) a delivery's event. */
