@@ -54,6 +54,8 @@ const FORM = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 const MAX_RESTARTS = 4096;
 /** The distance at which the salt is written again, before the commit is acknowledged. */
 const RESTARTS_PER_SALT = 1024;
+/** After so many commits of its own a process looks at the salt: each commit begins the log anew at most once. */
+const COMMITS_PER_LOOK = 256;
 const MAX_LOOKS = 10;
 /** Number of hex digits of an opening. */
 const ID_DIGITS = 32;
@@ -171,7 +173,7 @@ export function createTie(
   connection.pragma("cache_spill = OFF");
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   const changesBefore = totalChanges.get();
-  let [isTied, writtenSalt] = [false, 0];
+  let [isTied, writtenSalt, commits] = [false, 0, 0];
   let opened: Openings | undefined;
 
   /** Changes the row. Before that, the file of openings names each mark that the database file may have from then on. */
@@ -207,7 +209,9 @@ export function createTie(
       return isTied;
     },
     noteCommit: (inTransaction) => {
-      const salt = isTied ? currentSalt() : null;
+      commits += 1;
+      if (!isTied || commits % COMMITS_PER_LOOK !== 0) return;
+      const salt = currentSalt();
       if (salt === null || (salt - writtenSalt) >>> 0 < RESTARTS_PER_SALT) return;
       inTransaction(() => {
         const known = readOpenings(path);
