@@ -61,7 +61,8 @@ export function requireTools(tools: readonly Tool[]): void {
   throw new Error(`${missing.join(", ")} cannot be found; on Debian: apt-get install ${packages}`);
 }
 
-function isInstalled(tool: Tool): boolean {
+/** Whether PATH has a program. */
+export function isInstalled(tool: string): boolean {
   return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
     try {
       accessSync(join(folder, tool), constants.X_OK);

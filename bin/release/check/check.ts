@@ -7,6 +7,7 @@ import { walkJourneys } from "./journeys.ts";
 import { describeMac } from "./mac.ts";
 import { buildTwice } from "./repeat.ts";
 import { run } from "./run.ts";
+import { tryShops } from "./shops.ts";
 import { lintTarball, tryOtherUser, tryTarball } from "./tarball.ts";
 import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
 import { tryEmulated } from "./emulated.ts";
@@ -43,6 +44,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
     await check("npm package: publint, attw", () => lintTarball(tarball));
     await check("npm package: Node and package managers", () => tryTarball(folder, tarball));
     await check("npm package: another user", () => tryOtherUser(folder, tarball));
+    await check("npm package: the whole shops in five languages", () => tryShops(folder, tarball));
     const executable = join(UNPACKED, "checkout-linux-x64");
     await check("every form: every journey", () => walkJourneys({ tarball, executable }));
     const debian = join(folder, "debian");
