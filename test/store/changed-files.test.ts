@@ -106,7 +106,7 @@ function rowsLater(ours: Ours, path: string): readonly string[] {
   return rows;
 }
 
-test("a write is refused once a file of an open database is cut off, and no older row is lost", async () => {
+test("a write is refused after a file of the open database was truncated, and no earlier row is lost", async () => {
   for (const ours of OURS)
     for (const ending of ["", "-wal"]) {
       const one = await used(ours);
@@ -120,7 +120,7 @@ test("a write is refused once a file of an open database is cut off, and no olde
     }
 });
 
-test("a commit to a file that has lost its name is told from one that can be read again", () => {
+test("the file watch reports a database file or log that was unlinked", () => {
   for (const ending of ["", "-wal"]) {
     const path = join(tempFolder(), "a.db");
     for (const name of ["", "-wal", "-shm"]) writeFileSync(path + name, "x");
@@ -132,7 +132,7 @@ test("a commit to a file that has lost its name is told from one that can be rea
   }
 });
 
-test("files that only lost their names keep what was written: the close writes it into the database", async () => {
+test("rows written after the log was unlinked or renamed are in the database after the close", async () => {
   const losses: readonly (readonly [string, (used: Used) => void])[] = [
     ["nothing happens", () => undefined],
     ["rm -wal", ({ path }) => rmSync(`${path}-wal`)],

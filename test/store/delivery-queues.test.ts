@@ -130,7 +130,7 @@ function take(queues: ReturnType<typeof openQueues>, [kind, ...values]: Step): v
   }
 }
 
-test("whatever happens, the head of each queue is the delivery that the rule says", () => {
+test("after any sequence of steps, each queue begins with the delivery that the rule names", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const queues = openQueues();
@@ -231,7 +231,7 @@ function openCounted() {
   return { queues, count };
 }
 
-test("checkouts that wait cost nothing: rows are read by what can be sent", () => {
+test("waiting checkouts cost nothing: a search reads only rows that can be sent", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1)

@@ -136,7 +136,7 @@ function rowsOf(raw: Database.Database, letter: string): Record<string, unknown[
   return Object.fromEntries(all.filter(([, rows]) => rows.length > 0));
 }
 
-test("a reset takes what has happened in its store, keeps what was set up, and touches no other store", async () => {
+test("a reset deletes what happened in its store, keeps the set-up, and touches no other store", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   fill(raw, "b");
@@ -159,7 +159,7 @@ test("a reset takes what has happened in its store, keeps what was set up, and t
   store.close();
 });
 
-test("a deletion takes all that is of its store, its merchant with the last one, and touches no other store", async () => {
+test("a deletion removes every row of its store, and the merchant with its last store, and touches no other store", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   fill(raw, "b");
@@ -178,7 +178,7 @@ test("a deletion takes all that is of its store, its merchant with the last one,
   store.close();
 });
 
-test("the file takes no view of a page that the program would not keep", () => {
+test("the table page_views refuses rows that the program would not write", () => {
   const { store, raw } = openFile();
   fill(raw, "a");
   const rows = [
@@ -197,7 +197,7 @@ test("the file takes no view of a page that the program would not keep", () => {
   store.close();
 });
 
-test("outside the transactions of an erasure nothing goes, by no statement, also while the store is being erased", async () => {
+test("no statement outside an erasure's transactions deletes a row, even while the store is being erased", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   const other = fill(raw, "b");
@@ -248,7 +248,7 @@ test("outside the transactions of an erasure nothing goes, by no statement, also
   store.close();
 });
 
-test("each statement that erases, and each reference that one follows, uses an index of its table", () => {
+test("every erasing statement, and every foreign key that it follows, uses an index", () => {
   const { store, raw } = openFile();
   const plan = (sql: string): string =>
     (raw.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[])
@@ -282,7 +282,7 @@ test("each statement that erases, and each reference that one follows, uses an i
   store.close();
 });
 
-test("a statement that deletes is there for each table with rows of a store", () => {
+test("every table with rows of a store has a statement that deletes them", () => {
   const { store, raw } = openFile();
   const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, LONE_MERCHANT];
   const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");
@@ -298,7 +298,7 @@ function addOrders(raw: Database.Database, storeId: string, count: number): void
   raw.exec(`BEGIN; ${manyOrders({ storeId, count, id, ...named })} COMMIT;`);
 }
 
-test("an erasure takes several transactions, and a store has no clock, facts or time in between", async () => {
+test("an erasure takes several transactions, and between them its store has no clock, facts or time", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   const other = fill(raw, "b");
@@ -324,7 +324,7 @@ test("an erasure takes several transactions, and a store has no clock, facts or 
   store.close();
 });
 
-test("positions of events go on growing after those of the newest events are gone", async () => {
+test("event positions keep growing after the newest events were deleted", async () => {
   const { store, raw } = openFile();
   const [s, other] = [fill(raw, "a"), fill(raw, "b")];
   addOrders(raw, s, 100);
@@ -409,7 +409,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-test("a store is deleted with its key and its merchant, and the first one never", async () => {
+test("a deleted store loses its key and its merchant; the first store cannot be deleted", async () => {
   const { harness, sandbox, apiKey, order, first, database } = await openTwo();
   expect((await order("o-1")).status).toBe(201);
   const run = (line: string) => harness.run(line.split(" "));
@@ -429,7 +429,7 @@ test("a store is deleted with its key and its merchant, and the first one never"
   expect((await order("o-1", apiKey)).status).toBe(401);
 });
 
-test("while a store is erased its own requests wait, those of other stores are answered, and who waits for events hears", async () => {
+test("during an erasure the store's own requests wait, other stores are answered, and waiting event readers are told", async () => {
   const { harness, control, order, database, sandbox, apiKey } = await openTwo();
   for (const kind of ["reset", "delete"] as const) {
     addOrders(database, TEA, 20_000);
@@ -473,7 +473,7 @@ test("while a store is erased its own requests wait, those of other stores are a
   }
 });
 
-test("a merchant's command can reset the store of the drill that runs it, and a deletion ends the drill", async () => {
+test("a merchant's command can reset the store of its own drill, and a deletion ends the drill", async () => {
   const { control } = await openTwo();
   const answer = await control(`stores/${TEA}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const { data } = JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } };
@@ -484,7 +484,7 @@ test("a merchant's command can reset the store of the drill that runs it, and a 
   expect((await control(retrieves)).status).toBe(404);
 });
 
-test("an erasure that was interrupted is ended by the next start, and until then nothing of the store is answered", async () => {
+test("an interrupted erasure is finished by the next start, and the store answers nothing before that", async () => {
   const two = await openTwo();
   const { harness, control, order, addStore, database, first, sandbox } = two;
   const other = "00000000-0000-4000-8000-00000000000c";
@@ -519,7 +519,7 @@ test("an erasure that was interrupted is ended by the next start, and until then
   expect((await again.request({ path: `/v1/checkout-sessions/${created.data.id}` })).status).toBe(404);
 });
 
-test("after a reset the store is as new, with the same keys, while it runs and while it does not", async () => {
+test("a reset store is like a new one with the same keys, in a running and in a stopped sandbox", async () => {
   const harness = createHarness();
   const taken: string[] = [];
   harness.occupy(3000, {
@@ -567,7 +567,7 @@ test("after a reset the store is as new, with the same keys, while it runs and w
   expect(harness.readState("run.json")).toContain("pid");
 });
 
-test("nothing is reset without consent, or where the store is unknown", async () => {
+test("a reset needs consent and a known store", async () => {
   const harness = createHarness();
   expect(await harness.run(["sandbox", "reset", "--yes"])).toMatchObject({ code: 7, stdout: "" });
   const sandbox = await harness.start();
@@ -590,7 +590,7 @@ test("nothing is reset without consent, or where the store is unknown", async ()
   expect((await restarted.request({ path: `/v1/checkout-sessions/${again}` })).status).toBe(404);
 });
 
-test("a delivery that is under way at a reset or a deletion leaves no trace after it", async () => {
+test("a delivery in flight during a reset or deletion leaves no trace", async () => {
   const { harness, control, order, database, sandbox, addStore, apiKey } = await openTwo();
   let key = apiKey;
   for (const [at, [kind, when]] of [

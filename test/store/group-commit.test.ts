@@ -62,7 +62,7 @@ function openCommits(observers: Observers = {}) {
   };
 }
 
-test("what waits is done by 256 in a turn, in its order, and is on disk when its caller hears", async () => {
+test("waiting writes commit 256 at a time, in order, and are on disk before their callers are answered", async () => {
   const { insert, note, settled, turn, waiting, rows, ended } = openCommits();
   for (let x = 0; x < 300; x += 1) note(() => insert.run(x) && x);
   expect([waiting(), rows().length]).toEqual([1, 0]);
@@ -79,7 +79,7 @@ test("what waits is done by 256 in a turn, in its order, and is on disk when its
   expect([settled.at(-1), ended.length]).toEqual(["done later", 3]);
 });
 
-test("work that fails is undone alone and hears its own error; those of a lock or a disk are named", async () => {
+test("a failing write is rolled back alone and gets its own error; lock and disk errors are named", async () => {
   const { insert, note, settled, turn, rows, ended, connection } = openCommits();
   const busy = new Database.SqliteError("locked", "SQLITE_BUSY");
   const full = new StorageUnavailable(storageFailure("disk_full"));
@@ -110,7 +110,7 @@ test("work that fails is undone alone and hears its own error; those of a lock o
   expect(connection.inTransaction).toBe(false);
 });
 
-test("a failure that has ended the transaction fails all of it, and the next one is taken", async () => {
+test("an error that ended the transaction fails all its writes, and the next transaction works", async () => {
   const { insert, note, settled, turn, rows, ended, connection } = openCommits();
   note(() => insert.run(1));
   note(() => {
@@ -129,7 +129,7 @@ test("a failure that has ended the transaction fails all of it, and the next one
   expect([rows(), settled, ended]).toEqual([[3], ["done 3"], ["on disk"]]);
 });
 
-test("all that wait for a lock hear of it together, none of them runs later, and the next wait is as long", async () => {
+test("writes that wait for a lock fail together, none of them runs later, and the next wait is as long", async () => {
   const { insert, note, settled, turn, pass, rows, ended, reader, waiting } = openCommits();
   for (let round = 1; round <= 2; round += 1) {
     reader.exec("BEGIN IMMEDIATE");
@@ -157,7 +157,7 @@ test("all that wait for a lock hear of it together, none of them runs later, and
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
-test("the log is tied before the first commit; files that are gone get no work, and none is believed", async () => {
+test("the log is recorded before the first commit, and no write to missing files is reported as stored", async () => {
   const seen: unknown[] = [];
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
@@ -188,7 +188,7 @@ test("the log is tied before the first commit; files that are gone get no work, 
   ]);
 });
 
-test("beyond 10,000 waiting writes one is refused at once, by the reason, and the others are done", async () => {
+test("with 10,000 writes waiting, one more is refused with the reason, and the others commit", async () => {
   const { write, note, settled, turn, waiting } = openCommits();
   const most = 10_000;
   for (let x = 0; x < most; x += 1) note(() => x);
@@ -201,7 +201,7 @@ test("beyond 10,000 waiting writes one is refused at once, by the reason, and th
   expect([settled.length, settled.at(-1)]).toEqual([most, `done ${most - 1}`]);
 });
 
-test("a disk that cannot say whether the files are there fails the write that asks, and no later one", async () => {
+test("a disk error while checking the files fails that write, and no later one", async () => {
   const answers = [
     () => {
       throw new Error("i/o error");

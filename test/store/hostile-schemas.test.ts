@@ -50,7 +50,7 @@ function sqlOf(copy: Database.Database, name: string): string {
   return String(copy.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name));
 }
 
-test("a schema of its author's is refused before any of its expressions is run, also by a version that migrates it", () => {
+test("a snapshot with a foreign schema is refused before any of its expressions runs, even by a version that would migrate it", () => {
   const hostile: Readonly<Record<string, (copy: Database.Database) => void>> = {
     "a table with a check that fails": (copy) =>
       copy.exec(
@@ -85,7 +85,7 @@ test("a schema of its author's is refused before any of its expressions is run, 
   }
 });
 
-test("a snapshot whose index leads to other rows than its table has is damaged: one query would see them, another one not", () => {
+test("a snapshot whose index and table differ is refused as damaged", () => {
   const whole = snapshotOf();
   const hidden = changedSnapshot(whole, (copy) => {
     const sql = sqlOf(copy, "checkouts_of_store");
@@ -97,7 +97,7 @@ test("a snapshot whose index leads to other rows than its table has is damaged: 
   expect(saidOf(hidden)).toMatch(/^it is damaged: .*index checkouts_of_store/);
 });
 
-test("no expression of a snapshot's schema calls a function that a program adds to its connection", () => {
+test("an expression in a snapshot's schema cannot call functions that a program adds to its connection", () => {
   const opened = openImage(snapshotOf(), { kind: SNAPSHOT_FILE, nativeBinding: undefined });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const { connection } = opened.value;

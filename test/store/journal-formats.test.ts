@@ -14,7 +14,7 @@ function upTo(format: number): FileKind {
   };
 }
 
-test("a journal of each format keeps its entries and its events, and is what a new one is", () => {
+test("a journal of every earlier format keeps its entries and events, and gets the schema of a new one", () => {
   const newest = currentSchemaVersion(JOURNAL_FILE);
   const schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
   const fresh = openDatabase(":memory:", { kind: JOURNAL_FILE });
@@ -71,7 +71,7 @@ test("a journal of each format keeps its entries and its events, and is what a n
   fresh.value.close();
 });
 
-test("a journal of the development versions before format 10 is refused, and not changed", () => {
+test("a journal from a development version before format 10 is refused and left unchanged", () => {
   for (const format of [1, 2]) {
     const path = join(tempFolder(), "journal.db");
     const old = openDatabase(path, {

@@ -53,7 +53,7 @@ function sandboxFile({ killed = false } = {}): string {
   return killed ? copy : path;
 }
 
-test("the formats are what they are", () => {
+test("each kind of file has its first and its current schema version", () => {
   const formats = [SANDBOX_FILE, REQUESTS_FILE, SNAPSHOT_FILE, JOURNAL_FILE].map((kind) => [
     kind.firstVersion,
     currentSchemaVersion(kind),
@@ -66,7 +66,7 @@ test("the formats are what they are", () => {
   ]);
 });
 
-test("the next formats are applied once, with a backup of the one before, also to what a killed process left", () => {
+test("new migrations are applied once, after a backup of the earlier version, also to the files of a killed process", () => {
   for (const killed of [false, true]) {
     const path = sandboxFile({ killed });
     for (let times = 0; times < 2; times += 1) {
@@ -91,7 +91,7 @@ test("the next formats are applied once, with a backup of the one before, also t
   }
 });
 
-test("attempts and endpoints of the formats before their new columns keep their rows, and have no value in them; a reason gets its name", () => {
+test("attempts and endpoints from before new columns keep their rows with null in those columns, and a reason gets its name", () => {
   for (const format of [31, 33, 34, 35, 36, 38, 39]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
@@ -158,7 +158,7 @@ test("attempts and endpoints of the formats before their new columns keep their 
   }
 });
 
-test("a format is applied whole or not at all: of one that fails nothing is left, and the one before it stays", () => {
+test("a migration that fails leaves nothing behind, and the earlier schema version stays", () => {
   const path = sandboxFile();
   const broken = withNext(withNext(SANDBOX_FILE), "CREATE TABLE half (x INTEGER) STRICT; SELECT broken");
   expect(() => open(path, broken)).toThrow(/broken/);
@@ -175,7 +175,7 @@ test("a format is applied whole or not at all: of one that fails nothing is left
   left.close();
 });
 
-test("a program refuses each file of a later format as a newer version's, and does not change it", () => {
+test("a file of a later schema version is refused as a newer version's and left unchanged", () => {
   for (const kind of [SANDBOX_FILE, REQUESTS_FILE, JOURNAL_FILE]) {
     const path = join(tempFolder(), "later.db");
     const later = open(path, withNext(kind));
@@ -205,7 +205,7 @@ test("a program refuses each file of a later format as a newer version's, and do
   }
 });
 
-test("a snapshot is migrated in memory, its bytes stay as they are, and one of a later format is refused", () => {
+test("a snapshot is migrated in memory and its bytes stay unchanged; one of a later schema version is refused", () => {
   const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
   image.exec(ROWS + insertion("snapshot", { store_id: STORE }));
   const bytes = writeChecksum(image.serialize());

@@ -43,7 +43,7 @@ function filesIn(path: string): readonly (readonly [string, string])[] {
   return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "base64")]);
 }
 
-test("there is a file of each format that was ever used", () => {
+test("the fixtures have a file of every schema version that was ever used", () => {
   const formats = new Map<string, number[]>();
   for (const { name, format, content } of FILES) {
     expect([name, content.readInt32BE(FORMAT_OFFSET)]).toEqual([name, format]);
@@ -62,7 +62,7 @@ test("there is a file of each format that was ever used", () => {
   });
 });
 
-test("a database or backup of an older format is refused as a development version's, and not changed by one byte", () => {
+test("a database or backup of an older schema version is refused as a development version's, without changing a byte", () => {
   const databases = allOlder().filter(({ name }) => name !== "old.snapshot");
   for (const file of databases) {
     const isLog = file.name === "requests.db";
@@ -94,7 +94,7 @@ test("a database or backup of an older format is refused as a development versio
   expect(databases).toHaveLength(14 + 13 + 3 + 2);
 });
 
-test("a snapshot of an older format is refused as a development version's", () => {
+test("a snapshot of an older schema version is refused as a development version's", () => {
   const snapshots = allOlder().filter(({ name }) => name === "old.snapshot");
   for (const { format, content } of snapshots) {
     const bytes = Buffer.from(content);

@@ -138,7 +138,7 @@ function rowsAlone({ path }: Left, folder: string): readonly number[] {
   return rows;
 }
 
-test("the log of another database is moved aside and loses no row, and a killed process's own is always taken", async ({
+test("the log of another database is moved aside without losing a row, and a killed process's own log is always accepted", async ({
   annotate,
 }) => {
   const folder = tempFolder();
@@ -214,7 +214,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without its file of openings, or beside an older copy, is refused with the two ways out", () => {
+test("a log without sandbox.db-opening, or beside an older copy, is refused with both ways out", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -255,7 +255,7 @@ test("a log without its file of openings, or beside an older copy, is refused wi
   }
 });
 
-test("a log that is moved aside is named, and an earlier one is kept", () => {
+test("a log that is moved aside is named, and a log moved earlier is kept", () => {
   const path = closedWith([1, 2, 3]);
   const moved: string[] = [];
   for (let times = 1; times <= 2; times += 1) {
@@ -267,7 +267,7 @@ test("a log that is moved aside is named, and an earlier one is kept", () => {
   expect(logsAside(path).map((name) => join(dirname(path), name))).toEqual(moved);
 });
 
-test("a log that is empty, cut off or no log at all loses no row", () => {
+test("an empty, truncated or foreign log loses no row", () => {
   const other = killedWith([11, 12, 13]);
   const { length } = readFileSync(`${other}-wal`);
   for (const end of [0, 16, 32, 56, 1000, ...Array.from({ length: 40 }, (_, at) => 32 + at * 2060)]) {
@@ -288,7 +288,7 @@ test("a log that is empty, cut off or no log at all loses no row", () => {
   expect(openOutcome(path)).toEqual([1, 2, 3]);
 });
 
-test("a long-lived writer begins its log anew thousands of times, and a killed process's own is still taken", () => {
+test("after thousands of restarts of its log, a killed writer's own log is still accepted", () => {
   const from = closedWith([]);
   const line = openLine(from);
   line.connection.pragma("wal_autocheckpoint = 1");
@@ -299,7 +299,7 @@ test("a long-lived writer begins its log anew thousands of times, and a killed p
   expect([openOutcome(path).length, logsAside(path)]).toEqual([10_000, []]);
 });
 
-test("a log that another process began anew under a writer is the writer's own after a kill", () => {
+test("a log that another process restarted still counts as the killed writer's own", () => {
   const from = closedWith([1]);
   const line = openLine(from);
   line.write([2]);
@@ -313,7 +313,7 @@ test("a log that another process began anew under a writer is the writer's own a
   expect([openOutcome(path), logsAside(path)]).toEqual([[1, 2, 3], []]);
 });
 
-test("a database of before the file of openings opens with its log, and gets one; so does one killed while it migrates", () => {
+test("a database from before sandbox.db-opening opens with its log and gets that file, also after a kill during the migration", () => {
   const killed = killedWith([1, 2, 3], OLD);
   expect(existsSync(`${killed}-opening`)).toBe(false);
   expect(openOutcome(killed)).toEqual([1, 2, 3]);
@@ -336,7 +336,7 @@ test("a database of before the file of openings opens with its log, and gets one
     }
 });
 
-test("a migration of a large file that is killed before its first commit leaves a log that is the file's own", () => {
+test("a kill before the first commit of a large migration leaves a log that is accepted", () => {
   const rows = Array.from({ length: 20_000 }, (_, at) => at + 1);
   const large: FileKind = {
     ...KIND,
@@ -351,7 +351,7 @@ test("a migration of a large file that is killed before its first commit leaves 
   }
 });
 
-test("a backup from before a migration, laid over a killed database with its log, is refused", () => {
+test("a backup from before a migration is refused beside the log of a killed database", () => {
   for (const [from, to] of [
     [OLD, KIND],
     [KIND, NEXT],
@@ -369,7 +369,7 @@ test("a backup from before a migration, laid over a killed database with its log
     }
 });
 
-test("a copy that VACUUM INTO made of an open database, laid over it after a kill with its log, is refused", () => {
+test("a VACUUM INTO copy that replaces a killed database is refused beside the old log", () => {
   for (const kind of [SANDBOX_FILE, JOURNAL_FILE]) {
     const path = join(tempFolder(), "a.db");
     const opened = openWatchedDatabase(path, { kind });
@@ -387,7 +387,7 @@ test("a copy that VACUUM INTO made of an open database, laid over it after a kil
   }
 });
 
-test("a process that is slow to record its opening leaves a newer one's log its own, at whatever step both are killed", () => {
+test("a process that records its opening late does not claim a newer process's log, whichever step both are killed at", () => {
   const from = closedWith([1]);
   const holder = openLine(from);
   holder.write([2]);

@@ -68,7 +68,7 @@ function calledLater(connection: Database.Database): readonly string[] {
   return [...called.filter((name) => known.has(name) && !FUNCTIONS_OF_3_37.has(name)), ...operators];
 }
 
-test("the tables call functions of SQLite 3.37 alone, so that the sqlite3 of a system can copy and check the files", () => {
+test("the tables use only functions of SQLite 3.37, so that a system's sqlite3 can copy and check the files", () => {
   for (const kind of [SANDBOX_FILE, SNAPSHOT_FILE, REQUESTS_FILE, JOURNAL_FILE]) {
     const connection = open(kind);
     expect([kind.name, calledLater(connection)]).toEqual([kind.name, []]);
@@ -81,7 +81,7 @@ test("the tables call functions of SQLite 3.37 alone, so that the sqlite3 of a s
   expect(calledLater(later)).toEqual(["octet_length", "->"]);
 });
 
-test("what is refused elsewhere, the tables refuse too", () => {
+test("the tables refuse every row that the core refuses", () => {
   const connection = openFilled();
   const fault = (row: Row): string => insertion("faults", { id: id(8), ...row });
   const checkout = (row: Row): string => insertion("checkouts", { id: id(9), ...row });
@@ -121,7 +121,7 @@ test("what is refused elsewhere, the tables refuse too", () => {
   connection.close();
 });
 
-test("what is audited never changes, and goes with a reset of its store alone", () => {
+test("audit rows never change, and only a reset of their store deletes them", () => {
   const connection = openFilled();
   const audited = ["events", "checkouts", "admin_acts", "drills", "waivers"];
   for (const sql of [
@@ -146,7 +146,7 @@ test("what is audited never changes, and goes with a reset of its store alone", 
   connection.close();
 });
 
-test("no column of a checkout changes but its status and its expiry", () => {
+test("only the status and the expiry of a checkout can change", () => {
   const connection = openFilled();
   const columns = connection.prepare("SELECT name FROM pragma_table_info('checkouts')").pluck().all();
   const refusalOf = (column: string): string => {
@@ -164,7 +164,7 @@ test("no column of a checkout changes but its status and its expiry", () => {
   connection.close();
 });
 
-test("lengths of texts are counted in bytes, also behind a NUL", () => {
+test("text lengths are counted in bytes, also after a NUL", () => {
   const connection = openFilled();
   const journal = open(JOURNAL_FILE);
   const checkout = (row: Row): string =>
@@ -196,7 +196,7 @@ test("lengths of texts are counted in bytes, also behind a NUL", () => {
   journal.close();
 });
 
-test("a format stays as it is: a change of a schema is one more migration, noted here and tested", () => {
+test("a released migration never changes: a schema changes by one more migration, listed here", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
   expect(digests(SANDBOX_FILE)).toEqual([

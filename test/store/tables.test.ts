@@ -188,7 +188,7 @@ function openInMemory(): Store {
   return opened.value;
 }
 
-test("every table gives back what it was given, each value in its own field", async () => {
+test("every table returns each stored value in its own field", async () => {
   const store = openInMemory();
   const recorded = await store.write(() => {
     store.stores.insertMerchant({ id: "m", name: "Merchant", createdAt: 1 });
@@ -296,7 +296,7 @@ test("every table gives back what it was given, each value in its own field", as
   store.close();
 });
 
-test("a revoked key is unknown at once, and stays in the list", async () => {
+test("a revoked key is refused at once and stays in the list", async () => {
   const store = openInMemory();
   const inForce = (): boolean => store.credentials.byApiKey("key of the merchant") !== undefined;
   await store.write(() => {
@@ -320,7 +320,7 @@ test("a revoked key is unknown at once, and stays in the list", async () => {
   store.close();
 });
 
-test("the migration of the leases of explorations adds a table, in which a store stands once", () => {
+test("the migration for exploration leases adds a table with one row for each store", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 3) },
   });
@@ -336,7 +336,7 @@ test("the migration of the leases of explorations adds a table, in which a store
   connection.close();
 });
 
-test("the migration of explorations adds a table, of which no store has a row", () => {
+test("the migration for explorations adds an empty table", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 2) },
   });
