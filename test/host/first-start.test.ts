@@ -55,7 +55,7 @@ test.for(Object.entries(LOG_LOSSES))(
   },
 );
 
-test("a start and a command on a stopped folder say that the log of a killed sandbox was removed or emptied", async () => {
+test("a start, and a command on a stopped folder, report that a killed sandbox's log was removed or emptied", async () => {
   const young = createHarness();
   await young.start(["--port", "0"]);
   expect((await young.run(CREATE)).code).toBe(0);
@@ -74,7 +74,7 @@ test("a start and a command on a stopped folder say that the log of a killed san
     }
 });
 
-test("a start after a kill keeps the key that was given to the first start", async () => {
+test("a start after a kill keeps the API key that the first start was given", async () => {
   const env = { CHECKOUT_SANDBOX_API_KEY: newApiKey(REAL) };
   const young = createHarness();
   await young.start(["--port", "0"], { env });
@@ -99,7 +99,7 @@ const STORES = {
 };
 const OLD_FORM = { store_id: Object.keys(STORES)[0], api_key: `svc_test_${"a".repeat(33)}` };
 
-test("a database that has lost the store of credentials.json is refused, and every file stays as it is", async () => {
+test("a database without the store of credentials.json is refused, and no file changes", async () => {
   for (const credentials of [{ stores: STORES }, OLD_FORM])
     for (const args of [
       START,
@@ -123,7 +123,7 @@ test("a database that has lost the store of credentials.json is refused, and eve
     }
 });
 
-test("a start that never said ready is finished by the next one, with a new store", async () => {
+test("a start that ended before its ready line is completed by the next start, with a new store", async () => {
   for (const credentials of [{ ready: false, stores: STORES }, { stores: {} }]) {
     const harness = await withoutStore(credentials);
     const { ready } = await harness.start(["--port", "0"]);
@@ -133,7 +133,7 @@ test("a start that never said ready is finished by the next one, with a new stor
   }
 });
 
-test("credentials.json says that a first start is not ready until sandbox.db alone holds the store", async () => {
+test("credentials.json marks a first start as unfinished until sandbox.db alone holds the store", async () => {
   const harness = createHarness();
   const isAlone: [ready: unknown, stores: number][] = [];
   const write: Files["write"] = (path, content) => {
@@ -148,7 +148,7 @@ test("credentials.json says that a first start is not ready until sandbox.db alo
   ]);
 });
 
-test("a first start that was killed before it confirmed its store is confirmed by the next one", async () => {
+test("a first start that was killed before it confirmed its store is confirmed by the next start", async () => {
   const young = createHarness();
   const { ready } = await young.start(["--port", "0"]);
   const after = killed(young);
@@ -160,7 +160,7 @@ test("a first start that was killed before it confirmed its store is confirmed b
   expect(readCredentials(after)).toEqual(credentials);
 });
 
-test("a start that never said ready, and whose log was lost amid its copying, is begun anew", async () => {
+test("a start that ended before its ready line and lost its log is begun again", async () => {
   for (const lose of [LOG_LOSSES["the log is emptied"], LOG_LOSSES["the log is removed"]]) {
     const young = createHarness();
     await young.start(["--port", "0"]);

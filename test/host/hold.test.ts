@@ -12,7 +12,7 @@ function refuseRunRecord(path: string): void {
   if (path.endsWith("run.json")) throw new Error("ENOSPC: no space left on device");
 }
 
-test("a folder whose disk was full for a moment can be held by the same process afterwards", async () => {
+test("a process can lock a folder again after its disk was full for a moment", async () => {
   const folder = tempFolder();
   const createNew: Files["createNew"] = (path, content) => {
     refuseRunRecord(path);
@@ -24,7 +24,7 @@ test("a folder whose disk was full for a moment can be held by the same process 
   expect(held.ok).toBe(true);
 });
 
-test("a folder whose run.json cannot be removed is free all the same", async () => {
+test("a folder is unlocked even if its run.json cannot be removed", async () => {
   const folder = tempFolder();
   const remove: Files["remove"] = (path) => {
     refuseRunRecord(path);
@@ -36,7 +36,7 @@ test("a folder whose run.json cannot be removed is free all the same", async () 
   expect(await REAL.isFileLocked?.(join(folder, "run.lock"))).toBe(false);
 });
 
-test("a run.lock that cannot be locked is refused by its name, and holds nobody for other commands", async () => {
+test("a run.lock that cannot be locked is refused by name, and other commands do not take it for a running sandbox", async () => {
   for (const damage of [
     (path: string) => writeFileSync(path, "no database ".repeat(1000)),
     (path: string) => mkdirSync(path),

@@ -59,7 +59,7 @@ function json(text: string): unknown {
   return JSON.parse(text);
 }
 
-test("every command refuses a folder of an older format as a development version's, and changes nothing in it", async () => {
+test("every command refuses a folder of an older schema version as a development version's, and changes nothing in it", async () => {
   const { harness, folder } = await servedFolder();
   const credentials = join(folder, "credentials.json");
   const present = readFileSync(credentials, "utf8");
@@ -101,7 +101,7 @@ test("every command refuses a folder of an older format as a development version
   }
 });
 
-test("who does what the refusal says has a new sandbox, and the journal that knows what was sent", async () => {
+test("the remedy in the refusal gives a new sandbox and keeps the journal of sent creates", async () => {
   const { harness, folder } = await servedFolder();
   const [oldest] = olderOf(/^sandbox\.db$/);
   if (oldest === undefined) throw new Error("there is no older file");
@@ -139,7 +139,7 @@ function makeOld(path: string): void {
   renameSync(`${path}.old`, path);
 }
 
-test("a log of requests of an older format is told once, costs no request, and stays as it is", async () => {
+test("a request log of an older schema version is reported once, breaks no request, and stays unchanged", async () => {
   for (const file of olderOf(/^requests\.db$/)) {
     const { harness, folder } = await servedFolder();
     const path = join(folder, "requests.db");
@@ -174,7 +174,7 @@ test("a log of requests of an older format is told once, costs no request, and s
   }
 });
 
-test("a snapshot of an older format is refused where it is restored and listed, by a sandbox and in a folder", async () => {
+test("a snapshot of an older schema version is refused in restores and lists, by a sandbox and in a folder", async () => {
   const { harness, folder } = await servedFolder();
   mkdirSync(join(folder, "snapshots"), { mode: 0o700 });
   const path = join(folder, "snapshots/old.snapshot");

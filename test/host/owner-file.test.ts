@@ -58,7 +58,7 @@ const STARTS: readonly (readonly [name: string, content: string | undefined])[] 
   ["a file that a crash has torn", runOf(DEAD).slice(0, 30)],
 ];
 
-test.for(STARTS)("whoever comes in between, one process has the file: %s", ([, content]) => {
+test.for(STARTS)("exactly one process owns the file, whoever interferes: %s", ([, content]) => {
   let interleavings = 0;
   for (let second = 1; second <= MAX_CALLS; second += 1) {
     for (let third = 1; third <= MAX_CALLS; third += 1) {
@@ -87,7 +87,7 @@ test.for(STARTS)("whoever comes in between, one process has the file: %s", ([, c
 });
 
 test.for(STARTS)(
-  "wherever a claim is killed, the next one takes the file and leaves nothing: %s",
+  "the next claim takes the file after a kill, and leaves nothing behind: %s",
   ([, content]) => {
     let killed = 0;
     for (let at = 1; at <= MAX_CALLS; at += 1) {
@@ -109,7 +109,7 @@ test.for(STARTS)(
   },
 );
 
-test("a file of a process that runs is left alone, also of another version", () => {
+test("the file of a running process is left alone, also if another version wrote it", () => {
   const running = createScene(runOf(3));
   expect(running.claim(1)).toEqual({ pid: 3, started: "start of 3", port: null, control_token: "token 3" });
   expect([...running.folder]).toEqual([[PATH, runOf(3)]]);
@@ -119,7 +119,7 @@ test("a file of a process that runs is left alone, also of another version", () 
   expect([...other.folder]).toEqual([[PATH, newer]]);
 });
 
-test("a file that names no process, wherever it is torn, and one of another version whose process has ended, are taken", () => {
+test("a torn file that names no process, and the file of an ended process of another version, are taken over", () => {
   const whole = runOf(DEAD);
   const torn = Array.from({ length: whole.length }, (_, length) => whole.slice(0, length));
   const newer = JSON.stringify({ pid: DEAD, started: "start of 900", ports: [1, 2] });

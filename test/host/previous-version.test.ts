@@ -22,7 +22,7 @@ const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString(
 /** Rules and decisions follow, whose words may change. */
 const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;
 
-test("a folder and a snapshot of the version before tell the same stories, in both languages", async () => {
+test("a folder and a snapshot of the previous version show the same stories in both languages", async () => {
   const harness = createHarness();
   for (const [name, content] of Object.entries(PREVIOUS.files)) {
     const path = join(harness.cwd, ".checkout", name);

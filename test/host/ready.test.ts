@@ -41,7 +41,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test("the health check says that a sandbox is ready only behind its ready line", async () => {
+test("the health check reports ready only after the ready line", async () => {
   for (const args of [[], ["--json"]]) {
     const { seen, world } = watched();
     await createHarness().run(["sandbox", "start", ...args], { world });
@@ -70,7 +70,7 @@ test("the health check of a detached sandbox waits until its starter has printed
   expect(seen).toEqual(["told", 200]);
 });
 
-test("a start in a subfolder says that it uses the state folder of a folder above, and no other start does", async () => {
+test("only a start in a subfolder says that it uses the state folder of a parent", async () => {
   const harness = createHarness();
   const cwd = join(harness.cwd, "shop");
   mkdirSync(join(cwd, "own"), { recursive: true });

@@ -63,7 +63,7 @@ function contentOf(folder: string): Record<string, string> {
   );
 }
 
-test("no command of a copy believes that the original's sandbox is its own, and its start starts one", async () => {
+test("no command in a copied folder uses the original's sandbox, and a start there starts another one", async () => {
   const harness = createHarness();
   const original = await harness.start(["--port", "0"]);
   const cwd = beside(harness, "copy");
@@ -93,7 +93,7 @@ test("no command of a copy believes that the original's sandbox is its own, and 
   expect((await harness.run(START)).stderr).toContain('"already_running"');
 });
 
-test("a folder that was moved is still the one that its sandbox serves", async () => {
+test("a moved folder is still served by its sandbox", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
   const cwd = beside(harness, "moved");
@@ -103,7 +103,7 @@ test("a folder that was moved is still the one that its sandbox serves", async (
   expect((await harness.run(START, { cwd })).stderr).toContain('"already_running"');
 });
 
-test("a run.json that names no folder is believed by no command, and still a lock", async () => {
+test("a run.json without a folder is used by no command, but still locks", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
   const path = join(harness.cwd, ".checkout/run.json");
@@ -141,29 +141,32 @@ function openAll(folder: string, folderMode: number, fileMode: number): void {
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), fileMode);
 }
 
-test.for(OPENED)("a folder that others could have filled is not believed: %s", async ([, act, reason]) => {
-  const { harness, folder } = await usedFolder();
-  act(folder);
-  const before = [contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode];
-  for (const args of [START, ...READERS]) {
-    const { code, stderr, stdout } = await harness.run(args);
-    expect([args, code, stdout]).toEqual([args, 1, ""]);
-    expect(json(stderr)).toMatchObject({
-      error: { code: "state_folder_refused", message: expect.stringContaining(`${join(folder, reason)} `) },
-      next: expect.stringContaining("--trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1)"),
-    });
-  }
-  expect([contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode]).toEqual(
-    before,
-  );
-  const env = { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" };
-  expect((await harness.run(["whoami", "--json", "--trust-folder"])).code).toBe(0);
-  const sandbox = await harness.start(["--port", "0"], { env });
-  expect((await harness.run(CREATE, { env })).code).toBe(0);
-  await sandbox.stop();
-  // Whoever shares a folder by design has set its modes.
-  expect(statSync(folder).mode).toBe(before[1]);
-});
+test.for(OPENED)(
+  "a folder that other users could have filled is not trusted: %s",
+  async ([, act, reason]) => {
+    const { harness, folder } = await usedFolder();
+    act(folder);
+    const before = [contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode];
+    for (const args of [START, ...READERS]) {
+      const { code, stderr, stdout } = await harness.run(args);
+      expect([args, code, stdout]).toEqual([args, 1, ""]);
+      expect(json(stderr)).toMatchObject({
+        error: { code: "state_folder_refused", message: expect.stringContaining(`${join(folder, reason)} `) },
+        next: expect.stringContaining("--trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1)"),
+      });
+    }
+    expect([contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode]).toEqual(
+      before,
+    );
+    const env = { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" };
+    expect((await harness.run(["whoami", "--json", "--trust-folder"])).code).toBe(0);
+    const sandbox = await harness.start(["--port", "0"], { env });
+    expect((await harness.run(CREATE, { env })).code).toBe(0);
+    await sandbox.stop();
+    // Whoever shares a folder by design has set its modes.
+    expect(statSync(folder).mode).toBe(before[1]);
+  },
+);
 
 test("nothing is read, written or changed through a link, trusted or not", async () => {
   const names = ["sandbox.db", "sandbox.db-wal", "journal.db", "master.key", "admin.json", "run.json"];
@@ -188,7 +191,7 @@ test("nothing is read, written or changed through a link, trusted or not", async
   expect(stderr).toContain(`${join(cwd, ".checkout")} is a symbolic link`);
 });
 
-test("an empty folder of ours is made private; on a file system without modes the refusal names the way", () => {
+test("an empty state folder is made private; on a file system without modes the refusal names the remedy", () => {
   const folder = join(tempFolder(), "empty");
   mkdirSync(folder);
   chmodSync(folder, 0o755);
@@ -206,7 +209,7 @@ test("an empty folder of ours is made private; on a file system without modes th
   expect(makeStateFolder(modeless, other, { trustFolder: true }).ok).toBe(true);
 });
 
-test("what systems and people put beside our files stops nothing; in a folder of others it is named", async () => {
+test("stray files in a state folder stop nothing, and a folder with the files of a project is refused by their names", async () => {
   const { harness, folder } = await usedFolder();
   for (const name of [".DS_Store", "note.txt", "._sandbox.db", "Thumbs.db"])
     writeFileSync(join(folder, name), "x", { mode: 0o644 });
@@ -229,7 +232,7 @@ test("what systems and people put beside our files stops nothing; in a folder of
   expect(readdirSync(project)).toEqual(["package.json"]);
 });
 
-test("a database or a key that is missing beside the others is said, and never made anew", async () => {
+test("a missing database or key beside the other files is reported, and never created again", async () => {
   const rows = [
     ["sandbox.db", ["sandbox.db"]],
     ["sandbox.db", ["sandbox.db", "credentials.json"]],
@@ -260,7 +263,7 @@ test("a database or a key that is missing beside the others is said, and never m
   }
 });
 
-test("the log of another folder is moved aside by the sandbox and by the client, and nothing is lost", async () => {
+test("the sandbox and the client move aside the log of another folder, and lose nothing", async () => {
   const { harness, folder } = await usedFolder();
   const other = createHarness();
   const running = await other.start(["--port", "0"]);
@@ -284,7 +287,7 @@ test("the log of another folder is moved aside by the sandbox and by the client,
     expect(readFileSync(join(folder, `${name}-wal.aside-1`)).equals(log)).toBe(true);
 });
 
-test("a state of a newer version is called that, by the sandbox and by the client", async () => {
+test("the sandbox and the client name a state of a newer version as such", async () => {
   const { harness, folder } = await usedFolder();
   for (const name of ["sandbox.db", "journal.db"]) {
     const database = new Database(join(folder, name));
@@ -331,7 +334,7 @@ async function pass({ clock }: Harness): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
 }
 
-test("a state that was copied or moved delivers nothing, and says so, until it is adopted", async () => {
+test("a copied or moved state delivers nothing and says so, until it is adopted", async () => {
   for (const take of ["copied", "moved"] as const) {
     for (const adoption of [{ args: ["--adopt"] }, { env: { CHECKOUT_SANDBOX_ADOPT: "1" } }]) {
       const { harness, folder, received } = await delivering();
