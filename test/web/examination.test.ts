@@ -33,7 +33,7 @@ async function closingReceiver() {
   return { happened, receiver, url };
 }
 
-test("a port gets one handshake until its answer changes, and the attempt's time ends before it", async () => {
+test("a port is examined by one handshake until its answer changes, after the attempt has timed out", async () => {
   const { happened, receiver, url } = await closingReceiver();
   const attempt = async () => {
     happened.length = 0;
@@ -49,7 +49,7 @@ test("a port gets one handshake until its answer changes, and the attempt's time
   expect(await attempt()).toEqual(["time,request,time", false]);
 });
 
-test("an aborted examination ends at once, keeps the result, and is made again by the next attempt", async () => {
+test("an aborted examination ends at once, keeps the earlier result, and is repeated by the next attempt", async () => {
   const stop = new AbortController();
   let handshakes = 0;
   const { url } = await openRawReceiver(

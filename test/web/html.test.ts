@@ -6,7 +6,7 @@ import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
 import { textInLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
 
-test("the language is the one that the browser would rather see", () => {
+test("the language is the one that the browser prefers", () => {
   const rows = [
     ["", "en"],
     ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
@@ -27,7 +27,7 @@ test("the language is the one that the browser would rather see", () => {
   }
 });
 
-test("an amount stands in its currency's own format, exactly, and may break behind a separator alone", () => {
+test("an amount is exact, in its currency's format, and breaks a line only after a separator", () => {
   const rows = [
     [1999, "EUR", "en", "€19.99"],
     [1, "EUR", "en", "€0.01"],
@@ -46,7 +46,7 @@ test("an amount stands in its currency's own format, exactly, and may break behi
   }
 });
 
-test("text in markup keeps what people write with, and shows what would deceive them", () => {
+test("text in markup keeps ordinary characters, and makes deceptive ones visible", () => {
   const rows = [
     ["<b>&\"'", "&lt;b&gt;&amp;&quot;&#39;"],
     ["one\ntwo\r\nthree\u2028four", "one two three four"],
@@ -64,7 +64,7 @@ test("text in markup keeps what people write with, and shows what would deceive 
   }
 });
 
-test("Chinese is written as Chinese: one word for one thing, Latin words apart, no blanks behind its marks", () => {
+test("Chinese texts use one word for one thing, set Latin words apart, and have no blanks after punctuation", () => {
   const zh = sentences({ ...SHARED_TEXTS, ...PAYMENT_TEXTS });
   expect(zh.length).toBeGreaterThan(80);
   const faults = [

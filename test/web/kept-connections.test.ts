@@ -37,7 +37,7 @@ function post(url: string, more: Partial<OutboundRequest> = {}): Promise<Outboun
   });
 }
 
-test("a connection is kept for the next request, and made anew where that is asked for", async () => {
+test("a connection is reused for the next request, unless a new one is asked for", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   for (let count = 0; count < 5; count += 1)
     expect(await post(url)).toMatchObject({ ok: true, status: 200, body: "ok", address: "127.0.0.1" });
@@ -52,13 +52,13 @@ test("a connection is kept for the next request, and made anew where that is ask
   expect(sockets).toHaveLength(4);
 });
 
-test("a connection that rests is closed, so that no server closes it first", async () => {
+test("an idle connection is closed before the server would close it", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   await post(url);
   await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));
 });
 
-test("a kept connection that is lost is told from one that was made for the request", async () => {
+test("the loss of a reused connection is told apart from the loss of a new one", async () => {
   const drops: Manner = (socket, _connection, request) =>
     void (request === 1 ? socket.write(OK) : socket.destroy());
   const { url } = await open(drops);
@@ -69,7 +69,7 @@ test("a kept connection that is lost is told from one that was made for the requ
   expect(await post(never.url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: false });
 });
 
-test("no request is answered with what came after another answer", async () => {
+test("bytes that follow one answer never answer the next request", async () => {
   const stray = "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno";
   // With the answer, and after it while the connection rests.
   const together = await open((socket) => void socket.write(OK + stray));
@@ -90,7 +90,7 @@ test("no request is answered with what came after another answer", async () => {
   for (const { sockets } of [together, nonsense, later]) expect(sockets).toHaveLength(4);
 });
 
-test("what was cut off is not kept: an answer that is too large, or that came too late", async () => {
+test("a connection whose answer was too large or too late is not reused", async () => {
   const large = "HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n".padEnd(6000, "x");
   const flood = await open((socket) => void socket.write(large));
   for (let count = 0; count < 3; count += 1)
@@ -102,7 +102,7 @@ test("what was cut off is not kept: an answer that is too large, or that came to
   expect(late.sockets).toHaveLength(2);
 });
 
-test("a name that leads elsewhere now gets none of its old connections", async () => {
+test("a name that resolves to another address does not reuse its old connections", async () => {
   const name =
     (host: string): Manner =>
     (socket) =>

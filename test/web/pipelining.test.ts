@@ -57,7 +57,7 @@ function large(target: string): Promise<HttpResponse> {
   return Promise.resolve({ status: 200, headers: { "X-At": target }, body: Buffer.alloc(MIB, "x") });
 }
 
-test("who reads no answer gets little done, and who reads them then gets them all, in their order", async () => {
+test("a client that reads no answers gets few requests done, and gets all answers in order once it reads", async () => {
   const { asked, socket } = await flood(PIPELINED, large);
   await eventually("it has begun", () => expect(asked.length).toBeGreaterThan(0));
   let before = -1;
@@ -73,7 +73,7 @@ test("who reads no answer gets little done, and who reads them then gets them al
   expect(asked).toEqual(Array.from({ length: PIPELINED }, (_, at) => `/${at}`));
 });
 
-test("what is asked at once is worked on a few at a time", async () => {
+test("pipelined requests are handled a few at a time", async () => {
   let working = 0;
   let most = 0;
   const ends: (() => void)[] = [];
@@ -97,7 +97,7 @@ test("what is asked at once is worked on a few at a time", async () => {
   expect(got().answers).toEqual(asked);
 });
 
-test("a client that has gone is worked for no more", async () => {
+test("requests of a client that has gone are not handled", async () => {
   const ends: (() => void)[] = [];
   const { asked, socket, readAllBefore } = await flood(PIPELINED, async (target) => {
     await new Promise<void>((resolve) => ends.push(resolve));
@@ -111,7 +111,7 @@ test("a client that has gone is worked for no more", async () => {
   expect(asked.length).toBeLessThanOrEqual(8);
 });
 
-test("one request too many ends the connection", async () => {
+test("one pipelined request too many ends the connection", async () => {
   const ends: (() => void)[] = [];
   const { socket, readAllBefore } = await flood(PIPELINED + 1, async (target) => {
     await new Promise<void>((resolve) => ends.push(resolve));
@@ -129,7 +129,7 @@ test("one request too many ends the connection", async () => {
   expect([closed, got().answers.includes(`/${PIPELINED}`)]).toEqual([true, false]);
 });
 
-test("what was sent behind a request whose answer ends the connection is not worked on", async () => {
+test("requests after one whose answer closes the connection are not handled", async () => {
   const { asked, socket, readAllBefore } = await flood(0, large);
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).resume();

@@ -66,7 +66,7 @@ async function open(port: number): Promise<IncomingMessage> {
   return response;
 }
 
-test("a stream is sent as it comes, and ends where it ends", async () => {
+test("a stream is sent as it is produced, and ends with its source", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const response = await open(port);
@@ -80,7 +80,7 @@ test("a stream is sent as it comes, and ends where it ends", async () => {
   expect(response.complete).toBe(true);
 });
 
-test("a stream may be silent for longer than a reader may", async () => {
+test("a stream may be silent for longer than the timeout of a reader", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const response = await open(port);
@@ -91,7 +91,7 @@ test("a stream may be silent for longer than a reader may", async () => {
   await once(response.resume(), "end");
 });
 
-test("a reader that goes away ends the stream", async () => {
+test("a reader that disconnects ends the stream", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   (await open(port)).destroy();
@@ -99,7 +99,7 @@ test("a reader that goes away ends the stream", async () => {
   expect(stream.state.asked).toBe(1);
 });
 
-test("a reader that went away before the answer was made ends the stream, too", async () => {
+test("a reader that disconnected before the answer began ends the stream, too", async () => {
   const stream = createStream();
   let makeAnswer = (): void => undefined;
   const asked = new Promise<void>((resolve) => (makeAnswer = resolve));
@@ -119,7 +119,7 @@ test("a reader that went away before the answer was made ends the stream, too", 
   expect(stream.state.returned).toBe(true);
 });
 
-test("a reader that takes nothing is not written to for ever, and loses its connection", async () => {
+test("a reader that reads nothing is cut off in the end", async () => {
   let made = 0;
   let ended = false;
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -143,7 +143,7 @@ test("a reader that takes nothing is not written to for ever, and loses its conn
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
 
-test("a stream that fails is cut: nobody takes a part for the whole", async () => {
+test("a stream that fails is cut, so that no reader takes a part for the whole", async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("half");
     throw new Error("the rest cannot be read");
@@ -182,7 +182,7 @@ test("a stop cuts a stream that does not end, and tells it", async () => {
   );
 });
 
-test("HEAD asks a stream for nothing", async () => {
+test("HEAD reads nothing from a stream", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const request = get({ port, host: "127.0.0.1", method: "HEAD" });
@@ -191,7 +191,7 @@ test("HEAD asks a stream for nothing", async () => {
   expect(stream.state).toEqual({ asked: 0, returned: true });
 });
 
-test("the harness reads a stream whole", async () => {
+test("the harness reads a whole stream", async () => {
   const harness = createHarness();
   const stream = createStream();
   const answer = async () => ({ status: 200, headers: {}, body: stream.body });

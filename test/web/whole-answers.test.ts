@@ -137,7 +137,7 @@ test(`a complete answer counts whatever comes after it, and its connection is no
   }
 });
 
-test("an answer that is not complete when its connection ends does not count", async () => {
+test("an incomplete answer whose connection ends does not count", async () => {
   for (const [name, bytes, failure] of CUT)
     for (const end of ["end", "reset"] as const) {
       const { url } = await open((socket) =>
@@ -148,7 +148,7 @@ test("an answer that is not complete when its connection ends does not count", a
     }
 });
 
-test("a body without a length whose connection stays open does not count when the time is over", async () => {
+test("a body without a length does not count if its connection is still open at the timeout", async () => {
   const { url } = await open((socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nok"));
   const result = await NETWORK.send({
     method: "POST",
