@@ -462,7 +462,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test("each item in each of its states turns the verdict, and turns it back", () => {
+test("every state of every item changes the verdict, and its repair changes it back", () => {
   expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {
@@ -486,7 +486,7 @@ test("each item in each of its states turns the verdict, and turns it back", () 
   for (const name of CHECKLIST_ITEMS) expect(seen).toContain(`${name} pass`);
 });
 
-test("every item says why, and what to type, in a whole command", () => {
+test("every item gives its reason and a whole command to type next", () => {
   for (const [, differing] of ROWS) {
     const { items } = judgeItems({ ...READY, ...differing });
     expect(items.map(({ name }) => name)).toEqual(CHECKLIST_ITEMS);
@@ -498,7 +498,7 @@ test("every item says why, and what to type, in a whole command", () => {
   }
 });
 
-test("evidence has the ids, times and steps of what was seen", () => {
+test("evidence names the ids, times and steps of the observations", () => {
   const failed = drill({ passed: false, steps: [PASSED_STEP, FAILED_STEP] });
   const facts: ReadinessFacts = {
     ...READY,
@@ -552,7 +552,7 @@ test("evidence has the ids, times and steps of what was seen", () => {
   });
 });
 
-test("evidence has every capability of a kind, endpoints that are paused, and drills that run", () => {
+test("evidence lists all capabilities of a kind, paused endpoints and running drills", () => {
   const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
     judgeItems({ ...READY, ...more }).items.find((item) => item.name === name)?.evidence;
   const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
@@ -576,7 +576,7 @@ test("evidence has every capability of a kind, endpoints that are paused, and dr
   ]);
 });
 
-test("of a drill in which everything failed the first steps are shown", () => {
+test("a drill whose steps all failed shows its first steps", () => {
   const steps = Array.from({ length: 15 }, (_, number) => ({ ...FAILED_STEP, name: `step_${number}` }));
   const { items } = judgeItems({ ...READY, ...drilled(drill({ passed: false, steps })) });
   const shown = items.find(({ name }) => name === "webhook_verification")?.evidence ?? [];
@@ -592,7 +592,7 @@ test("of a drill in which everything failed the first steps are shown", () => {
   ]);
 });
 
-test("a pass that leans on a risk is ready with risks, and a risk is no reason to pass", () => {
+test("an item that passes with a risk makes the checklist ready with risks, and a risk alone passes nothing", () => {
   const origins = (...all: string[]): Partial<ReadinessFacts> => ({
     returnOrigins: all.map((origin) => ({ origin, createdAt: NOW })),
   });
@@ -627,7 +627,7 @@ test("a pass that leans on a risk is ready with risks, and a risk is no reason t
   ]);
 });
 
-test("an item that passes with a risk says what to do about it", () => {
+test("an item that passes with a risk names the remedy", () => {
   const local = { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] };
   const waive = (one: Waiver["drill"]) => ({ waivers: [{ drill: one, reason: "later", at: NOW - 1 }] });
   const rows: readonly (readonly [
@@ -687,7 +687,7 @@ test("an item that passes with a risk says what to do about it", () => {
   });
 });
 
-test("a waiver stands in for a drill for 7 days, as a risk; a failure after it outweighs it", () => {
+test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails after it", () => {
   const waive = (more: Partial<Waiver> = {}): Partial<ReadinessFacts> => ({
     waivers: [{ drill: "browser_return", reason: "no return page", at: NOW - 1000, ...more }],
   });
@@ -722,7 +722,7 @@ test("a waiver stands in for a drill for 7 days, as a risk; a failure after it o
   expect(risk).toBe("the drill of browser-return is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
-test("a report names the items by their titles, in their order", () => {
+test("a report lists the items by title, in their order", () => {
   const titles = [
     "Production credential",
     "Store and capabilities",
@@ -744,7 +744,7 @@ test("a report names the items by their titles, in their order", () => {
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
-test("JUnit has a failure or an error exactly where the exit code is not 0", () => {
+test("the JUnit file has a failure or error exactly if the exit code is not 0", () => {
   const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
     [{}, false, true],
     [{}, true, true],
@@ -771,7 +771,7 @@ test("JUnit has a failure or an error exactly where the exit code is not 0", () 
   }
 });
 
-test("acts that would change nothing, and a gate without ground, are refused", () => {
+test("an administrator's act that changes nothing is refused, and so is opening the gate too early", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],
@@ -855,7 +855,7 @@ const recordOf = (verdicts: Readonly<Record<number, Verdict>>): Calibration => (
   })),
 });
 
-test("of another service nothing is claimed that its calibration record does not show", () => {
+test("the checklist of another service claims only what its calibration record shows", () => {
   const rows: readonly (readonly [Calibration | undefined, ItemName, string, string])[] = [
     [undefined, "production_credential", "unknown", "no calibration record"],
     [undefined, "store_active", "unknown", "no calibration record"],
@@ -892,7 +892,7 @@ test("of another service nothing is claimed that its calibration record does not
   }
 });
 
-test("what another service showed is never ready without a risk, and names its decision", () => {
+test("an item that rests on another service's calibration is a risk, and names its decision", () => {
   const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");
@@ -902,7 +902,7 @@ test("what another service showed is never ready without a risk, and names its d
   ]);
 });
 
-test("nothing from outside is markup, a mention or a secret in a published report", () => {
+test("a published report escapes markup and mentions from outside, and has no secret", () => {
   const hostile = `</failure><b>&"'\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
   const item: ChecklistItem = {
     name: "production_gate",

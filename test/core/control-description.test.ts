@@ -22,19 +22,19 @@ function valueAt(at: string): Found["value"] | undefined {
   return objects.find((found) => found.at === at)?.value;
 }
 
-test("it is a file too, for tools that read files: fixtures/openapi-control.json", async () => {
+test("fixtures/openapi-control.json equals the served description of the control API", async () => {
   const text = `${JSON.stringify(describeControlApi("http://127.0.0.1:4242"), null, 2)}\n`;
   await expect(text).toMatchFileSnapshot("../../fixtures/openapi-control.json");
 });
 
-test("it says where the sandbox is", () => {
+test("the description names the address of the sandbox", () => {
   expect(document["servers"]).toEqual([
     { url: ORIGIN, description: expect.any(String) as string },
     { url: "/", description: expect.any(String) as string },
   ]);
 });
 
-test("every reference leads to something, and everything that has a name is referred to", () => {
+test("every reference resolves, and every component is referenced", () => {
   const references = new Set<Json>(objects.flatMap(({ value }) => value["$ref"] ?? []));
   const named = KINDS.flatMap((kind) =>
     Object.keys(valueAt(`#/components/${kind}`) ?? {}).map((name) => `#/components/${kind}/${name}`),
@@ -43,7 +43,7 @@ test("every reference leads to something, and everything that has a name is refe
   expect(references).toEqual(new Set(named));
 });
 
-test("what an operation takes and answers has a name", () => {
+test("every request body and answer is a named schema", () => {
   const schemas = objects.filter(({ at }) =>
     /\/(requestBody|responses\/200)\/content\/[^/]+\/json\/schema$/.test(at),
   );
@@ -53,7 +53,7 @@ test("what an operation takes and answers has a name", () => {
   for (const { at, value } of schemas) expect([at, value]).toEqual([at, named]);
 });
 
-test("an object that stands in two places has a name there", () => {
+test("an object that is used in two places is a named schema", () => {
   const places = new Map<string, string[]>();
   for (const { at, value } of objects) {
     if (!/^#\/components\/schemas\/[^/]+\/.*[^/]/.test(at) || value["properties"] === undefined) continue;
@@ -65,14 +65,14 @@ test("an object that stands in two places has a name there", () => {
   expect([...places.values()].filter(({ length }) => length > 1)).toEqual([]);
 });
 
-test("a moment says that it is one", () => {
+test("every time has the format date-time", () => {
   const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at));
   expect(moments.length).toBeGreaterThan(10);
   const untold = moments.filter(({ value }) => !JSON.stringify(value).includes('"format":"date-time"'));
   expect(untold).toEqual([]);
 });
 
-test("every operation has one subject, which is described, and no subject is without operations", () => {
+test("every operation has one described tag, and every tag has operations", () => {
   const subjects = objects.filter(({ at }) => /^#\/tags\/\d+$/.test(at)).map(({ value }) => value["name"]);
   const operations = objects.filter(({ value }) => value["operationId"] !== undefined);
   expect(operations).toHaveLength(OPERATION_NAMES.length);
@@ -80,7 +80,7 @@ test("every operation has one subject, which is described, and no subject is wit
   expect(new Set(used)).toEqual(new Set(subjects.map((name) => JSON.stringify([name]))));
 });
 
-test("a field of a query is required where nothing is done without it", () => {
+test("a query field is required only if the operation refuses to work without it", () => {
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([
@@ -89,7 +89,7 @@ test("a field of a query is required where nothing is done without it", () => {
   ]);
 });
 
-test("every operation says in one to four sentences what it does, returns and refuses", () => {
+test("every operation is described in one to four sentences", () => {
   const said = objects
     .filter(({ value }) => value["operationId"] !== undefined)
     .map(({ value }) => [value["operationId"], JSON.stringify(value["description"]).slice(1, -1)] as const);
@@ -102,7 +102,7 @@ test("every operation says in one to four sentences what it does, returns and re
   expect(wrong).toEqual([]);
 });
 
-test("a text that is refused in part says in its schema which part", () => {
+test("the schema of a text that is refused in part states which part", () => {
   const rows: readonly (readonly [name: string, field: string, says: readonly string[]])[] = [
     ["CreateStoreRequest", "name", ["maxLength", "minLength", "not", "pattern"]],
     ["AddPriceRequest", "id", ["maxLength", "minLength", "not", "pattern"]],

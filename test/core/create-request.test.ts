@@ -23,7 +23,7 @@ const PRICE = {
   paymentMethod: "wechat_pay",
 } as const;
 
-test("every body that is taken is among those that its terms can come from: explanations and snapshots rely on it", () => {
+test("every accepted body is among the bodies that createRequestsFor derives from its terms", () => {
   const names = Object.keys(VALUES) as CreateField[];
   let taken = 0;
   fc.assert(

@@ -72,7 +72,7 @@ function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly 
   return [step.value, tried];
 }
 
-test("shrinking never loses the violation, keeps no step that is not needed, and tries nothing twice", () => {
+test("shrinking keeps the violation, drops every needless step, and tries nothing twice", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       // Any predicate: breaking may also need that a step is missing.
@@ -122,7 +122,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
-test("no schedule is run twice, none contains one that is broken, and a seed repeats all in order", () => {
+test("no schedule runs twice or contains a broken one, and a seed repeats the order", () => {
   fc.assert(
     fc.property(fc.nat(), (salt) => {
       const { all, broken } = wavesOf(salt, "a");
@@ -143,7 +143,7 @@ test("no schedule is run twice, none contains one that is broken, and a seed rep
   );
 });
 
-test("the first wave is each fault at each place, and each other way of the payer", () => {
+test("the first wave has every fault at every place, and every other outcome of the payer", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * 10 + 2 * 8 + 6);
@@ -158,7 +158,7 @@ test("the first wave is each fault at each place, and each other way of the paye
   expect(killed).toContain("kill_after_answer at order.succeeded 1");
 });
 
-test("the table has each single fault at its place, with its result, and no pair", () => {
+test("the place table has every single fault with its result, and no pairs", () => {
   const orders = { method: "POST", path: "/v1/orders", nth: 1 } as const;
   const single = (action: "latency" | "kill" | "reset"): Schedule => ({
     faults: [faultAt(orders, action)],
@@ -179,7 +179,7 @@ test("the table has each single fault at its place, with its result, and no pair
   ]);
 });
 
-test("pairs at places that only a fault has made come first, then those of the nearest misses", () => {
+test("pairs at places that only a fault created come first, then those of the nearest misses", () => {
   const single = (action: "latency" | "status" | "truncate"): Schedule => ({
     faults: [faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, action)],
     payer: "succeeded",
@@ -332,7 +332,7 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
-test("a run without damage holds, and each cause is told for a run that shows it", () => {
+test("a run without damage holds, and every cause is reported for a run that shows it", () => {
   const good = verdictsOn(factsOf({}));
   expect(good.broken).toEqual([]);
   expect([...good.shown].toSorted()).toEqual([
@@ -350,7 +350,7 @@ test("a run without damage holds, and each cause is told for a run that shows it
     expect([cause, causesOf(seen)]).toEqual([cause, [cause]]);
 });
 
-test("a forged payment that was believed, or took the place of the genuine one, is told first", () => {
+test("an accepted forged payment is the first reported cause, also if it displaced the genuine one", () => {
   expect(causesOf({ last: { ...PAID, amountMinor: 1 }, deliveries: [CREATED, forged, SUCCEEDED] })).toEqual([
     "believes_forged",
     "answers_forged",
@@ -358,13 +358,13 @@ test("a forged payment that was believed, or took the place of the genuine one, 
   expect(causesOf({ ...lost, deliveries: [CREATED, forged] })).toEqual(["accepts_forged", "answers_forged"]);
 });
 
-test("an older event that came again, and was written over the payment, is told as that", () => {
+test("an older event that overwrote the payment when it was repeated is the reported cause", () => {
   const copy = delivery("pending", 3, { cause: "duplicate" });
   const seen = { ...lost, deliveries: [CREATED, delivery("pending", 2), SUCCEEDED, copy] };
   expect(verdictsOn(factsOf(seen)).broken).toMatchObject([{ invariant: "final_stays", cause: "goes_back" }]);
 });
 
-test("a payment that is lost later has no cause that no delivery shows", () => {
+test("a payment that is lost later has only a cause that a delivery shows", () => {
   expect(verdictsOn(factsOf({ last: UNPAID })).broken).toMatchObject([
     { invariant: "final_stays", cause: null, got: { fact: "shows_unpaid", values: ["shown"] } },
   ]);
@@ -375,7 +375,7 @@ test("a paid view with no booking is not booked", () => {
   expect(broken).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
 });
 
-test("a payment whose event was dropped is neither held nor broken", () => {
+test("a payment whose event was dropped is not judged", () => {
   const seen = { ...lost, deliveries: [CREATED, DROPPED] };
   const { shown, broken } = verdictsOn(factsOf(seen));
   expect([broken, isDroppedForGood(seen.deliveries), shown.has("booked_when_paid")]).toEqual([
@@ -385,7 +385,7 @@ test("a payment whose event was dropped is neither held nor broken", () => {
   ]);
 });
 
-test("a view that says a status alone judges neither how often nor how much, and no view judges nothing of it", () => {
+test("a view without bookings and amount leaves those rules unjudged, and a missing view leaves all", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).shown].toSorted();
   const looks = { before: status, soon: status, last: status };
@@ -403,7 +403,7 @@ test("a view that says a status alone judges neither how often nor how much, and
   expect(names({ purchase: FAILED, again: {} })).toContain("recovery");
 });
 
-test("a schedule is a history: its faults, the purchase, the payment, and all deliveries", () => {
+test("a schedule becomes a history of faults, purchase, payment and deliveries", () => {
   const kill = faultAt({ eventType: "order.succeeded", nth: 1 }, "kill");
   const reset = faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, "reset");
   const { steps } = historyOf(
@@ -420,7 +420,7 @@ test("a schedule is a history: its faults, the purchase, the payment, and all de
   ]);
 });
 
-test("places are counted among those alike, the first three of them, and ids are any", () => {
+test("places are numbered among equal requests, at most three each, with ids replaced by *", () => {
   const id = "019b76da-a800-7431-bdd6-2b726751ef51";
   const seen = (method: string, path: string) => ({ method, path, status: 200, isFaulty: false });
   const places = placesOf({
@@ -443,7 +443,7 @@ test("places are counted among those alike, the first three of them, and ids are
   ]);
 });
 
-test("a run is closer the more of it is not as without faults", () => {
+test("a run scores higher the more it differs from the run without faults", () => {
   const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
   const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, isBought: true };
   expect(differenceScore(good, good)).toBe(0);
@@ -465,7 +465,7 @@ function amountCause(amount: unknown): Cause | null | undefined {
   return broken.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
 }
 
-test("an amount in any form is compared with the order's amount, and one that is not shown is not judged", () => {
+test("a shown amount of any form is compared with the order's, and a missing one is not judged", () => {
   for (const right of [1999, "1999", 1999.0]) expect([right, amountCause(right)]).toEqual([right, null]);
   for (const wrong of [19.99, "19.99", "€19.99", "19,99", 199_900, 0, "", 1999.5, "1 999"])
     expect([wrong, amountCause(wrong)]).toEqual([wrong, "other_amount"]);

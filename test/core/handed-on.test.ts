@@ -169,7 +169,7 @@ const LOST: readonly Form[] = [
   ["another value", BODY.replace("1999", "19.99"), "unexplained"],
 ];
 
-test(`each of ${RESTORED.length + LOST.length} forms in which a body is handed on is named, and proven where the body is still in it`, () => {
+test(`each of ${RESTORED.length + LOST.length} forms in which a body is handed on is named, and proven if the body can be restored`, () => {
   expect(RESTORED.length).toBeGreaterThan(40);
   const told = [
     ...RESTORED.map(([name, rawBody, , body]) => {
@@ -268,7 +268,7 @@ test(`each of ${PASTED.length} pasted secrets is named, and no message repeats o
   expect(told).toEqual(PASTED.map(([name, , code]) => [name, code]));
 });
 
-test("a body is compared with the event that it names, byte for byte", () => {
+test("a body is compared byte for byte with the event that it names", () => {
   const event = { eventId: ID, body: BODY };
   const at = BYTES.indexOf("1999");
   const rows: readonly (readonly [string | Uint8Array, string])[] = [

@@ -10,7 +10,7 @@ const code = (text: string | Uint8Array): string => {
   return outcome.ok ? "ok" : outcome.refusal.code;
 };
 
-test("what JSON.stringify writes is read back the same", () => {
+test("output of JSON.stringify is read back unchanged", () => {
   const value = fc.jsonValue({ maxDepth: 6, noUnicodeString: false }).filter((json) => onlyKeptNumbers(json));
   fc.assert(
     fc.property(value, (json) => {
@@ -21,7 +21,7 @@ test("what JSON.stringify writes is read back the same", () => {
   );
 });
 
-test("what JSON.parse refuses is refused, whatever the bytes are", () => {
+test("any bytes that JSON.parse refuses are refused", () => {
   fc.assert(
     fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), (text) => {
       let legal = true;
@@ -57,7 +57,7 @@ test("numbers are kept exactly or refused by name", () => {
   }
 });
 
-test("what JSON.parse lets pass is refused", () => {
+test("duplicate keys and other leniencies of JSON.parse are refused", () => {
   const rows: (string | Uint8Array)[] = [
     '{"a":1,"a":1}',
     '{"a":1,"\\u0061":2}',
@@ -90,7 +90,7 @@ test("what JSON.parse lets pass is refused", () => {
   for (const row of fine) expect([row, code(row)]).toEqual([row, "ok"]);
 });
 
-test("a refusal says what is wrong, and quotes no value of the body", () => {
+test("a refusal names the mistake and quotes no value of the body", () => {
   const rows = [
     [Uint8Array.of(0x22, 0x80, 0x22), /not valid UTF-8$/],
     ["\ufeff{}", /starts with a byte order mark; send plain UTF-8$/],

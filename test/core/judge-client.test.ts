@@ -23,7 +23,7 @@ const run = (log: readonly LoggedCreate[], more: Partial<WatchedRun> = {}): Watc
 });
 const FAILED = { isDone: false };
 
-test("a purchase under faults breaks the rule, and has the cause, that the log of its creates shows", () => {
+test("a purchase under faults breaks the rule that the log of its creates shows, with its cause", () => {
   const rows: readonly (readonly [
     what: string,
     runs: readonly WatchedRun[],
@@ -79,12 +79,12 @@ test("a purchase under faults breaks the rule, and has the cause, that the log o
   }
 });
 
-test("a refusal that a fault made is no finding", () => {
+test("a refusal caused by a fault is not a finding", () => {
   const faulty = create({ status: 409, code: "order_conflict", arrival: "hidden" });
   expect(brokenByClient({ runs: [run([LOST, faulty, MADE])], live: 1, hasOtherId: false })).toBeUndefined();
 });
 
-test("more than one order of a purchase, or an order with another order_id, breaks one_order", () => {
+test("a purchase with two orders, or with an order of another order_id, breaks one_order", () => {
   const runs = [run([LOST, MADE])];
   expect(brokenByClient({ runs, live: 2, hasOtherId: false })).toMatchObject({
     invariant: "one_order",

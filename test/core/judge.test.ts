@@ -43,7 +43,7 @@ function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
   return judged.state === "held" ? "held" : `not judged: ${judged.field}`;
 }
 
-test("each rule is broken by what breaks it, and by nothing else", () => {
+test("every rule is broken by its own violation and by no other", () => {
   const refused = { kind: "refused", of: "a", type: "order.created", isForeign: false } as const;
   const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
@@ -79,7 +79,7 @@ test("each rule is broken by what breaks it, and by nothing else", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
-test("what is late, unreadable or never reached is not judged, and names its field", () => {
+test("a late, unreadable or unreached view is not judged, and names the field to set", () => {
   expect(verdict(look(true, TOLD, { waitedMs: 30_000 }))).toBe("not judged: settle");
   expect(judgeHistory({}, [look(true, TOLD, { waitedMs: 30_000 })], 60_000).state).toBe("held");
   expect(verdict({ ...look(false, UNPAID), view: null })).toBe("not judged: orderView");
@@ -118,7 +118,7 @@ test("a payment that is not shown is lost only if a last look does not show it e
   expect(judgeLater({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(other);
 });
 
-test("another amount is the same in whole units, cut or rounded", () => {
+test("the other amount equals the first in whole units, truncated or rounded", () => {
   for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049]) {
     const other = nearAmount(minor);
     const whole = [Math.floor(other / 100), Math.round(other / 100), other === minor, other > 0];
@@ -126,7 +126,7 @@ test("another amount is the same in whole units, cut or rounded", () => {
   }
 });
 
-test("a history uses only orders that it has created, and needs what its steps use", () => {
+test("a history uses only orders that it created, and declares the needs of its steps", () => {
   for (const [name, history] of Object.entries<History>(HISTORIES)) {
     const created = new Set(
       history.steps.flatMap((step) =>
@@ -145,7 +145,7 @@ test("a history uses only orders that it has created, and needs what its steps u
   }
 });
 
-test("neighbours differ, and each fits into an order_id", () => {
+test("neighbours are distinct and valid order_ids", () => {
   for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
     for (const how of [
       "other_case",
@@ -180,7 +180,7 @@ test("a view shows bookings and amount in fields or by patterns", () => {
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 
-test("the section of a shop keeps the rest of a file, and its values are checked", () => {
+test("writing the section shop keeps the rest of the file, and its values are checked", () => {
   const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
   const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });
   expect(after).toContain("// a comment");

@@ -43,7 +43,7 @@ test("of the 36 pairs of states exactly those of decision 10 are allowed", () =>
   expect(STATUSES.filter(isFinal)).toEqual(["succeeded", "failed", "cancelled", "expired"]);
 });
 
-test("each command does to each state what decision 10 says, or is refused", () => {
+test("every command changes every state as decision 10 says, or is refused", () => {
   const open = [attempt(1)];
   const rows: readonly (readonly [Status, readonly Attempt[], CheckoutCommand, number, string])[] = [
     ["created", [], { kind: "start" }, 0, "pending 1:open"],
@@ -92,13 +92,13 @@ test("each command does to each state what decision 10 says, or is refused", () 
   }
 });
 
-test("only an open checkout falls due, at its very moment", () => {
+test("only an open checkout expires, exactly at its time", () => {
   expect(isExpiryDue(checkout("pending"), 999)).toBe(false);
   expect(isExpiryDue(checkout("created"), 1000)).toBe(true);
   expect(isExpiryDue(checkout("succeeded"), 5000)).toBe(false);
 });
 
-test("a store's clock runs, stands, and is set; real is real again", () => {
+test("a store's clock runs, freezes and is set, and returns to real time", () => {
   expect(storeNow(REAL_CLOCK, 500)).toBe(500);
   const frozen = freezeClock(REAL_CLOCK, 500);
   expect([storeNow(frozen, 900), storeNow(setClock(frozen, 700, 900), 5000)]).toEqual([500, 700]);
@@ -106,7 +106,7 @@ test("a store's clock runs, stands, and is set; real is real again", () => {
   expect([storeNow(shifted, 500), storeNow(shifted, 600)]).toEqual([10_000, 10_100]);
 });
 
-test("only a reserved suffix settles by itself", () => {
+test("only an order_id with a reserved suffix settles by itself", () => {
   const rows = [
     ["order-1~succeeded", "succeeded"],
     ["~expired", "expired"],

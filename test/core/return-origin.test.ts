@@ -275,11 +275,11 @@ function messageOf(text: string): string {
   return parsed.ok ? `taken: ${parsed.value}` : `${parsed.refusal.code}: ${parsed.refusal.message}`;
 }
 
-test("an origin is taken as it stands where it is https with a name, or http on this machine", () => {
+test("an https origin with a name, or an http origin on this machine, is accepted as written", () => {
   for (const text of GOOD) expect(parseReturnOrigin(text)).toEqual({ ok: true, value: text });
 });
 
-test("everything else is refused, each for its own reason", () => {
+test("every other return origin is refused with its own reason", () => {
   const rows = Object.entries(REFUSED).flatMap(([rule, texts]) => texts.map((text) => [rule, text] as const));
   expect(rows.length).toBeGreaterThanOrEqual(60);
   for (const [rule, text] of rows) {
@@ -293,13 +293,13 @@ test("everything else is refused, each for its own reason", () => {
   }
 });
 
-test("a refusal says what to write instead, and never helps what may be a trick", () => {
+test("a refusal suggests the right origin, but not for a deceptive one", () => {
   for (const [typed, instead = EXAMPLE] of INSTEAD) {
     expect([typed, messageOf(typed).split("; write ")[1]]).toEqual([typed, instead]);
   }
 });
 
-test("whatever is taken is the origin that a browser makes of it", () => {
+test("an accepted origin is the one that a browser derives from it", () => {
   const part = fc.constantFrom(...PARTS);
   const text = fc.oneof(
     fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
@@ -319,7 +319,7 @@ test("whatever is taken is the origin that a browser makes of it", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("what the core takes the table takes, and some of what it refuses the table refuses too", () => {
+test("the table takes every origin that the core accepts, and refuses some that the core refuses", () => {
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
@@ -351,7 +351,7 @@ test("what the core takes the table takes, and some of what it refuses the table
   connection.close();
 });
 
-test("origins are kept for the store that they were added to", async () => {
+test("return origins belong to the store that they were added to", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const scheduler = {
     soon: (run: () => void) => void setImmediate(run),
@@ -417,7 +417,7 @@ const SPELLED_OTHERWISE = new Set([
   ...(REFUSED_PATHS["as browsers write it: "] ?? []),
 ]);
 
-test("a path is taken as browsers write it, and everything else is refused, each for its own reason", () => {
+test("a return path is accepted as browsers write it, and any other is refused with its own reason", () => {
   for (const path of GOOD_PATHS) expect(parseReturnPath(path)).toEqual({ ok: true, value: path });
   for (const [rule, paths] of Object.entries(REFUSED_PATHS)) {
     for (const path of paths) {
@@ -430,7 +430,7 @@ test("a path is taken as browsers write it, and everything else is refused, each
   }
 });
 
-test("whatever path is taken leads to the origin that it was registered with, and to no other", () => {
+test("an accepted path leads to its registered origin and to no other", () => {
   const part = fc.constantFrom(..."/ // . .. %2e a @ : ? # \\ é ; * % %00 http:// evil.example".split(" "));
   const text = fc.oneof(
     fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
@@ -448,7 +448,7 @@ test("whatever path is taken leads to the origin that it was registered with, an
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("a customer goes back with the ids, and never with a status", () => {
+test("a customer returns with the ids and never with a status", () => {
   const address = returnAddress(
     { origin: "https://shop.example:8443", path: "/thanks" },
     {

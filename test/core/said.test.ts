@@ -6,7 +6,7 @@ import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
 
 const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
 
-test("each fact has one sentence, with its values in both languages", () => {
+test("every fact has one sentence with its values, in both languages", () => {
   expect(NAMES.length).toBeGreaterThan(300);
   expect(new Set(NAMES).size).toBe(NAMES.length);
   const titles = [WEBHOOK_STEPS, RUN_STEPS].flatMap((steps) =>

@@ -22,7 +22,7 @@ function isSentence(told: Told): told is Words {
   return Array.isArray(told);
 }
 
-test("each sentence of explanations and of the checklist is there in both languages", () => {
+test("every sentence of explanations and of the checklist exists in both languages", () => {
   const all = [
     ...sentencesIn(EXPLAIN_SENTENCES),
     ...sentencesIn(READINESS_SENTENCES),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { displayStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
 import { PRINTABLE_PATTERN, printable, displayText } from "../../src/core/text.ts";
 
-test("a name of a store is refused where it looks like another one, and only there", () => {
+test("a store name is refused only if it looks like another one", () => {
   const names = [
     "Tea Shop",
     "上海茶店 Tea",
@@ -48,7 +48,7 @@ test("a name of a store is refused where it looks like another one, and only the
     ]);
 });
 
-test("a text is written out where nobody would see it, and left alone elsewhere", () => {
+test("only invisible characters of a text are written out", () => {
   const rows = [
     ["order 1", "order 1"],
     ["❤️ क्षि é", "❤️ क्षि é"],
@@ -64,7 +64,7 @@ test("a text is written out where nobody would see it, and left alone elsewhere"
   for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);
 });
 
-test("what is printable is said once, for code and schema, and is what Unicode calls invisible", () => {
+test("code and schema share one list of invisible characters, which is that of Unicode", () => {
   const isLeftToCode = /[\p{Cs}\u{10000}-\u{10ffff}]/u;
   const invisible =
     /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/v;

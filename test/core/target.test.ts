@@ -177,21 +177,21 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
   ],
 ];
 
-test("this machine and hosts that were allowed are targets", () => {
+test("this machine and allowed hosts can be webhook targets", () => {
   for (const [url, port, addresses] of ALLOWED) {
     const value = { url: new URL(url).href, host: new URL(url).hostname, port, addresses };
     expect(parseTarget(url, POLICY)).toEqual({ ok: true, value });
   }
 });
 
-test("an address has at most 2,048 characters", () => {
+test("a webhook address has at most 2,048 characters", () => {
   const start = "http://localhost/";
   const long = (length: number): string => start + "a".repeat(length - start.length);
   expect(parseTarget(long(2048), POLICY)).toMatchObject({ ok: true, value: { url: long(2048) } });
   expect(parseTarget(long(2049), POLICY)).toMatchObject({ refusal: { code: "invalid_parameter" } });
 });
 
-test("nothing else is, however it is spelled", () => {
+test("every other host is refused as a webhook target, however it is spelled", () => {
   const all = FORBIDDEN.flatMap(([why, urls]) => urls.map((url) => [url, why] as const));
   expect(all.length).toBeGreaterThanOrEqual(70);
   for (const [url, why] of all) {
@@ -207,7 +207,7 @@ function targetOf(url: string): DeliveryTarget {
   return parsed.value;
 }
 
-test("a name that was allowed leads to whom it names, and to nobody's receiver never", () => {
+test("an allowed name leads to its own addresses, and never to one that cannot be a receiver", () => {
   const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],
@@ -252,7 +252,7 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
   }
 });
 
-test("loopback is a target of a name but for the sandbox's own port, and a refusal says where the name leads", () => {
+test("a name may resolve to loopback, except for the sandbox's own port, and a refusal says where it leads", () => {
   const loopback = ["127.0.0.1", "::1"];
   const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],
@@ -274,7 +274,7 @@ test("loopback is a target of a name but for the sandbox's own port, and a refus
   }
 });
 
-test("a host to allow is taken as a URL has it, in any case of letters, and a refusal says what is wrong", () => {
+test("--allow-target takes a host as in a URL, in any letter case, and a refusal says what is wrong", () => {
   const taken = ["shop.test", "Shop.TEST", "a", "shop-1.test", "10.1.2.3", "127.0.0.1", "[::1]", "[fd12::1]"];
   for (const host of taken) expect(parseTargetHost(host)).toEqual({ ok: true, value: host.toLowerCase() });
   const rows: readonly (readonly [said: string, hosts: readonly string[]])[] = [
@@ -299,7 +299,7 @@ test("a host to allow is taken as a URL has it, in any case of letters, and a re
   });
 });
 
-test("an address that nothing is ever sent to is refused at the start, however it is spelled", async () => {
+test("a start refuses to allow an address that is never sent to, however it is spelled", async () => {
   const harness = createHarness();
   const spelled =
     "0.0.0.0 0 0.0 0x0 00.0x0.0 [::] [::0] [0:0:0:0:0:0:0:0] [::ffff:0.0.0.0] 169.254.169.254 0xa9fea9fe 2852039166 [::ffff:a9fe:a9fe] 255.255.255.255 224.0.0.1";
@@ -320,7 +320,7 @@ test("an address that nothing is ever sent to is refused at the start, however i
   }
 });
 
-test("no connection is made to a forbidden target, also when a name changes its answer, or the rules change", async () => {
+test("no connection is opened to a forbidden target, even after a name or the rules change", async () => {
   const site = await openWebhookSite(["--allow-target", "shop.test"]);
   const shop = site.receiver(8080);
   const connected: string[] = [];
@@ -354,7 +354,7 @@ test("no connection is made to a forbidden target, also when a name changes its 
   expect(told).toEqual([["unreachable"], ["target_forbidden"], [200]]);
 });
 
-test("patterns of event types match what they say, and what nothing matches is refused", () => {
+test("patterns of event types match the right types, and a pattern that matches none is refused", () => {
   const rows = [
     ["*", "order.created", true],
     ["order.*", "order.created", true],
@@ -383,7 +383,7 @@ test("patterns of event types match what they say, and what nothing matches is r
   expect(wrong.filter((patterns) => !refused(patterns))).toEqual([]);
 });
 
-test("an address that lacks its scheme alone is told with it", () => {
+test("an address that only lacks its scheme is suggested with the scheme", () => {
   const refusalOf = (text: string): string => {
     const parsed = parseTarget(text, POLICY);
     return parsed.ok ? "" : parsed.refusal.message;

@@ -122,7 +122,7 @@ function tell({
   return { checkouts: [story], requests: told, now };
 }
 
-test("of any history times go back only where the clock was set back, and each attempt is told once", () => {
+test("a timeline goes back in time only where the clock was set back, and has each attempt once", () => {
   fc.assert(
     fc.property(history, (drawn) => {
       const story = tell(drawn);

@@ -11,7 +11,7 @@ import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
 const CUT = CERTIFICATE.slice(0, 200);
 const HARMED = CERTIFICATE.replace(/\n[A-Za-z0-9+/]{20}/, "\nAAAAAAAAAAAAAAAAAAAA");
 
-test("certificates of an endpoint are one or more in PEM, and nothing else", () => {
+test("an endpoint's certificates are one or more PEM certificates and nothing else", () => {
   const rows: readonly (readonly [name: string, text: string, refusal: RegExp | undefined])[] = [
     ["one", CERTIFICATE, undefined],
     ["two", CERTIFICATE + CERTIFICATE, undefined],
@@ -43,7 +43,7 @@ test("certificates are described by subject and fingerprint", () => {
   expect(describeCertificates(CERTIFICATE + CERTIFICATE).split("; ")).toHaveLength(2);
 });
 
-test("certificates need https, and a hosted sandbox has none", () => {
+test("certificates need https, and a hosted sandbox refuses them", () => {
   const local: TargetPolicy = { allowedHosts: [], ownPort: 1 };
   const hosted: TargetPolicy = { ...local, reach: "public" };
   const refusal = (url: string, ca: string | null | undefined, policy: TargetPolicy): string | undefined => {

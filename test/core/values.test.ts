@@ -60,7 +60,7 @@ test("a store opens a checkout only in the order of decision 3", () => {
   expect(check({}, {}, live)).toBe("order_conflict");
 });
 
-test("a test key is recognised, and every single wrong character in it is", () => {
+test("a test key is recognised, and so is any single wrong character in it", () => {
   const key = formatTestKey(bytes(20));
   expect(key).toMatch(/^svc_test_[0-9A-Za-z]{33}$/);
   const check = (...lines: string[]): string => {
@@ -93,7 +93,7 @@ test("a test key is recognised, and every single wrong character in it is", () =
   expect(redactKey("short")).toBe("…");
 });
 
-test("a credential does only what its scopes say", () => {
+test("a credential permits only its scopes", () => {
   const credential = { id: "c", storeId: "s", scopes: ["orders:write"] } as const;
   expect(requireScope(credential, "orders:write").ok).toBe(true);
   expect(requireScope(credential, "checkout_sessions:read")).toMatchObject({
@@ -115,7 +115,7 @@ test("an idempotency key has 8 to 128 printable characters on one line", () => {
   expect(check("same-key-1", "same-key-1")).toBe("idempotency_key_invalid");
 });
 
-test("a refusal of a key says what was expected and what came, and repeats no secret", () => {
+test("a refused idempotency key is answered with what was expected and what came, without a secret", () => {
   const secret = formatTestKey(new Uint8Array(20).fill(7));
   const rows = [
     [[], "idempotency_key_missing", /the header Idempotency-Key with 8 to 128 printable ASCII characters/],
@@ -130,7 +130,7 @@ test("a refusal of a key says what was expected and what came, and repeats no se
   }
 });
 
-test("a request keeps its fingerprint from version to version: otherwise an update answers every replay with 409", () => {
+test("a request's fingerprint is the same in every version, so that replays survive an update", () => {
   // Golden: they stand in the databases of users, so they never change (decision 5).
   const inline = {
     order_id: "order-1001",
@@ -147,7 +147,7 @@ test("a request keeps its fingerprint from version to version: otherwise an upda
   );
 });
 
-test("what a create means is its path and its fields, in whatever order, and a key stands for one meaning", () => {
+test("a create's fingerprint is of its path and fields in any order, and one key has one fingerprint", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);
   const means = fingerprint("/v1/orders", request);
@@ -196,7 +196,7 @@ test("a managed key is the same in every version, so that a client that lost its
   expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
 });
 
-test("only a new attempt goes past the latest one, and only where that one is settled", () => {
+test("only --new-attempt goes beyond the latest attempt, and only if that one is settled", () => {
   const created = (attempt: number) => ({ attempt, state: "created" }) as const;
   const pending = (attempt: number) => ({ attempt, state: "pending" }) as const;
   const intent: CreateIntent = {
@@ -235,7 +235,7 @@ test("amounts are shown in the currency's own decimals", () => {
   for (const [amount, currency, shown] of rows) expect(formatAmount(amount, currency)).toBe(shown);
 });
 
-test("a bucket gives its burst, then its rate, and a clock that goes back gives nothing", () => {
+test("a token bucket gives its burst, then its rate, and nothing when the clock goes back", () => {
   const limit = { perSecond: 5, burst: 10 };
   let bucket: Bucket | undefined;
   const take = (now: number): string => {
@@ -251,7 +251,7 @@ test("a bucket gives its burst, then its rate, and a clock that goes back gives 
   expect(take(10_000)).toBe("ok");
 });
 
-test("retries wait longer each time, never less than asked, and never all together", () => {
+test("retry pauses grow, are at least as long as Retry-After, and are spread", () => {
   const waits = [1, 2, 3, 4, 5, 6, 20].map((tries) => retryDelayMs(tries, { random: 1, retryAfterMs: 0 }));
   expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000]);
   expect(retryDelayMs(1, { random: 0, retryAfterMs: 0 })).toBe(100);
@@ -270,7 +270,7 @@ test("retries wait longer each time, never less than asked, and never all togeth
   for (const [header, wait] of rows) expect([header, parseRetryAfter(header, now)]).toEqual([header, wait]);
 });
 
-test("a sealed secret opens with its key, its place and all of its bytes, and with nothing less", () => {
+test("a sealed secret opens only with its key, its place and all of its bytes", () => {
   const masterKey = bytes(32);
   const place = { id: "secret", storeId: "store", nonce: bytes(12) };
   const secret = formatSigningSecret(bytes(32));
@@ -289,7 +289,7 @@ test("a sealed secret opens with its key, its place and all of its bytes, and wi
   expect(wrong).toEqual(wrong.map(() => undefined));
 });
 
-test("nothing from outside reaches a terminal unescaped", () => {
+test("text from outside is escaped before it reaches a terminal", () => {
   expect(printable("a\u001b[31mb\u202ec\u200bd\u0000é漢😀")).toBe(
     "a\\u{1b}[31mb\\u{202e}c\\u{200b}d\\u{0}é漢😀",
   );
@@ -309,14 +309,14 @@ test("decision 4 lists every error code under its status, and no other", () => {
   );
 });
 
-test("every currency of ISO 4217 is one, those of funds too, and nothing else", () => {
+test("exactly the currencies of ISO 4217, funds included, are accepted", () => {
   const codes = [...Intl.supportedValuesOf("currency"), "CLF", "UYW", "CHE", "MXV", "XAU"];
   expect(codes.filter((code) => !isCurrency(code))).toEqual([]);
   const others = ["eur", "EURO", "EU", "XYZ", "AAA", "", "€", "__proto__"];
   expect(others.filter(isCurrency)).toEqual([]);
 });
 
-test("an amount with decimals is told in minor units, exactly", () => {
+test("an amount with decimals is suggested in exact minor units", () => {
   const rows: readonly (readonly [text: string, currency: string, minor: number | undefined])[] = [
     ["19.99", "EUR", 1999],
     ["19,99", "EUR", 1999],
@@ -338,7 +338,7 @@ test("an amount with decimals is told in minor units, exactly", () => {
     expect([text, currency, parseDecimalAmount(text, currency)]).toEqual([text, currency, minor]);
 });
 
-test("a key is seen in an address whose letters are encoded, by the decoding that finds a pasted secret", () => {
+test("a key is found in an address with encoded letters", () => {
   expect(decodePrintable("whsec%5Fa%62c%00%e4%B8%ad%zz")).toBe("whsec_abc%00%e4%B8%ad%zz");
   const secret = `whsec_${"a1".repeat(16)}`;
   const encoded = secret.replace("_", "%5F").replace("a", "%61");

@@ -68,7 +68,7 @@ async function post(server: Server, { headers, body }: Sent): Promise<string> {
   return `${answer.statusCode} ${text}`.trim();
 }
 
-test("receivers on node:http and Hono take what is right, and answer 400 with the code to everything else", async () => {
+test("receivers on node:http and Hono accept genuine webhooks and answer all others with 400 and the code", async () => {
   for (const [name, server] of [
     ["node:http", plainReceiver()],
     ["hono", honoReceiver()],
@@ -92,14 +92,14 @@ test("receivers on node:http and Hono take what is right, and answer 400 with th
   }
 });
 
-test("headers that can be read once are read once", () => {
+test("headers from a one-time iterator are read once", () => {
   const { headers, body } = webhook();
   const pairs = Object.entries(headers);
   for (const readable of [pairs.values(), new Headers(headers as Record<string, string>).entries(), pairs])
     expect(verifyWebhook({ rawBody: body, headers: readable, secrets })).toMatchObject({ ok: true });
 });
 
-test("a handler from Request to Response needs nothing else", async () => {
+test("a handler from Request to Response verifies a webhook without a framework", async () => {
   const { headers, body } = webhook();
   const incoming = (text: string): Request =>
     new Request("http://shop.example/hooks", {

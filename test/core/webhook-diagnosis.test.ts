@@ -288,7 +288,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
 ];
 
-test("each way of being wrong is named, first things first, with what to do", () => {
+test("every mistake is named with its remedy, the most basic first", () => {
   ROWS.forEach(([codes, arrived], at) => {
     const causes = diagnose(arrive(arrived));
     expect([at, causes.map(({ code }) => code).join(" ")]).toEqual([at, codes]);
@@ -301,7 +301,7 @@ test("each way of being wrong is named, first things first, with what to do", ()
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
 
-test("a request that passes has no diagnosis, and other header names are named", () => {
+test("a valid request has no diagnosis, and other header names are reported", () => {
   expect(diagnose(arrive({}))).toEqual([]);
   const headerNames = { ...DEFAULT_HEADER_NAMES, signature: "X-Signature" };
   expect(diagnose(arrive({ headerNames }))).toEqual([
@@ -309,7 +309,7 @@ test("a request that passes has no diagnosis, and other header names are named",
   ]);
 });
 
-test("the sentences hold what was found", () => {
+test("the sentences of a diagnosis contain what was found", () => {
   const rows: readonly (readonly [said: string, arrived: Arrived])[] = [
     ["the endpoint https://shop.example/hooks", { signed: { key: OTHER } }],
     ["the endpoint's secret until Monday", { signed: { key: RETIRED } }],
@@ -332,7 +332,7 @@ function processorTime(work: () => void): number {
   return user + system;
 }
 
-test("a body that would take long is not varied for ever", () => {
+test("a large body is not varied without limit", () => {
   const blanks = " ".repeat(30_000);
   const bodies = [
     "x".repeat(4 * 1024 * 1024),
@@ -358,7 +358,7 @@ test("a body that would take long is not varied for ever", () => {
   ).toBeGreaterThan(1);
 });
 
-test("a timestamp is tried once, however close the times are between which it is searched", () => {
+test("a timestamp is tried once, however close the searched times are", () => {
   const stepsAt = (now: number): number =>
     [...diagnoseInSteps(arrive({ header: () => "ab".repeat(32), now }))].length;
   // Received and created an hour apart at most, all three times are in one range of about two hours.
@@ -400,7 +400,7 @@ test(`no diagnosis ever holds a secret or the right signature (seed ${SEED})`, (
   fc.assert(property, { seed: SEED, numRuns: size(50, 5000) });
 });
 
-test("a wrong signature is told in no other words than any other: there is nothing to learn from one", () => {
+test("every wrong signature gets the same words, so that nothing can be learned from them", () => {
   const told = (header: (hex: string) => string): readonly Diagnosis[] => diagnose(arrive({ header }));
   const none = told(() => "0".repeat(64));
   for (const digits of [1, 8, 31, 32, 63]) {

@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event claims what its case says, and is the same event otherwise", () => {
+test("a forged event differs from the genuine one only in what its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },
@@ -80,7 +80,7 @@ test("a forged event claims what its case says, and is the same event otherwise"
   });
 });
 
-test("a body that is changed by one byte is an event of another second, which it may have", () => {
+test("a body that is changed by one byte is a plausible event of another second", () => {
   const { body, headers } = buildDrillRequest("changed_byte", { ...EVENTS, order: null }, KEYS);
   const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
   const differing = Array.from(own).filter((character, at) => character !== body[at]);
@@ -97,7 +97,7 @@ function differences(one: string, other: string): number | undefined {
   return Array.from(one).filter((character, at) => character !== other[at]).length;
 }
 
-test("a signature differs from the right one as its case says", () => {
+test("a forged signature differs from the right one as its case names", () => {
   const signedAs = (name: CaseName): string => {
     const { headers } = buildDrillRequest(name, { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";
@@ -128,7 +128,7 @@ test("a signature differs from the right one as its case says", () => {
   ]);
 });
 
-test("a receiver that verifies a changed body is told whether it decodes or parses it", () => {
+test("a probe tells a receiver that decodes the body from one that parses it", () => {
   const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
   const { secret, realNow } = KEYS;
   const tried = buildProbes({ id: EVENTS.own.id, body }, { secret, olderSecrets: [], realNow });

@@ -800,7 +800,7 @@ const SILENCES: readonly Row[] = [
 
 const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...REFUSALS, ...MORE, ...SILENCES];
 
-test("each answer has the cause that all answers together show", () => {
+test("the answers of a receiver together give one cause", () => {
   for (const [what, answers, causes, facts] of ROWS) {
     const found = explainCases(drilled(answers, facts));
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);
@@ -808,7 +808,7 @@ test("each answer has the cause that all answers together show", () => {
   }
 });
 
-test("no leaf of the table of causes can be left out", () => {
+test("every leaf of the table of causes decides some answers", () => {
   const causesWith = (leaves: typeof LEAVES) =>
     ROWS.map(([, answers, , facts]) => Array.from(explainCases(drilled(answers, facts), leaves).causes));
   const told = causesWith(LEAVES);
@@ -819,7 +819,7 @@ test("no leaf of the table of causes can be left out", () => {
     }
 });
 
-test("a receiver without an answer has the cause that was observed, and never another", () => {
+test("a receiver that does not answer gets only the observed cause", () => {
   const OBSERVED: Readonly<Partial<Record<ConnectionFault, string>>> = {
     refused: "unreachable",
     silent: "drops_connection",
@@ -858,7 +858,7 @@ test("a receiver without an answer has the cause that was observed, and never an
   expect(causeWith("connection_lost", undefined)).toBe("drops_connection");
 });
 
-test("another mistake beside the first changes no cause, unless all shows that nothing is verified", () => {
+test("a second mistake does not change the cause, unless all answers show that nothing is verified", () => {
   const isAlone = (causes: Row[2]): boolean =>
     causes.forged_in_the_end === undefined &&
     Object.values(causes).every((cause) => !/sometimes|once_a|presence_only/.test(cause));
@@ -877,7 +877,7 @@ test("another mistake beside the first changes no cause, unless all shows that n
   expect(believed.get("as_put")).toBe("skips_methods");
 });
 
-test("what passed has its notes, where nothing failed", () => {
+test("a drill that passed shows its notes", () => {
   const known = where((name) =>
     [
       "payment_ten_minutes_old",
@@ -913,13 +913,13 @@ test("what passed has its notes, where nothing failed", () => {
   });
 });
 
-test("a limit that was waited for is a note of its case", () => {
+test("a rate limit that was waited for is a note of its case", () => {
   const { results, ...rest } = drilled({});
   const limited = results.map((one) => (one.name === "as_put" ? Object.assign(one, { limited: true }) : one));
   expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
 });
 
-test("each case is a step with its answer, and what was not sent is one more", () => {
+test("every case is a step with its answer, and the unsent cases are one more step", () => {
   const passed = drillSteps(drilled({}), "an-endpoint");
   expect(passed.map(({ name }) => name)).toEqual(NAMES);
   expect(passed[0]).toEqual({
@@ -957,14 +957,14 @@ test("each case is a step with its answer, and what was not sent is one more", (
   );
 });
 
-test("what no answer explains is told with the two answers that differ", () => {
+test("an unexplained result is reported with the two answers that differ", () => {
   const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), "an-endpoint");
   expect(englishOf(good?.cause ?? "")).toBe(
     "The answers do not show why. Two that differ: to “a good event” it answered 400 after 7 ms, to “signed an hour ago” 500 after 7 ms. Its log for these two requests shows more.",
   );
 });
 
-test("a forged request that was accepted is sent again, eight at most, and none that chance accepts", () => {
+test("an accepted forged request is sent again, at most eight, so that chance is no finding", () => {
   const repeated = (answers: Answers) => forgeriesToRepeat(drilled(answers).results);
   expect(repeated({})).toEqual([]);
   const eight = FORGED.filter(
@@ -980,7 +980,7 @@ test("a forged request that was accepted is sent again, eight at most, and none 
   expect(repeated(each(500, "as_put"))).toEqual([]);
 });
 
-test("an answer of 2xx alone is an acceptance", () => {
+test("only an answer of 2xx is an acceptance", () => {
   const rows = [199, 200, 299, 300, "timeout"] as const;
   expect(rows.map((answer) => isAccepted(resultOf("good_event", answer)))).toEqual([
     false,
@@ -991,7 +991,7 @@ test("an answer of 2xx alone is an acceptance", () => {
   ]);
 });
 
-test("the mistake is looked for where a good event is refused or fails, and a forged one is not taken", () => {
+test("the mistake is searched for if a good event is refused or fails and no forged one is accepted", () => {
   const looks = (answer: Answer, forged: Answer = 400) =>
     isWorthProbing(drilled({ good_event: answer, bad_signature: forged }).results);
   expect([400, 499, 500].map((answer) => looks(answer))).toEqual([true, true, true]);
@@ -1006,7 +1006,7 @@ test("the mistake is looked for where a good event is refused or fails, and a fo
   expect([looks(400, TAKEN), looks(500, TAKEN)]).toEqual([false, false]);
 });
 
-test("a drill is given up where the first event has no answer, or three that the service sends have none", () => {
+test("a drill ends early if the first event, or three events of the service, get no answer", () => {
   const goesOn = (answers: Answers) => shouldContinue(drilled(answers).results);
   expect(goesOn({})).toBe(true);
   expect(goesOn({ good_event: "timeout" })).toBe(false);

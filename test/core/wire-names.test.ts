@@ -35,7 +35,7 @@ test("every field of every operation is snake_case on the wire, and camelCase be
   }
 });
 
-test("a schema is derived once, and one that has no way back to the wire is none", () => {
+test("a wire schema is derived once, and a schema that cannot be encoded is refused", () => {
   const schema = z.object({ orderId: z.string() });
   expect(wireSchema(schema)).toBe(wireSchema(schema));
   const text = z.string();
@@ -47,7 +47,7 @@ test("a schema is derived once, and one that has no way back to the wire is none
   }
 });
 
-test("only fields that the schema states are renamed: texts, records and their keys are data", () => {
+test("only fields of the schema are renamed; texts and keys of records are data", () => {
   const schema = wireSchema(
     z.object({ byMs: z.int(), headerMap: z.record(z.string(), z.string()), theRest: z.unknown() }),
   );
@@ -63,7 +63,7 @@ test("only fields that the schema states are renamed: texts, records and their k
   fc.assert(check, { seed: SEED, numRuns: size(200, 10_000) });
 });
 
-test("an answer is what its schema states, in its order, whatever else its value holds", () => {
+test("an answer has exactly the fields of its schema, in their order", () => {
   const secrets = { inForce: ["whsec_a"], retired: [], storeTime: null, storeId: ID, in_force: ["no"] };
   expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe(
     '{"in_force":["whsec_a"],"retired":[],"store_time":null}',
@@ -76,7 +76,7 @@ test("an answer is what its schema states, in its order, whatever else its value
   expect(decodeAnswer("openLease", encoded)).toBeUndefined();
 });
 
-test("a refused request names the field as the wire has it", () => {
+test("a refused request names the field by its name on the wire", () => {
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, /^by_ms: .*expected number/],
     ["moveClock", { action: "advance", by_ms: 0 }, /^by_ms: Too small/],
@@ -113,7 +113,7 @@ test("a refused request names the field as the wire has it", () => {
   }
 });
 
-test("a field by the other side's name is no field", () => {
+test("a field with the other side's name is unknown", () => {
   const schema = wireSchema(z.strictObject({ eventTypes: z.optional(z.array(z.string())) }));
   expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
   expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
@@ -129,7 +129,7 @@ test("a field by the other side's name is no field", () => {
   expect(z.safeDecode(ordered, { from_ms: 2, to_ms: 1 }).success).toBe(false);
 });
 
-test("a request arrives as it was meant", () => {
+test("a request is decoded to the value that was encoded", () => {
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, { action: "advance", by_ms: 5 }],
     ["moveClock", { action: "set", to: 0 }, { action: "set", to: "1970-01-01T00:00:00.000Z" }],
@@ -152,7 +152,7 @@ test("a request arrives as it was meant", () => {
   }
 });
 
-test("a moment is milliseconds here, and a text in UTC there", () => {
+test("a time is milliseconds in code and a UTC text on the wire", () => {
   expect(z.decode(momentInRequest, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
   expect(z.encode(momentInRequest, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
   expect(z.safeDecode(momentInRequest, "2026-02-31T00:00:00Z").success).toBe(false);

@@ -60,7 +60,7 @@ const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | 
   ["::ffff:8.8.8.8", "public"],
 ];
 
-test("each address is never sent to, of a private network, or public, in both editions", () => {
+test("every address is forbidden, private or public, equally in both editions", () => {
   const verdicts = ROWS.map(([address]) => [
     address,
     isNeverSentTo(address) ? "never" : isPublicAddress(address) ? "public" : "private",
@@ -68,7 +68,7 @@ test("each address is never sent to, of a private network, or public, in both ed
   expect(verdicts).toEqual(ROWS);
 });
 
-test("the edges of each range are refused for an allowed name, as an address, and as the target of a hosted service", async () => {
+test("both ends of every forbidden range are refused for an allowed name, as an address, and as a hosted target", async () => {
   for (const address of NEVER_SENT_TO.flatMap(edgesOf).filter((edge) => !isLoopback(edge))) {
     const target = { url: "http://shop.example/", host: "shop.example", port: 80, addresses: null };
     const policy = { allowedHosts: ["shop.example"], ownPort: OWN_PORT };
@@ -81,7 +81,7 @@ test("the edges of each range are refused for an allowed name, as an address, an
   for (const address of PRIVATE_RANGES.flatMap(edgesOf)) expect(isPublicAddress(address)).toBe(false);
 });
 
-test("an allowed name opens only its addresses at which a receiver can be", async () => {
+test("an allowed name permits only addresses that can be a receiver", async () => {
   const resolve = () => Promise.resolve(["169.254.169.254", "192.168.1.20", "0.0.0.0", "64:ff9b::1"]);
   expect(await resolveTargetHost("shop.example", resolve, OWN_PORT)).toEqual({
     ok: true,
@@ -90,6 +90,6 @@ test("an allowed name opens only its addresses at which a receiver can be", asyn
   expect(await resolveTargetHost("localhost", resolve, OWN_PORT)).toMatchObject({ ok: true });
 });
 
-test("the network of the runtime is told every range, and mapped addresses, which it reads as IPv6", () => {
+test("the runtime's network rules get every range, also as IPv4-mapped IPv6", () => {
   expect(deniedBlocks()).toEqual([...NEVER_SENT_TO, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
 });
