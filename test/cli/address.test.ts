@@ -48,7 +48,7 @@ function keyOf({ headers }: OutboundRequest): string {
   return (headers["Authorization"] ?? "").replace(/^Bearer /, "");
 }
 
-test("the table names every command there is", async () => {
+test("the table of commands has every command of the program", async () => {
   const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
   const lines = paths.map((path) => path.join(" "));
   const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));
@@ -60,7 +60,7 @@ test("the table names every command there is", async () => {
 });
 
 test.for(["", "svc_test_0000000000000000000000000000000ab"])(
-  "with no sandbox there, no command sends anything to its port, and all say what to type: key %j",
+  "without a sandbox no command sends anything to its port, and each says what to type: key %j",
   async (key) => {
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
@@ -77,7 +77,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
-test("a base URL that is named gets no key of the folder either while its sandbox is away", async () => {
+test("a named base URL gets no key of the folder while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
   const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
@@ -85,7 +85,7 @@ test("a base URL that is named gets no key of the folder either while its sandbo
   expect(result.stderr).toContain("→ checkout sandbox start");
 });
 
-test("a folder that never had a sandbox has no default address either", async () => {
+test("a folder that never had a sandbox has no default address", async () => {
   const harness = createHarness();
   const { heard, service } = eavesdropper();
   harness.occupy(4242, service);
@@ -108,7 +108,7 @@ const TYPED: readonly (readonly [line: string, code: number])[] = [
 ];
 
 test.for(["starting", "restarting"])(
-  "a command that is typed while the sandbox is %s succeeds: at once known as starting, or with --retries",
+  "a command that is typed while the sandbox is %s succeeds, with --retries if the start is not known",
   async (state) => {
     for (const [line, code] of TYPED) {
       const harness = createHarness();
@@ -129,7 +129,7 @@ test.for(["starting", "restarting"])(
   },
 );
 
-test("where the folder says that no sandbox runs, every command that needs one answers at once", async () => {
+test("every command that needs a sandbox fails at once if the folder says that none runs", async () => {
   const { harness } = await abandonedFolder();
   for (const line of COMMANDS) {
     const before = harness.clock.now();
@@ -139,14 +139,14 @@ test("where the folder says that no sandbox runs, every command that needs one a
   }
 });
 
-test("without retries nothing is waited for", async () => {
+test("--retries 0 waits for nothing", async () => {
   const { harness } = await abandonedFolder();
   const before = harness.clock.now();
   const result = await harness.run([...words(`orders create ${ORDER}`), "--retries", "0"]);
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
-test("what the variables say of retries and timeout counts for every command that needs a service", async () => {
+test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a service", async () => {
   const { harness } = await abandonedFolder();
   const type = (line: string, env: Record<string, string>) => harness.run(words(line), { env });
   for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {
@@ -179,7 +179,7 @@ test("what the variables say of retries and timeout counts for every command tha
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("CHECKOUT_TIMEOUT")]);
 });
 
-test("a sandbox that moves to another port between two tries gets the next one, and nobody else", async () => {
+test("the next try goes to the new port of a sandbox that moved, and to nobody else", async () => {
   const harness = createHarness();
   const first = await harness.start(["--port", "0"]);
   const { heard, service } = eavesdropper();
@@ -198,7 +198,7 @@ test("a sandbox that moves to another port between two tries gets the next one, 
   expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
 });
 
-test("a sandbox that ends between two tries is not looked for where it was, and the hint finds it again", async () => {
+test("no try goes to the old port of a sandbox that ended, and the hint finds it again", async () => {
   const harness = createHarness();
   const { stop, ready } = await harness.start();
   const { heard, service } = eavesdropper();
@@ -220,7 +220,7 @@ test("a sandbox that ends between two tries is not looked for where it was, and 
   expect(ready.base_url).toBe("http://127.0.0.1:4242/v1");
 });
 
-test("after a lost answer the hint names a service that was named, for there it has to be asked again", async () => {
+test("the hint after a lost answer repeats the named service", async () => {
   const { harness, ready } = await abandonedFolder();
   harness.setFault(() => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" }));
   const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: ready.api_key ?? "" };
@@ -231,7 +231,7 @@ test("after a lost answer the hint names a service that was named, for there it 
   ]);
 });
 
-test("the key of the folder goes only to its own live sandbox, however that is named", async () => {
+test("the folder's key goes only to the folder's running sandbox, however it is named", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { heard, service } = eavesdropper();
@@ -254,7 +254,7 @@ test("the key of the folder goes only to its own live sandbox, however that is n
   expect([heard, sent.length]).toEqual([[], count]);
 });
 
-test("a store in the environment counts under every address that names the sandbox", async () => {
+test("CHECKOUT_STORE_ID applies to every address of the sandbox", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { control_token: token } = json(harness.readState("run.json"));
@@ -277,7 +277,7 @@ test("a store in the environment counts under every address that names the sandb
   }
 });
 
-test("a token that was shortened for people is refused before it is sent", async () => {
+test("a shortened token is refused before it is sent", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--port", "4242"]);
   const env = { CHECKOUT_BASE_URL: ready.base_url.replace("127.0.0.1", "127.0.0.2") };
@@ -294,7 +294,7 @@ test("a token that was shortened for people is refused before it is sent", async
   }
 });
 
-test("what acts on the sandbox of the folder sends it no key of another service", async () => {
+test("commands that act on the folder's sandbox send it no key of another service", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { control_token: token } = json(harness.readState("run.json"));
@@ -310,7 +310,7 @@ test("what acts on the sandbox of the folder sends it no key of another service"
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
 });
 
-test("a managed key is the same at every port, by every spelling, and while the sandbox is away", async () => {
+test("a managed key is the same at every port and spelling, and while the sandbox is stopped", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const { ready } = sandbox;

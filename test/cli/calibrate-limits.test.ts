@@ -66,7 +66,7 @@ const SERVICES: Readonly<Record<string, Parameters<typeof openRefusing>[0]>> = {
 };
 
 test.each(Object.entries(SERVICES))(
-  "%s: checks in a row find no difference and miss nothing",
+  "%s: repeated checks find no difference and observe everything",
   async (_name, service) => {
     const harness = await openRefusing(service);
     expect((await harness.run(CALIBRATE)).code).toBe(0);
@@ -77,7 +77,7 @@ test.each(Object.entries(SERVICES))(
   },
 );
 
-test("a rate limit that does not end is named, and is no difference", async () => {
+test("an endless rate limit is named and is not a difference", async () => {
   let isLimited = false;
   const harness = await openRefusing({
     before: ({ number }) =>
@@ -93,7 +93,7 @@ test("a rate limit that does not end is named, and is no difference", async () =
   expect(missed.stdout).not.toContain("differs");
 });
 
-test("no answer to the first create, and a refused key, have exit codes of their own", async () => {
+test("an unanswered first create and a refused key have their own exit codes", async () => {
   const rows = [
     [503, {}, 7, "not_observed"],
     [429, { "retry-after": "120" }, 7, "not_observed"],
@@ -111,7 +111,7 @@ test("no answer to the first create, and a refused key, have exit codes of their
   }
 });
 
-test("Retry-After is waited for, and the requests after a 429 are spread", async () => {
+test("calibrate waits for Retry-After, and spreads its requests after a 429", async () => {
   const times: number[] = [];
   const harness = await openRefusing({
     before: ({ number, now }) => {

@@ -83,7 +83,7 @@ function verdictsOf(harness: Harness): Verdicts {
 
 const all = (verdict: string): Verdicts => Object.fromEntries(BY_PAYMENT.map((one) => [one, verdict]));
 
-test("a person who pays confirms the seven assumptions that only a payment shows, in at most 25 requests", async () => {
+test("a calibration with a payer confirms the seven assumptions about payments in at most 25 requests", async () => {
   const paid = await openPaid();
   const result = await calibrated(paid, payAndReturn);
   expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("88 Return paths")]);
@@ -95,7 +95,7 @@ test("a person who pays confirms the seven assumptions that only a payment shows
   );
 });
 
-test("two payments leave the same record, without an id, an address, a time or a secret in it", async () => {
+test("two calibrations with a payer leave the same record, without ids, addresses, times or secrets", async () => {
   const texts: string[] = [];
   for (let runs = 0; runs < 2; runs += 1) {
     const { harness, sandbox } = await openPaid();
@@ -110,7 +110,7 @@ test("two payments leave the same record, without an id, an address, a time or a
   expect(evidence).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}|https?:|[\da-f]{32}|\d{10}|20\d\d-/);
 });
 
-test("a check without a payer leaves out what only a payment shows; one with a payer does not", async () => {
+test("only a check with a payer compares the assumptions about payments", async () => {
   const paid = await openPaid();
   await calibrated(paid, payAndReturn);
   const check = await paid.harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check"]);
@@ -201,16 +201,19 @@ const OTHERWISE: Readonly<
   },
 };
 
-test.each(Object.entries(OTHERWISE))("%s: its verdict, and no other", async (_name, otherwise) => {
-  const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
-  const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
-  expect(await calibrated(paid, person)).toMatchObject({ code: 0 });
-  expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), ...verdicts });
-});
+test.each(Object.entries(OTHERWISE))(
+  "%s: the calibration has its verdict and no other",
+  async (_name, otherwise) => {
+    const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
+    const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
+    expect(await calibrated(paid, person)).toMatchObject({ code: 0 });
+    expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), ...verdicts });
+  },
+);
 
 const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === "payment");
 
-test.each(byPayment)("%s: a check with a payment finds it", async (_name, { delivery, found }) => {
+test.each(byPayment)("%s: a check with a payer finds it", async (_name, { delivery, found }) => {
   const record = await openPaid();
   await calibrated(record, payAndReturn);
   const paid = await openPaid({
@@ -225,7 +228,7 @@ test.each(byPayment)("%s: a check with a payment finds it", async (_name, { deli
   expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
 });
 
-test("without a secret, and without an endpoint, what they show is not observed", async () => {
+test("assumptions that need a secret or an endpoint are not observed without it", async () => {
   const paid = await openPaid();
   await calibrated(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });
@@ -241,7 +244,7 @@ test("without a secret, and without an endpoint, what they show is not observed"
   });
 });
 
-test("the receiver takes events of its order alone, by its own names, and none from a browser", async () => {
+test("the receiver accepts only events of its order with its header names, and none from a browser", async () => {
   const answers: unknown[] = [];
   const paid = await openPaid();
   const send = async (
@@ -265,7 +268,7 @@ test("the receiver takes events of its order alone, by its own names, and none f
   expect(verdictsOf(paid.harness)).toMatchObject({ 19: "not_observed", 88: "not_observed" });
 });
 
-test("nothing is sent without consent to all that is asked, and without a port to receive on", async () => {
+test("a calibration sends nothing without consent to every question and a port to receive on", async () => {
   const { harness, sent } = await openPaid();
   const no = await harness.run(["calibrate", ...AT_SANDBOX, "--with-payer"], {
     typed: [["Send them?", "n"]],

@@ -50,7 +50,7 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 
-test("a service like the sandbox confirms each assumption that a test key can observe, with an order and a session", async () => {
+test("a service like the sandbox confirms every assumption that a test key can observe with an order and a session", async () => {
   const { harness, sent } = await openService();
   const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
@@ -67,7 +67,7 @@ test("a service like the sandbox confirms each assumption that a test key can ob
   }
 });
 
-test("two runs against one service leave the same record, without an id, an address or a secret in it", async () => {
+test("two calibrations of one service leave the same record, without ids, addresses or secrets", async () => {
   const { harness } = await openService();
   const records = new Set<string>();
   for (let runs = 0; runs < size(3, 20); runs += 1) {
@@ -124,7 +124,7 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
   "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
 };
 
-test("a service that differs in one thing contradicts the decision on it, and --check tells since when", async () => {
+test("a service that differs in one point contradicts that decision, and --check says since when", async () => {
   for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
     const { harness } = await openService(drift);
     expect([name, (await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code]).toEqual([name, 0]);
@@ -171,13 +171,13 @@ test.each(Object.entries(DRIFTING))("calibrate against a service where %s", asyn
   }
 });
 
-test("calibrations find ten of the drifts, one of them by a payment; of the others the table says why", () => {
+test("calibrations find ten of the drifts, one by a payment, and the table says why the others stay hidden", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
   const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
   expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);
 });
 
-test("a key that may not create sessions leaves what they show unobserved, and nothing is sent in vain", async () => {
+test("a key without the scope for sessions leaves their assumptions unobserved, and no request is wasted", async () => {
   const { harness, sent } = await openService((answer, { method, url }) =>
     method === "POST" && url.endsWith("/checkout-sessions")
       ? withBody({ ...answer, status: 403 }, (text) =>
@@ -194,7 +194,7 @@ test("a key that may not create sessions leaves what they show unobserved, and n
   expect(sent).toHaveLength(PROBES.length - 1);
 });
 
-test("nothing more is sent to a service with live money, or to none at all", async () => {
+test("a calibration stops at a service with live money, and at an address without a service", async () => {
   const rows: readonly (readonly [Drift, string])[] = [
     [replacing('"livemode":false', '"livemode":true'), "live_service"],
     [replacing('"livemode":false', '"mode":"?"'), "not_this_service"],
@@ -242,7 +242,7 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   expect(await page("/launch/assumptions")).toMatch(/8 · order_id .* contradicted 3 d ago/);
 });
 
-test("a file that is no record is as none", async () => {
+test("a file that is not a record counts as no record", async () => {
   const { harness, sandbox } = await openService();
   const portal = await signedIn(harness, sandbox);
   const broken = JSON.stringify({ service: "x", at: "yesterday", assumptions: [] });
@@ -253,7 +253,7 @@ test("a file that is no record is as none", async () => {
   }
 });
 
-test("what is unsafe, unasked or without a record sends nothing", async () => {
+test("a calibration that is unsafe, not confirmed or without a record to check sends nothing", async () => {
   const { harness, sent } = await openService();
   const key = "svc_test_0123456789abcdefghijklmnopqrstu";
   const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });
@@ -275,7 +275,7 @@ test("what is unsafe, unasked or without a record sends nothing", async () => {
   expect(sent).toEqual([]);
 });
 
-test("a service that sends the key back, also as a name, in a header or cut, leaves no part of it in the record", async () => {
+test("a key that the service sends back in any form leaves no trace in the record", async () => {
   const { harness, sandbox } = await openService((answer, { headers }) => {
     const [, key = ""] = String(headers["Authorization"]).split(" ");
     const echo = { [key]: key, nested: [`before ${key} after`], [`${"x".repeat(290)}${key}`]: true };
@@ -291,7 +291,7 @@ test("a service that sends the key back, also as a name, in a header or cut, lea
   expect(recordText(harness)).not.toContain(String(sandbox.ready.api_key).slice(-12));
 });
 
-test("no request follows an answer with live money, whichever answer it is", async () => {
+test("any answer with live money is the last one of a calibration", async () => {
   for (const at of [0, 3, 9]) {
     let answers = 0;
     const { harness, sent } = await openService((answer) => {
@@ -309,7 +309,7 @@ test("no request follows an answer with live money, whichever answer it is", asy
   }
 });
 
-test("a calibration changes no file of the user beside its record", async () => {
+test("a calibration changes no file but its record", async () => {
   const { harness } = await openService();
   const beside = join(harness.cwd, `${RECORD}.attempt`);
   writeFileSync(beside, "notes");

@@ -36,13 +36,13 @@ const SHOWN = [
   "webhooks verify",
 ];
 
-test("the help of eight commands says the same", async () => {
+test("the help of eight commands matches its golden file", async () => {
   const shown: string[] = [];
   for (const path of SHOWN) shown.push(`$ checkout ${path} --help`, await helpOf(path));
   await expect(shown.join("\n")).toMatchFileSnapshot("help.golden.txt");
 });
 
-test("the help of every command says all that the map says of it, within the width of the terminal", async () => {
+test("the help of every command has everything of the map, within the terminal's width", async () => {
   const map = await commandMap(REGISTRY);
   const commands = mappedCommands(map.commands);
   expect(commands.length).toBeGreaterThan(80);
@@ -75,7 +75,7 @@ test("the help of every command says all that the map says of it, within the wid
   }
 });
 
-test("every command refuses with the same exit code and words", async () => {
+test("the refusals of every command match their golden file", async () => {
   const rows = [...COMMANDS, ...ALONE];
   const shown: string[] = [];
   const all = await paths();

@@ -22,7 +22,7 @@ async function complete(harness: Harness, words: readonly string[], before: stri
 
 const valuesOf = async (harness: Harness, ...words: string[]) => (await complete(harness, words)).values;
 
-test("commands, options and choices are offered by their beginning", async () => {
+test("Tab offers commands, options and choices by their first letters", async () => {
   const harness = createHarness();
   expect(await valuesOf(harness, "or")).toEqual(["orders"]);
   expect(await valuesOf(harness, "orders", "")).toEqual(["create", "get", "list"]);
@@ -43,7 +43,7 @@ test("commands, options and choices are offered by their beginning", async () =>
   expect((await complete(harness, ["orders"], ["--next"])).values).toEqual(["create", "get", "list"]);
 });
 
-test("options before the command, unknown words and words of another program", async () => {
+test("Tab handles options before the command, unknown words and words of another program", async () => {
   const harness = createHarness();
   expect(await valuesOf(harness, "--json", "--dir", "orders", "sandbox", "st")).toEqual([
     "start",
@@ -67,7 +67,7 @@ test("options before the command, unknown words and words of another program", a
   expect(await complete(harness, [""])).toMatchObject({ directive: ":4" });
 });
 
-test("values of the running sandbox that people type: order_ids, ids, endpoints, faults, snapshots, stores", async () => {
+test("Tab offers order_ids, ids, endpoints, faults, snapshots and stores of the running sandbox", async () => {
   const harness = createHarness();
   await harness.start();
   const run = async (words: string): Promise<Record<string, unknown>> => {
@@ -98,7 +98,7 @@ test("values of the running sandbox that people type: order_ids, ids, endpoints,
   expect(await valuesOf(harness, "sandbox", "pay", "--store", "Nothing", "")).toEqual([]);
 });
 
-test("a value with a control character is not offered, nor an argument that would be read as an option", async () => {
+test("Tab offers no value with a control character, and no argument that looks like an option", async () => {
   const harness = createHarness();
   await harness.start();
   for (const orderId of ["a\tb", "a\u001b[2Jc", "a\nd", "a\u0085e", "-f", "a g"]) {
@@ -118,7 +118,7 @@ test("a value with a control character is not offered, nor an argument that woul
   ]);
 });
 
-test("each argument and option with values of the sandbox exists; the others are copied from a list, or new", async () => {
+test("every argument and option with completed values exists, and all other arguments are listed here", async () => {
   const registry = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
   const without: string[] = [];
   const options = new Set<string>();

@@ -99,7 +99,7 @@ const REFUSALS = [
   },
 ] as const;
 
-test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
+test.each(REFUSALS)("explain explains the refusal $name", async (row) => {
   const { harness, post, explain } = await open();
   const body = "body" in row ? row.body : TERMS;
   const { requestId } = await post(body, "headers" in row ? row.headers : {});
@@ -121,7 +121,7 @@ test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
   if (explained.decision !== null) expect(last).toMatch(new RegExp(`decision ${explained.decision}$`));
 });
 
-test("every refusal says the field, what was expected and what came, each by itself, and what helps", async () => {
+test("every explained refusal has the field, the expected and the received value, and the remedy", async () => {
   const { harness, ready, sandbox, post, explain } = await open();
   const { api_key: reader = "" } = JSON.parse(
     (await harness.run(["keys", "create", "--scopes", "checkout_sessions:read", "--json"])).stdout,
@@ -286,7 +286,7 @@ test("every refusal says the field, what was expected and what came, each by its
     ]);
 });
 
-test("a conflict says field by field how the request differs from the first one", async () => {
+test("an explained conflict lists the fields that differ from the first request", async () => {
   const { post, explain } = await open();
   const first = await post({ ...TERMS, description: "A bag" });
   const other = await post({ ...TERMS, amount_minor: 2999, description: "A box" });
@@ -320,7 +320,7 @@ test("a conflict says field by field how the request differs from the first one"
   ]);
 });
 
-test("each request on an order is told with one of its checkouts: the one that it came after, or the first", async () => {
+test("every request about an order is shown with the checkout before it, or with the first", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -341,7 +341,7 @@ test("each request on an order is told with one of its checkouts: the one that i
   expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
-test("a conflict is compared with what it met, whatever came after it", async () => {
+test("an explained conflict is compared with the state that it met, not with a later one", async () => {
   const { harness, post, explain } = await open();
   const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
   const reused = await post({ ...TERMS, amount_minor: 2999 });
@@ -366,7 +366,7 @@ test("a conflict is compared with what it met, whatever came after it", async ()
   await check();
 });
 
-test("the request_id of a create is that create's, however often its answer was replayed", async () => {
+test("a request_id explains the first create, however often its answer was replayed", async () => {
   const { harness, post, explain } = await open();
   const { requestId, id } = await post(TERMS);
   const get = async () =>
@@ -393,7 +393,7 @@ test("the request_id of a create is that create's, however often its answer was 
   expect(stdout).toContain(`2, the last at ${new Date(harness.clock.now()).toISOString()}`);
 });
 
-test("a description is compared as it was sent, beside a price that brings one too", async () => {
+test("a description is compared as it was sent, even if the price has another", async () => {
   const { harness, post, explain } = await open();
   const [key, priced] = [
     { "Idempotency-Key": "priced-key" },
@@ -427,7 +427,7 @@ test("a description is compared as it was sent, beside a price that brings one t
   ]);
 });
 
-test("an order is told from its first request to what its receiver answered", async () => {
+test("the story of an order goes from its first request to the answers of its receiver", async () => {
   const { harness, sandbox, post, explain } = await open();
   let status = 500;
   harness.occupy(
@@ -468,7 +468,7 @@ test("an order is told from its first request to what its receiver answered", as
   }
 });
 
-test("five endpoints that fail for 80 minutes make few lines, and one where all took an event", async () => {
+test("five endpoints that fail for 80 minutes make few lines, and an event that all accepted makes one", async () => {
   const { harness, post, explain } = await open();
   let status = 204;
   for (let port = 3000; port < 3005; port += 1) {
@@ -500,7 +500,7 @@ test("five endpoints that fail for 80 minutes make few lines, and one where all 
   expect(stdout).toContain("\nPending\n");
 });
 
-test("a delivery that is not the event's own is called what it is", async () => {
+test("a replay, a duplicate and other extra deliveries are named as such", async () => {
   const harness = createHarness();
   const { post, explain } = await open(harness);
   harness.occupy(
@@ -521,7 +521,7 @@ test("a delivery that is not the event's own is called what it is", async () => 
   ]);
 });
 
-test("what the payer's browser did is told: a page that was opened, and the way back, which proves nothing", async () => {
+test("the story has the payer's page view and return, and says that a return proves nothing", async () => {
   const { harness, sandbox, post, explain } = await open();
   const { id } = await post(TERMS);
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
@@ -555,7 +555,7 @@ test("what the payer's browser did is told: a page that was opened, and the way 
   expect((await told()).filter((text) => text.startsWith("payment"))).toHaveLength(20);
 });
 
-test("an event and a delivery say why they did not arrive, and what to type", async () => {
+test("an explained event or delivery says why it did not arrive and what to type", async () => {
   const { harness, post, explain } = await open();
   const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
   const { id: endpointId } = JSON.parse(added.stdout) as { id: string };
@@ -622,7 +622,7 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
 });
 
-test("a line in Chinese names the fault of a delivery, the one that it waits for, and when it arrived", () => {
+test("a Chinese line names the fault of a delivery, the event that it waits for, and the time of arrival", () => {
   const attempt: StoryDelivery["attempts"][number] = {
     number: 1,
     startedAt: 2000,
@@ -657,7 +657,7 @@ test("a line in Chinese names the fault of a delivery, the one that it waits for
   }
 });
 
-test("an order that was only refused says how often", async () => {
+test("an order whose creates were all refused says how often", async () => {
   const { post, explain } = await open();
   for (const said of ["1 request was refused", "2 requests were refused"]) {
     await post({ ...TERMS, amount_minor: 0 });
@@ -665,7 +665,7 @@ test("an order that was only refused says how often", async () => {
   }
 });
 
-test("what the store does not have is not explained, and --as keeps to its kind", async () => {
+test("explain does not find things outside the store, and --as looks only for its kind", async () => {
   const { harness, post, explain } = await open();
   const { id } = await post(TERMS);
   for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {
@@ -676,7 +676,7 @@ test("what the store does not have is not explained, and --as keeps to its kind"
   expect((await explain(id, "--as", "checkout")).kind).toBe("checkout");
 });
 
-test("a command that the sandbox refused names the command that explains it", async () => {
+test("a refused command names the explain command", async () => {
   const { harness } = await open();
   const typed = [
     "orders",
@@ -695,7 +695,7 @@ test("a command that the sandbox refused names the command that explains it", as
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
 });
 
-test("within exec a refusal names the command that explains it too, and that one works there", async () => {
+test("a refusal inside exec names an explain command that works there", async () => {
   const { ready, harness } = await open();
   const env = {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -714,7 +714,7 @@ test("within exec a refusal names the command that explains it too, and that one
   expect([other.code, other.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
 });
 
-test("what is named after a command with --store is about that store too", async () => {
+test("commands suggested after a command with --store name that store", async () => {
   const { harness } = await open();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   const inTea = ["--store", "Tea Shop"];
@@ -735,7 +735,7 @@ test("what is named after a command with --store is about that store too", async
   expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);
 });
 
-test("an explanation asks for a store only where a command takes one", async () => {
+test("an explanation adds --store only to commands that take it", async () => {
   const harness = createHarness();
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
@@ -745,7 +745,7 @@ test("an explanation asks for a store only where a command takes one", async () 
   }
 });
 
-test("every command that an explanation names is there", async () => {
+test("every command that an explanation names exists", async () => {
   const harness = createHarness();
   const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
   const commands = [
@@ -776,7 +776,7 @@ const NO_RESULT = {
   fault: null,
 } as const;
 
-test("no secret is in an explanation, wherever it was sent", async () => {
+test("an explanation has no secret, wherever the secret was sent", async () => {
   const { harness, ready, post } = await open();
   const secrets = [ready.api_key ?? "", ready.signing_secret];
   for (const secret of secrets) {
@@ -829,7 +829,7 @@ async function open(harness: Harness = createHarness()) {
   return { harness, sandbox: { ...started, auth }, ready, post, explain };
 }
 
-test("what helps is never the explanation that one reads, is said once, and of a delivery is no list that has it", async () => {
+test("a next command is named once, and is never the explanation itself or a list that contains it", async () => {
   const { harness, post, explain } = await open();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const { requestId, id } = await post(TERMS);
@@ -852,7 +852,7 @@ test("what helps is never the explanation that one reads, is said once, and of a
   expect(await explain(priced.requestId)).toMatchObject({ field: "price_id", rule: 10, decision: 7 });
 });
 
-test("a payment that was left open and succeeds after its order has expired is a late result", async () => {
+test("a payment that succeeds after its order expired is shown as a late result", async () => {
   const harness = createHarness();
   await harness.start();
   const pay = (outcome: string) => harness.run(["sandbox", "pay", "order-1", "--outcome", outcome, "--json"]);

@@ -494,7 +494,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
 ];
 
-test("what stands in the shell or in files is told as what it is", async () => {
+test("a usual mistake in a variable or a file is named as what it is", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const given: Readonly<Record<string, string>> = {
@@ -531,11 +531,11 @@ test("what stands in the shell or in files is told as what it is", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("each command line of a first hour without a sandbox says what to do, on the right stream", async () => {
+test("each command line of a first hour without a sandbox says what to do next, on the right stream", async () => {
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
 
-test("what belongs to every command is also taken before it, and between its words", async () => {
+test("global options are accepted before a command and between its words", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const cwd = tempFolder();
@@ -565,7 +565,7 @@ test("what belongs to every command is also taken before it, and between its wor
     expect(JSON.parse((await shown(line)).stderr)).toMatchObject({ ok: false, error: { code: "usage" } });
 });
 
-test("--no-color, NO_COLOR and TERM=dumb give no escape codes", async () => {
+test("--no-color, NO_COLOR and TERM=dumb turn escape codes off", async () => {
   const harness = createHarness();
   await harness.start();
   const lines = [
@@ -606,7 +606,7 @@ const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOpt
   ["stores delete Tea", [["Delete the store", "y"]]],
 ];
 
-test("a question is asked without escape codes where none are wanted, and can be left", async () => {
+test("a prompt has no escape codes if they are off, and can be left", async () => {
   for (const [env, words] of [[{ NO_COLOR: "1" }, []] as const, [{}, ["--no-color"]] as const]) {
     const harness = createHarness();
     await harness.start();
@@ -624,12 +624,12 @@ test("a question is asked without escape codes where none are wanted, and can be
   }
 });
 
-test("each command line of a first hour beside a sandbox says what came of it", async () => {
+test("each command line of a first hour with a sandbox says its result", async () => {
   expect(WITHOUT_SANDBOX.length + BESIDE_SANDBOX.length).toBeGreaterThanOrEqual(150);
   expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
 });
 
-test("what does not answer is told with where its address comes from, and a wrong key with what is wrong", async () => {
+test("an unreachable service is named with the source of its address, and a wrong key with its mistake", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const apiKey = ready.api_key ?? "";
@@ -687,7 +687,7 @@ test("what does not answer is told with where its address comes from, and a wron
   }
 });
 
-test("in the folder of a stopped sandbox its own environment leads to its start", async () => {
+test("variables of the folder's stopped sandbox lead to the start command", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "4321"]);
   const printed = await harness.run(["env", "--format", "json"]);
@@ -704,7 +704,7 @@ test("in the folder of a stopped sandbox its own environment leads to its start"
   await again.stop();
 });
 
-test("a token of the control API that is refused is told by the name of its variable", async () => {
+test("a refused control token is named by its variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const at = { CHECKOUT_BASE_URL: ready.base_url };
@@ -733,7 +733,7 @@ test("a token of the control API that is refused is told by the name of its vari
   }
 });
 
-test("an order that is another one than the journal's is told", async () => {
+test("an order that differs from the journal's is reported", async () => {
   const harness = createHarness();
   await harness.start();
   const create = ["orders", "create", "--order-id", "a-1", "--price-id", "price_coffee", "--json"];
@@ -750,7 +750,7 @@ test("an order that is another one than the journal's is told", async () => {
 /** A link that signs in has 256 bits, so that it fits no line of 80 columns; a terminal still takes it for one link. */
 const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
 
-test("each line of the banner can be read, and copied, in a terminal of 80 columns", async () => {
+test("every line of the banner can be read and copied at 80 columns", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start"]);
   await running.stop();
@@ -760,7 +760,7 @@ test("each line of the banner can be read, and copied, in a terminal of 80 colum
   expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
 });
 
-test("after rotate-secret the banner says whose secret it shows", async () => {
+test("the banner says whose secret it shows after rotate-secret", async () => {
   const harness = createHarness();
   const banner = async (): Promise<string> => {
     const running = await harness.launch(["sandbox", "start"]);
@@ -784,7 +784,7 @@ test("after rotate-secret the banner says whose secret it shows", async () => {
 const WHOSE_SECRET =
   "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret\n";
 
-test("after rotate-secret the variables of a store come with whose secret they have", async () => {
+test("env says whose secret it prints after rotate-secret", async () => {
   const harness = createHarness();
   await harness.start();
   const typed = async (line: string) => harness.run(line.split(" "));
@@ -890,7 +890,7 @@ function isJsonOf(result: Result, { code, says }: { readonly code: number; reado
   return says.test(`✗ ${told.error?.message ?? ""}\n  → ${told.next}`);
 }
 
-test("--dir with the folder around a state folder is told which one is meant", async () => {
+test("--dir with the parent of a state folder suggests the state folder", async () => {
   const harness = createHarness();
   await harness.start();
   for (const line of ["orders list", "orders create --order-id a-1 --price-id price_coffee"]) {
@@ -901,7 +901,7 @@ test("--dir with the folder around a state folder is told which one is meant", a
   }
 });
 
-test("an ephemeral sandbox is reached from any folder with what its banner shows", async () => {
+test("the lines in the banner of an ephemeral sandbox reach it from any folder", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start", "--ephemeral"]);
   const shown = running.text().stdout;

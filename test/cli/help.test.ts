@@ -16,7 +16,7 @@ const SRC = join(import.meta.dirname, "../../src");
 const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
 const whole = commandMap(REGISTRY);
 
-test("help --json prints the whole map, which is valid by its schema", async () => {
+test("help --json prints the whole map, valid by its schema", async () => {
   const harness = createHarness();
   const validate = new Ajv2020({ strict: true }).compile(commandMapSchema());
   for (const typed of ["help --json", "--help --json", "--json help"]) {
@@ -28,7 +28,7 @@ test("help --json prints the whole map, which is valid by its schema", async () 
   }
 });
 
-test("the map has every option of every command, its argument and its choices, each once", async () => {
+test("the map has every option of every command once, with its argument and choices", async () => {
   const { commands, common_options: common } = await whole;
   const mapped = new Map(all(commands).map((one) => [one.words, one]));
   const paths = await commandPaths(REGISTRY);
@@ -47,7 +47,7 @@ test("the map has every option of every command, its argument and its choices, e
     expect(common.filter((option) => option.name === name)).toHaveLength(1);
 });
 
-test("help names every choice of an option, and every command that runs has examples", async () => {
+test("help names all choices of an option, and every runnable command has examples", async () => {
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);
@@ -58,7 +58,7 @@ test("help names every choice of an option, and every command that runs has exam
     expect([words, runs || commands.length > 0]).toEqual([words, true]);
 });
 
-test("an option has its type, default and variable as its help says them", async () => {
+test("the map and the help agree on type, default and variable of every option", async () => {
   const of = async (words: string, name: string) => {
     const map = await whole;
     const command = all(map.commands).find((one) => one.words === words);
@@ -83,7 +83,7 @@ test("an option has its type, default and variable as its help says them", async
   expect(await of("requests list", "--follow")).toMatchObject({ short: "-f", flags: "-f, --follow" });
 });
 
-test("the map of one command has only this command, and every variable that the code reads is in the whole", async () => {
+test("the map of one command has only that command, and the whole map has every variable of the code", async () => {
   const harness = createHarness();
   const { stdout } = await harness.run("help orders create --json".split(" "));
   const part = JSON.parse(stdout) as CommandMap;
@@ -109,13 +109,13 @@ test("the map of one command has only this command, and every variable that the 
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });
 
-test("the program behind exec gets its own --help --json", async () => {
+test("exec passes --help --json on to its program", async () => {
   const harness = createHarness();
   const { stdout } = await harness.run("exec -- program --help --json".split(" "));
   expect(stdout).not.toContain('"program":"checkout"');
 });
 
-test("each topic is its page or section; a group of the same name keeps its own help", async () => {
+test("each help topic prints its page or section, and a group of the same name keeps its own help", async () => {
   const harness = createHarness();
   const shown: string[] = [];
   for (const topic of Object.keys(TOPIC_SUMMARIES)) {
@@ -133,7 +133,7 @@ test("each topic is its page or section; a group of the same name keeps its own 
   expect(nested.stdout).toContain("Usage: checkout webhooks sign");
 });
 
-test("Markdown in a terminal: paragraphs wrapped, code as it is, tables as lists, links as texts", async () => {
+test("Markdown in a terminal has wrapped paragraphs, unchanged code, tables as lists and links as texts", async () => {
   const page = [
     "# Title",
     "A **strong** [link](docs/x.md) and",

@@ -66,7 +66,7 @@ function insert(cwd: string, { id, orderId }: { readonly id: string; readonly or
   file.close();
 }
 
-test("the list has each command whose help names an id or order_id", async () => {
+test("the list has every command whose help names an id or order_id", async () => {
   const { stdout } = await createHarness().run(["help", "--json"]);
   const page = commandsPage(JSON.parse(stdout) as CommandMap);
   const taking = page
@@ -125,7 +125,7 @@ test("every command takes the id, the order_id and the end of the id for the sam
   expect((await run("orders list --before NAME", "order-1")).stdout).not.toMatch(/ order-1 /);
 });
 
-test("without an outcome an order is paid", async () => {
+test("sandbox pay without an outcome pays the order", async () => {
   const { create, run } = await open();
   const id = await create("order-1");
   const paid = await run("sandbox pay NAME --json", "order-1");
@@ -137,7 +137,7 @@ test("without an outcome an order is paid", async () => {
   expect((await run("sandbox pay NAME --outcome declined", "order-2")).stdout).toContain("→ pending");
 });
 
-test("where several have an order_id, nothing is done, and they are listed; sandbox pay takes the one that can be paid", async () => {
+test("an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable one", async () => {
   const { harness, create, run } = await open();
   const first = await create("order-1");
   await run("sandbox pay NAME --outcome failed", first);
@@ -169,7 +169,7 @@ test("where several have an order_id, nothing is done, and they are listed; sand
   expect((await run("orders get NAME", second)).stdout).toContain("succeeded");
 });
 
-test("of more than 10 the newest 10 are listed", async () => {
+test("of more than 10 candidates the newest 10 are listed", async () => {
   const { create, run } = await open();
   const ids: string[] = [];
   for (let number = 0; number < 12; number += 1) {
@@ -184,7 +184,7 @@ test("of more than 10 the newest 10 are listed", async () => {
   expect(stderr.match(/^ {2}\S{36}/gm)?.map((line) => line.trim())).toEqual(ids.toReversed().slice(0, 10));
 });
 
-test("what nothing has is not found, and what nothing can have is a usage error that asks nobody", async () => {
+test("an unknown id is not found, and an impossible id is a usage error without a request", async () => {
   const { harness, create, run } = await open();
   await create("order-10");
   const shows = "checkout orders list and checkout sessions list show the ids";
@@ -222,7 +222,7 @@ test("what nothing has is not found, and what nothing can have is a usage error 
   expect(asked).toEqual([]);
 });
 
-test("of 8 hexadecimal characters an exact order_id comes before the end of an id", async () => {
+test("an exact order_id wins over an id that ends with the same 8 characters", async () => {
   const { harness, create, run } = await open();
   const [chosen, ending] = [await create("cafe0001"), "0199a3c4-5d00-7000-8000-0000cafe0001"];
   insert(harness.cwd, { id: ending, orderId: "o-1" });
@@ -261,7 +261,7 @@ const LOOKS_LIKE = [
   ["32 characters of 4 bytes", "😀".repeat(32)],
 ] as const;
 
-test.each(LOOKS_LIKE)("an order_id that looks like %s is taken", async (_what, orderId) => {
+test.each(LOOKS_LIKE)("an order_id that looks like %s is accepted", async (_what, orderId) => {
   const { create, run, harness } = await open();
   await create("another");
   const id = await create(orderId);
@@ -269,7 +269,7 @@ test.each(LOOKS_LIKE)("an order_id that looks like %s is taken", async (_what, o
   expect((await run("sandbox pay --json -- NAME", orderId)).stdout).toContain(`"id":"${id}"`);
 });
 
-test(`any order_id is taken (seed ${SEED})`, async () => {
+test(`any order_id is accepted (seed ${SEED})`, async () => {
   const { create, harness } = await open();
   const known = new Set<string>();
   const orderIds = fc
@@ -299,7 +299,7 @@ async function checkTaken(
   }
 }
 
-test("another service is asked by a whole id alone, and nothing else is sent to it", async () => {
+test("another service is asked only for a whole id", async () => {
   const { harness, sandbox, create, run } = await open();
   const id = await create("order-1");
   const target = { base_url: "https://pay.example/v1" };

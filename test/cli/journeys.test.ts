@@ -41,7 +41,7 @@ test("a merchant's first minutes: start, create, get", async () => {
   });
 });
 
-test("the same command again prints the same order, another amount is a conflict", async () => {
+test("a repeated create prints the same order, and another amount is a conflict", async () => {
   const harness = createHarness();
   await harness.start();
   const first = JSON.parse((await harness.run(create("--json"))).stdout) as Record<string, unknown>;
@@ -56,7 +56,7 @@ test("the same command again prints the same order, another amount is a conflict
   expect(other.stderr).toContain("another --order-id");
 });
 
-test("a refused new attempt does not change what the plain command means", async () => {
+test("a refused --new-attempt does not change the key of the plain command", async () => {
   const harness = createHarness();
   await harness.start();
   const first = JSON.parse((await harness.run(create("--json"))).stdout) as { data: { id: string } };
@@ -67,7 +67,7 @@ test("a refused new attempt does not change what the plain command means", async
   expect(again.data.id).toBe(first.data.id);
 });
 
-test("the state survives a stop, a moved port and a lost journal", async () => {
+test("orders survive a stop, a moved port and a lost journal", async () => {
   const harness = createHarness();
   const before = await harness.start();
   const first = JSON.parse((await harness.run(create("--json"))).stdout) as { data: { id: string } };
@@ -91,7 +91,7 @@ test("the state survives a stop, a moved port and a lost journal", async () => {
   expect((JSON.parse(elsewhere.stdout) as { data: { id: string } }).data.id).toBe(first.data.id);
 });
 
-test("a lost answer is found again by the same run, and by a later run", async () => {
+test("the order of a lost answer is found by the same run and by a later run", async () => {
   const harness = createHarness();
   await harness.start();
   let losses = 2;
@@ -128,7 +128,7 @@ test("a lost answer is found again by the same run, and by a later run", async (
   });
 });
 
-test("secrets are for their owner: files 0600, the key hashed in the database, redacted in talk", async () => {
+test("secrets are in files of mode 0600, hashed in the database and redacted on stderr", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const apiKey = ready.api_key ?? "";

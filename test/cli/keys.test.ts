@@ -26,7 +26,7 @@ async function generated(harness: KeysHarness): Promise<Variables> {
   ) as Variables;
 }
 
-test("what keys generate makes is taken by a start, and is what the shop and the commands use", async () => {
+test("a start takes the secrets of keys generate, and the shop and the commands use them", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   expect(Object.keys(env)).toEqual([API_KEY, SECRET, CONTROL, ADMIN]);
@@ -50,7 +50,7 @@ test("what keys generate makes is taken by a start, and is what the shop and the
   }
 });
 
-test("given secrets are in no log, no banner and no file but those that hold them", async () => {
+test("given secrets are in no log, banner or other file", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const sandbox = await harness.launch(["sandbox", "start"], { env });
@@ -65,7 +65,7 @@ test("given secrets are in no log, no banner and no file but those that hold the
   }
 });
 
-test("each secret comes from a file as well, without the line break at its end", async () => {
+test("a file can give each secret, without its final line break", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const files = Object.entries(env).map(([name, value], at) => {
@@ -78,7 +78,7 @@ test("each secret comes from a file as well, without the line break at its end",
   expect(harness.readState("admin.json")).toContain(env[ADMIN]);
 });
 
-test("what cannot be a secret of its kind is refused by its variable, is not repeated, and makes nothing", async () => {
+test("a malformed secret is refused by its variable, is not repeated, and creates nothing", async () => {
   const harness = createHarness();
   const good = await generated(harness);
   const folder = mkdirSync(join(harness.cwd, "a-folder"), { recursive: true }) ?? "";
@@ -111,7 +111,7 @@ test("what cannot be a secret of its kind is refused by its variable, is not rep
   expect(readdirSync(harness.cwd)).not.toContain("sandbox.db");
 });
 
-test("another secret than the store has is refused with its variable, and changes nothing", async () => {
+test("a secret that differs from the store's is refused by its variable and changes nothing", async () => {
   const harness = createHarness();
   const before = await generated(harness);
   await (await harness.start([], { env: before })).stop();
@@ -162,7 +162,7 @@ async function openShop() {
 const NO_SUCH_SESSION = "404 session_not_found";
 const ALL_SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"];
 
-test("a key may do what its scopes say, and no more", async () => {
+test("a key permits exactly its scopes", async () => {
   const { make, asked } = await openShop();
   const ways = { orders: "201", "checkout-sessions": "201", get: NO_SUCH_SESSION } as const;
   const scopeOf = { orders: ALL_SCOPES[0], "checkout-sessions": ALL_SCOPES[1], get: ALL_SCOPES[2] } as const;
@@ -184,7 +184,7 @@ test("a key may do what its scopes say, and no more", async () => {
   }
 });
 
-test("a key that is made is told once: it is in no file, no list and no log", async () => {
+test("a new key is shown once, and is in no file, list or log", async () => {
   const { harness, sandbox, type } = await openShop();
   const { code, said } = await type("keys create --scopes orders:write,checkout_sessions:read,orders:write");
   const apiKey = String(said["api_key"]);
@@ -217,7 +217,7 @@ test("a key that is made is told once: it is in no file, no list and no log", as
   for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
 });
 
-test("a revoked key is refused at once, for good, and nothing else is", async () => {
+test("a revoked key alone is refused, at once and for good", async () => {
   const { harness, sandbox, type, make, asked } = await openShop();
   const own = sandbox.ready.api_key ?? "";
   const [one, other] = [await make(), await make()];
@@ -236,7 +236,7 @@ test("a revoked key is refused at once, for good, and nothing else is", async ()
   expect((await later.request({ path: "/v1/checkout-sessions/x", headers })).status).toBe(401);
 });
 
-test("the key of the folder and the last one of a store can be revoked, and it is said", async () => {
+test("the folder's key and the last key of a store can be revoked, with a warning", async () => {
   const { harness, sandbox, type, make, asked } = await openShop();
   const { said } = await type("keys list");
   const kept = String(said["kept_key_id"]);
@@ -251,7 +251,7 @@ test("the key of the folder and the last one of a store can be revoked, and it i
   expect((await harness.run(create, { env: { CHECKOUT_API_KEY: apiKey } })).code).toBe(0);
 });
 
-test("the variables leave out the key of the folder once it is revoked, and say why", async () => {
+test("env leaves out the folder's revoked key and says why", async () => {
   const { harness, sandbox, make } = await openShop();
   await make();
   const other = JSON.parse((await harness.run(["stores", "create", "--name", "Tea", "--json"])).stdout) as {
@@ -278,7 +278,7 @@ test("the variables leave out the key of the folder once it is revoked, and say 
   }
 });
 
-test("a key that a file names and that was revoked is refused by config diff and apply, and never shown as kept", async () => {
+test("config diff and apply refuse a revoked key of a file, and never show it as unchanged", async () => {
   const { harness, sandbox, make, type } = await openShop();
   const { id, apiKey } = await make();
   const { store_id: storeId, store_name: name } = sandbox.ready;
@@ -300,7 +300,7 @@ test("a key that a file names and that was revoked is refused by config diff and
   for (const verb of ["diff", "apply"]) expect([verb, await config(verb)]).toMatchObject([verb, refused]);
 });
 
-test("orders are listed of the store of the key, and of none for the key of another sandbox", async () => {
+test("orders list shows the orders of the key's store, and refuses the key of another sandbox", async () => {
   const { harness } = await openShop();
   await harness.run(["stores", "create", "--name", "Tea"]);
   const create = "orders create --order-id tea-1 --price-id price_coffee --store Tea".split(" ");
@@ -326,7 +326,7 @@ test("orders are listed of the store of the key, and of none for the key of anot
   expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
 });
 
-test("a key that a drill of an older version left is not listed, cannot be revoked, and ends with the next start", async () => {
+test("a key left by a drill of an older version is not listed or revoked, and ends at the next start", async () => {
   const { harness, sandbox, type } = await openShop();
   const apiKey = "svc_test_0000000000000000000000000000000ab";
   const id = "0199a3c4-5d00-7000-8000-00000000000f";
@@ -358,7 +358,7 @@ test("a key that a drill of an older version left is not listed, cannot be revok
   }
 });
 
-test("in the log of a CI job results for people have no secrets, and name the command that prints them", async () => {
+test("output for people in a CI log has no secrets, and names the command that prints them", async () => {
   const harness = createHarness();
   const made: Record<string, unknown>[] = [];
   const json = async (line: string): Promise<string> => {

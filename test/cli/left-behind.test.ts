@@ -24,7 +24,7 @@ async function listed(harness: Harness, command: string): Promise<Record<string,
   return JSON.parse(stdout) as Record<string, readonly unknown[]>;
 }
 
-test("exec that is refused in the middle leaves no sandbox behind", async () => {
+test("an exec that fails half-way leaves no sandbox behind", async () => {
   const harness = createHarness();
   loseFrom(harness, 2, isAddingFault);
   const line = `exec --port ${EXEC_PORT} --fault slow --fault flaky-network -- npm test`;
@@ -34,7 +34,7 @@ test("exec that is refused in the middle leaves no sandbox behind", async () => 
   expect(harness.programOn(EXEC_PORT)).toBe(undefined);
 });
 
-test("exec in a sandbox that runs leaves no store and no fault behind when it is refused in the middle", async () => {
+test("an exec that fails half-way in a running sandbox leaves no store and no fault behind", async () => {
   const harness = createHarness();
   await harness.start();
   const before = [await listed(harness, "stores list"), await listed(harness, "faults list")];
@@ -52,7 +52,7 @@ test("exec in a sandbox that runs leaves no store and no fault behind when it is
     }
 });
 
-test("the faults of exec stay in a store that was there, once its program has run", async () => {
+test("faults that exec added to an existing store stay after its program has run", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 1 }));
@@ -61,7 +61,7 @@ test("the faults of exec stay in a store that was there, once its program has ru
   expect((await listed(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
 });
 
-test("listen that is refused in the middle gives its port back, and its events wait", async () => {
+test("a listen that fails half-way frees its port, and its events wait", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);
@@ -79,7 +79,7 @@ test("listen that is refused in the middle gives its port back, and its events w
   expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ state: "paused" }]);
 });
 
-test("a drill that is refused in the middle leaves no lease and no pause behind", async () => {
+test("a drill that fails half-way leaves no lease and no pause behind", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const { id } = await site.addEndpoint(site.receiver(3000).url);
@@ -100,7 +100,7 @@ test("a drill that is refused in the middle leaves no lease and no pause behind"
   }
 });
 
-test("start --detach that is refused in the middle leaves no process behind", async () => {
+test("a start --detach that fails half-way leaves no process behind", async () => {
   const harness = createHarness();
   const { code, stderr } = await harness.run(["sandbox", "start", "--detach"], {
     // The ready line of what was started cannot be printed.

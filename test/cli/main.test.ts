@@ -25,7 +25,7 @@ const createOrder = (orderId: string, ...more: string[]): string[] => [
 ];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-test("wrong command lines end with 2, say what was expected, and send nothing", async () => {
+test("a wrong command line exits with 2, says what was expected, and sends nothing", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
@@ -121,7 +121,7 @@ async function checkingOptions(): Promise<readonly Checking[]> {
   });
 }
 
-test("a value that an option refuses is shown without the password of its address, and never twice", async () => {
+test("a refused option value is shown once, without the password in its address", async () => {
   const harness = createHarness();
   const values = [
     "http://user:hunter2@shop.example:99999/",
@@ -161,7 +161,7 @@ function throws(run: () => unknown): boolean {
   }
 }
 
-test("what may be a secret on a command line is in no error about it", async () => {
+test("an error about a command line has no word that may be a secret", async () => {
   const harness = createHarness();
   await harness.start();
   const address = "http://user:hunter2@shop.example/";
@@ -196,7 +196,7 @@ test("what may be a secret on a command line is in no error about it", async () 
   }
 });
 
-test("a hint is what to type next, also where npx was used, and repeats no mistake", async () => {
+test("a hint is the next command to type, with npx if npx was used, and repeats no mistake", async () => {
   const harness = createHarness();
   await harness.start();
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
@@ -243,7 +243,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   }
 });
 
-test("columns stand one below the other, whatever the cells are made of", async () => {
+test("columns of a table are aligned for any characters", async () => {
   const rows: readonly (readonly [cell: string, places: number])[] = [
     ["order-1", 7],
     ["✅", 2],
@@ -282,7 +282,7 @@ test("columns stand one below the other, whatever the cells are made of", async 
   ]);
 });
 
-test("npx stands before our commands in a hint, and before nothing that somebody else wrote", async () => {
+test("npx is added to our own commands in a hint, and to nothing that others wrote", async () => {
   const check = async (next: string): Promise<string> => {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter(
@@ -308,7 +308,7 @@ test("npx stands before our commands in a hint, and before nothing that somebody
   expect(await check("use that checkout, or another")).toBe("use that checkout, or another");
 });
 
-test("what is shown has its hints as they are typed, and nothing else", async () => {
+test("shown text has npx only in its hints", async () => {
   const stdout = new PassThrough({ encoding: "utf8" });
   const printer = await createPrinter(
     { stdout, stderr: stdout, env: { npm_command: "exec", FORCE_COLOR: "1" } },
@@ -322,7 +322,7 @@ test("what is shown has its hints as they are typed, and nothing else", async ()
   );
 });
 
-test("one wait within another has no spinner of its own", async () => {
+test("a nested wait has no spinner of its own", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
   const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
   const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
@@ -331,7 +331,7 @@ test("one wait within another has no spinner of its own", async () => {
   expect(String(stderr.read()).match(/Waiting for the service/g)).toHaveLength(1);
 });
 
-test("a terminal that says that it is 0 wide gets no spinner", async () => {
+test("a terminal of width 0 gets no spinner", async () => {
   const spun = async (columns: number): Promise<boolean> => {
     const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
     const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
@@ -343,7 +343,7 @@ test("a terminal that says that it is 0 wide gets no spinner", async () => {
   expect([await spun(80), await spun(0)]).toEqual([true, false]);
 });
 
-test("the payment page links to the first origin, and the command says so", async () => {
+test("the payment page links to the first return origin, and return-origins add says so", async () => {
   const harness = createHarness();
   await harness.start();
   const add = async (origin: string): Promise<string> =>
@@ -356,7 +356,7 @@ test("the payment page links to the first origin, and the command says so", asyn
   expect(await add("https://shop.example")).toBe(first);
 });
 
-test("a wait that is over says where the checkout can still be paid", async () => {
+test("a wait that timed out says where the checkout can still be paid", async () => {
   const harness = createHarness();
   await harness.start();
   const ended = async (argv: string[]) =>
@@ -456,7 +456,7 @@ test("whoami says what cannot be a key, and where the state folder of a project 
   );
 });
 
-test("missing values are asked for where someone is there, and only there", async () => {
+test("missing values are asked for only at a terminal", async () => {
   const harness = createHarness();
   await harness.start();
   const asked = await harness.run(["orders", "create", "--currency", "JPY", "--json"], {
@@ -473,7 +473,7 @@ test("missing values are asked for where someone is there, and only there", asyn
   expect(asked.stderr).toContain("Amount in minor units");
 });
 
-test("--dry-run shows the request with its key, sends nothing and leaves nothing", async () => {
+test("--dry-run shows the request with its key, and sends and stores nothing", async () => {
   const harness = createHarness();
   await harness.start();
   const dry = json((await harness.run(createOrder("o-1", "--dry-run", "--json"))).stdout);
@@ -485,7 +485,7 @@ test("--dry-run shows the request with its key, sends nothing and leaves nothing
   expect(headers["Authorization"]).toMatch(/^Bearer svc_test_….{4}$/);
 });
 
-test("--open opens the page of what was created, or found again, and nothing else", async () => {
+test("--open opens only the page of the created or found checkout", async () => {
   const harness = createHarness();
   await harness.start();
   const pageOf = async (...more: string[]): Promise<string> => {
@@ -508,7 +508,7 @@ test("--open opens the page of what was created, or found again, and nothing els
   expect([asked.code, harness.opened.length, new Set(harness.opened).size]).toEqual([0, 4, 3]);
 });
 
-test("what is waited for is told before its end, with where it is paid", async () => {
+test("--wait prints the checkout and its address before the wait ends", async () => {
   const harness = createHarness();
   await harness.start();
   const told: string[] = [];
@@ -524,7 +524,7 @@ test("what is waited for is told before its end, with where it is paid", async (
   expect(new Set(told).size).toBe(2);
 });
 
-test("with --wait the page is open while the command waits", async () => {
+test("--open with --wait opens the page while the command waits", async () => {
   const harness = createHarness();
   await harness.start();
   const order: string[] = [];
@@ -542,7 +542,7 @@ test("with --wait the page is open while the command waits", async () => {
   expect(harness.opened).toHaveLength(1);
 });
 
-test("a browser that does not open is a warning with the address, and the order is there", async () => {
+test("a browser that does not open is a warning with the address, and the order exists", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setBrowser(() => Promise.resolve({ ok: false, message: "no browser\u001b[2J" }));
@@ -559,7 +559,7 @@ test("a browser that does not open is a warning with the address, and the order 
   await check(...createOrder("o-1~succeeded", "--open", "--wait"));
 });
 
-test("only http and https addresses reach the browser, in the spelling of the parser", async () => {
+test("only http and https addresses reach the browser, as the parser spells them", async () => {
   const harness = createHarness();
   await harness.start();
   const answerWith = (address: string): void =>
@@ -609,7 +609,7 @@ test("the journal lists, shows and forgets keys", async () => {
   expect([again["idempotency_key"], again["replayed"]]).toEqual([key, true]);
 });
 
-test("doubt is said until an answer ends it, and a new attempt is never taken twice", async () => {
+test("an unknown outcome is reported until an answer ends it, and a new attempt is made once", async () => {
   const harness = createHarness();
   const running = await harness.start();
   const answer = async (...argv: string[]) => {
@@ -645,7 +645,7 @@ test("doubt is said until an answer ends it, and a new attempt is never taken tw
   await running.stop();
 });
 
-test("an answer about something else is not believed, and a key of another create is not used", async () => {
+test("an answer about another order is not believed, and a key of another create is not used", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setFault(async (_request, pass) => {
@@ -684,7 +684,7 @@ test("a key that the service may have forgotten is not sent again", async () => 
   ]);
 });
 
-test("a port that is taken: the default moves, an explicit one fails and names the owner", async () => {
+test("a taken default port moves; a taken explicit port fails and names the owner", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
@@ -696,7 +696,7 @@ test("a port that is taken: the default moves, an explicit one fails and names t
   expect(second.stderr).toContain("already serves");
 });
 
-test("an ephemeral sandbox leaves nothing, and a restart makes a new store", async () => {
+test("an ephemeral sandbox leaves no files, and a restart creates a new store", async () => {
   const harness = createHarness();
   const first = await harness.start(["--ephemeral", "--port", "0"]);
   expect(first.ready).toMatchObject({ ephemeral: true, data_dir: null });
@@ -706,7 +706,7 @@ test("an ephemeral sandbox leaves nothing, and a restart makes a new store", asy
   expect((await harness.run(["whoami", "--json"])).stdout).toContain('"api_key":{"value":null');
 });
 
-test("a damaged state folder is refused with the remedy, and a lost credential is said", async () => {
+test("a damaged state folder is refused with the remedy, and a lost credential is reported", async () => {
   const check = async (file: string, content: string, code: string): Promise<void> => {
     const harness: Harness = createHarness();
     const sandbox = await harness.start();
@@ -735,7 +735,7 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
   expect((await harness.start()).ready.api_key).toBeNull();
 });
 
-test("the databases of a development version are refused, and left as they are", async () => {
+test("databases of a development version are refused and left unchanged", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(createOrder("order-1"));
@@ -760,7 +760,7 @@ test("the databases of a development version are refused, and left as they are",
   }
 });
 
-test("a folder of a development version is refused as such, whatever else is in it", async () => {
+test("a folder of a development version is refused as such, whatever else it contains", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
@@ -773,7 +773,7 @@ test("a folder of a development version is refused as such, whatever else is in 
   expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
 });
 
-test("the folder is found upward, and named ones are used as named", async () => {
+test("the state folder is searched upward, and a named folder is used as named", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const below = join(harness.cwd, "src/deep");
@@ -787,7 +787,7 @@ test("the folder is found upward, and named ones are used as named", async () =>
   });
 });
 
-test("help has examples, environment names and every exit code", async () => {
+test("help has examples, variables and every exit code", async () => {
   const harness = createHarness();
   const top = await harness.run(["--help"]);
   expect(top.code).toBe(0);
@@ -799,7 +799,7 @@ test("help has examples, environment names and every exit code", async () => {
   expect((await harness.run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test("one line for each request, in text or JSON, with everything from outside escaped", async () => {
+test("the request log has one line for each request, as text or JSON, with outside text escaped", async () => {
   const text = createHarness();
   const sandbox = await text.start();
   await text.run(createOrder("evil\u001b[2J"));

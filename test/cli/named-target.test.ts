@@ -23,7 +23,7 @@ test("a target's key is read from the variable of its name and from no other", a
   );
 });
 
-test("the field api_key of an older file is valid and has no effect, and says which variable to set", async () => {
+test("the field api_key of an older file is valid without effect, and names the variable to set", async () => {
   const { ask, save } = open();
   const text = `${FILE}:1:67: targets.shop.api_key: is no longer read; put the key into CHECKOUT_TARGET_SHOP_API_KEY`;
   for (const env of ["SHOP_KEY", "CHECKOUT_API_KEY", "constructor", "__proto__"]) {
@@ -49,7 +49,7 @@ test("--allow-env is an unknown option, and the hint names the variable to set",
   );
 });
 
-test("each target has a variable of its own", () => {
+test("every target has its own variable", () => {
   const target = { base_url: "https://pay.example/v1" };
   expect(faultsOf({ "eu-shop": target, eu_shop: target, eu: target })).toEqual([
     "targets.eu_shop: has the same variable as eu-shop, CHECKOUT_TARGET_EU_SHOP_API_KEY; rename one of the two targets",
@@ -58,7 +58,7 @@ test("each target has a variable of its own", () => {
     expect(isTargetVariable(targetVariable(name))).toBe(true);
 });
 
-test("a key goes over plain http to this machine alone", () => {
+test("a key is sent over plain http only to this machine", () => {
   const faults = (address: string) => faultsOf({ shop: { base_url: address } });
   for (const here of [
     "http://127.0.0.1:9/v1",
@@ -78,7 +78,7 @@ test("a key goes over plain http to this machine alone", () => {
     ]);
 });
 
-test("whoami shows which variable the key comes from, and takes a real service's key as it is", async () => {
+test("whoami names the variable of the key, and accepts a real service's key unchanged", async () => {
   const { ask, save } = open();
   save();
   const { code, stdout, stderr } = await ask("whoami --target shop --json", { env: OWN });

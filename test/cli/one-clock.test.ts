@@ -45,7 +45,7 @@ async function idsOf(type: (line: string) => Promise<string>, list: string, key:
   return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
 }
 
-test("every command tells the store's time, and names the real one where it tells that too", async () => {
+test("every command shows the store's time, and labels the real time", async () => {
   const { type, created, refused } = await openMoved();
   const event = await idsOf(type, "events list", "event_id");
   const commands = [
@@ -89,7 +89,7 @@ test("every command tells the store's time, and names the real one where it tell
   expect(later.requests).toEqual([]);
 });
 
-test("every page tells the store's time, and names the real one where it tells that too", async () => {
+test("every page shows the store's time, and labels the real time", async () => {
   const { harness, sandbox, type, created, refused } = await openMoved();
   const portal = await signedIn(harness, sandbox);
   const [event, delivery, endpoint] = [
@@ -127,7 +127,7 @@ test("every page tells the store's time, and names the real one where it tells t
   expect((await portal.get(request)).html).toMatch(real);
 });
 
-test("listen tells the store's time first, and the real one by its name", async () => {
+test("listen shows the store's time first, and labels the real time", async () => {
   const { harness, type } = await openMoved();
   const lines = await listened(harness, type, ["listen"]);
   expect(lines[0]).toMatch(/^10:\d\d:\d\dZ {2}\S+ {2}order\.expired .* real time 12:\d\d:\d\dZ$/);
@@ -142,7 +142,7 @@ test("listen tells the store's time first, and the real one by its name", async 
   expect(real).not.toContain("real time");
 });
 
-test("what listen says of the sandbox is by the store's clock too, and names the real time while nobody can tell", async () => {
+test("messages of listen use the store's time, and real time with a label while the sandbox is unreachable", async () => {
   const { harness, sandbox, type } = await openMoved();
   const beat = async (): Promise<void> => {
     for (let second = 0; second < 5; second += 1) {

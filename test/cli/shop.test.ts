@@ -111,7 +111,7 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
   );
 });
 
-test("shop check says what does not work", async () => {
+test("shop check names the answers that do not work", async () => {
   const { site, harness } = await openSite();
   describedShop(site).open();
   const line = ["shop", "check", "--create", "create-order", "--order-view", `${SHOP}/orders/{order_id}`];
@@ -122,7 +122,7 @@ test("shop check says what does not work", async () => {
   expect([right.code, right.stdout]).toEqual([0, expect.not.stringContaining("✗")]);
 });
 
-test("shop init needs a terminal, and a file without a mistake", async () => {
+test("shop init needs a terminal and a valid file", async () => {
   const { harness, init } = await openSite();
   const silent = await harness.run(["shop", "init"]);
   expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("needs a terminal")]);
@@ -156,7 +156,7 @@ const CHECKS = [
   ["checklist", "run", "browser-return"],
 ];
 
-test("no command of a file runs before a person has confirmed its section: exit 2 in CI", async () => {
+test("a command of a file runs only after a person confirmed its section: exit 2 in CI", async () => {
   const { harness, write } = await openConfigured();
   for (const line of CHECKS) {
     const { code, stdout, stderr } = await harness.run([...line, "--json"]);
@@ -178,7 +178,7 @@ test("no command of a file runs before a person has confirmed its section: exit 
   expect(harness.commands).toEqual([]);
 });
 
-test("a confirmation is of this section in this folder: a changed one and another folder ask again", async () => {
+test("a changed section, or another folder, must be confirmed again", async () => {
   const { harness, write } = await openConfigured();
   const asked = await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
   expect(harness.commands.map(({ commandLine }) => commandLine)).toContain("create-order");
@@ -203,7 +203,7 @@ test("a confirmation is of this section in this folder: a changed one and anothe
   expect((await harness.run(["shop", "check"])).code).toBe(2);
 });
 
-test("a list of confirmations that others can write is not believed", async () => {
+test("a list of confirmations that other users can write is ignored", async () => {
   const { harness } = await openConfigured();
   await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
   chmodSync(join(harness.settings, "hosted-checkout", "trusted-shops.json"), 0o666);
@@ -218,7 +218,7 @@ test("a command of the section reads an id from its environment", async () => {
   expect(stderr).toContain("$CHECKOUT_ORDER_ID");
 });
 
-test("neither a tool of the MCP server nor an address of the sandbox judges by the section", () => {
+test("neither the MCP server nor the sandbox runs the commands of a section", () => {
   const values = { id: "x", what: "orders", type: "t", object: "order", order_id: "o", action: "drop" };
   const lines = Object.values(COMMAND_LINES).flatMap((line) =>
     (line as (input: typeof values) => readonly (readonly string[])[])(values),

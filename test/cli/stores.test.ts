@@ -50,7 +50,7 @@ function storeOf(harness: Harness, orderId: string): string[] {
   ).map((row) => row.store_id);
 }
 
-test("stores create: a store with everything of its own, of the first merchant or of another", async () => {
+test("stores create makes a store with its own keys and settings, of the first or another merchant", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name 'Tea Shop'");
@@ -89,7 +89,7 @@ test("stores create: a store with everything of its own, of the first merchant o
   );
 });
 
-test("a name can be typed in place of an id, so it is none, and no secret", async () => {
+test("a store name may not look like an id or a secret", async () => {
   const harness = createHarness();
   await harness.start();
   const names = [UNKNOWN, UNKNOWN.toUpperCase(), "default", "new", "a\u0007b", "x".repeat(65)];
@@ -105,7 +105,7 @@ test("a name can be typed in place of an id, so it is none, and no secret", asyn
   expect(rows(harness, "SELECT id FROM stores")).toHaveLength(1);
 });
 
-test("a name of several stores, or of none, is exit 2 with those that there are", async () => {
+test("an ambiguous or unknown store name exits with 2 and lists the stores", async () => {
   const harness = createHarness();
   await harness.start();
   const [one, two] = [await make(harness, "--name Tea"), await make(harness, "--name Tea")];
@@ -136,7 +136,7 @@ async function targets(harness: Harness, flag: string, env: Readonly<Record<stri
   return { control, v1: created.code === 0 ? storeOf(harness, order).at(-1) : created.code };
 }
 
-test("the store of a command: flag, environment, stores use, the store of the key, the first one", async () => {
+test("a command's store comes from flag, environment, stores use, key, first store, in this order", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -191,7 +191,7 @@ test("the store of a command: flag, environment, stores use, the store of the ke
   }
 });
 
-test("whoami names the store and where it comes from, and what contradicts it", async () => {
+test("whoami names the store, its source and any contradiction", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -225,7 +225,7 @@ test("whoami names the store and where it comes from, and what contradicts it", 
   ]);
 });
 
-test("what the folder and the environment say of one service counts for no other", async () => {
+test("settings of one service do not apply to another", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -255,7 +255,7 @@ test("what the folder and the environment say of one service counts for no other
   expect(ready.store_id).not.toBe(other.ready.store_id);
 });
 
-test("what is no store of the sandbox is said so, with where the stores are", async () => {
+test("a store that the sandbox does not have is reported, with the command that lists stores", async () => {
   const harness = createHarness();
   await harness.start();
   for (const line of [`events list --store ${UNKNOWN}`, `sandbox clock advance 1h --store ${UNKNOWN}`]) {
@@ -278,7 +278,7 @@ const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|u
 /** What shows only what would be sent, or a link to a page of the store, and drills that nobody can be asked about. */
 const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
-test("every command takes --store, and acts in that store alone", async () => {
+test("every command takes --store and acts only in that store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -318,7 +318,7 @@ test("every command takes --store, and acts in that store alone", async () => {
   expect(ready.store_id).not.toBe(tea.store_id);
 });
 
-test("two stores with one order_id have two managed keys, two journal entries and two orders", async () => {
+test("one order_id in two stores has two managed keys, two journal entries and two orders", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -345,7 +345,7 @@ test("two stores with one order_id have two managed keys, two journal entries an
   expect(new Set(said.map((entry) => entry.store_id))).toEqual(new Set([ready.store_id, tea.store_id]));
 });
 
-test("a lost answer ends with a command that finds out in the same store", async () => {
+test("the hint after a lost answer names the same store", async () => {
   const harness = createHarness();
   await harness.start();
   await make(harness, "--name Tea");
@@ -404,7 +404,7 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   }
 });
 
-test("a store that was made for a command goes with it, however that ends, and one that was there stays", async () => {
+test("exec deletes the store that it created, however its program ends, and keeps an existing one", async () => {
   const harness = createHarness();
   await harness.start();
   await make(harness, "--name Tea");
@@ -434,14 +434,14 @@ test("a store that was made for a command goes with it, however that ends, and o
   expect(names()).toEqual(before);
 });
 
-test("exec --store needs a sandbox that runs", async () => {
+test("exec --store needs a running sandbox", async () => {
   const harness = createHarness();
   const { code, stderr } = await harness.run("exec --store new -- true".split(" "));
   expect([code, stderr]).toEqual([7, expect.stringContaining("checkout sandbox start")]);
   expect(harness.programs).toEqual([]);
 });
 
-test("a store that gets another name is found by it, and no more by the one before", async () => {
+test("a renamed store is found only by its new name", async () => {
   const harness = createHarness();
   await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -454,7 +454,7 @@ test("a store that gets another name is found by it, and no more by the one befo
   expect(storeOf(harness, "o-1")).toEqual([tea.store_id]);
 });
 
-test("stores that are made at once each have their key in the file, whatever they share", async () => {
+test("stores that are created at once each have their key in credentials.json", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start();
   const headers = { Authorization: `Bearer ${ready.control_token}` };
@@ -471,7 +471,7 @@ test("stores that are made at once each have their key in the file, whatever the
   expect(new Set(made.map(({ api_key }) => api_key)).size).toBe(20);
 });
 
-test("a store whose key cannot be kept is not made, and the sandbox goes on", async () => {
+test("a store whose key cannot be stored is not created, and the sandbox keeps running", async () => {
   const harness = createHarness();
   await harness.start();
   const path = join(harness.cwd, ".checkout/credentials.json");
@@ -486,7 +486,7 @@ test("a store whose key cannot be kept is not made, and the sandbox goes on", as
   expect(rows(harness, "SELECT id FROM stores")).toHaveLength(2);
 });
 
-test("the first store is that of the sandbox, also where its key is kept no more", async () => {
+test("the first store stays the sandbox's own after its key was removed from credentials.json", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   rmSync(join(harness.cwd, ".checkout/credentials.json"));

@@ -103,7 +103,7 @@ function tableLines(text: string): string[] {
   });
 }
 
-test("every table fits 80 columns, with the longest values there are", async () => {
+test("every table fits 80 columns with the longest values", async () => {
   const { type, ids } = await openLongShop();
   const shown: string[] = [];
   for (const command of COMMANDS) {
@@ -121,7 +121,7 @@ test("every table fits 80 columns, with the longest values there are", async () 
 const COLUMNS =
   /(?<!(?:drop|keep): )\[\s*("[A-Z][A-Z ()-]*"(?:,\s*(?:"[A-Z][A-Z ()-]*"|\.\.\.[^,\n]+)){2,}),?\s*\]/g;
 
-test("each table of a command is among them", () => {
+test("the golden file has the table of every command", () => {
   const cli = join(import.meta.dirname, "../../src/cli");
   const golden = readFileSync(join(import.meta.dirname, "tables.golden.txt"), "utf8").split("\n");
   const shown = golden.filter((line) => HEADER.test(line)).map((line) => line.trim().split(/ {2,}/));

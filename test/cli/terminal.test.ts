@@ -10,7 +10,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const LINK =
   "http://localhost:4242/portal/k-0123456789012345678901/checkouts/0199a3c4-5d00-7000-8000-0000000000aa";
 
-test("a line is broken between words, goes on below its words, and a link is never broken", () => {
+test("a long line wraps between words with an indent, and never inside a link", () => {
   expect(wrapText("one two three", { places: 8 })).toBe("one two\nthree");
   expect(wrapText("  · one two three", { places: 10, indent: 4 })).toBe("  · one\n    two\n    three");
   expect(wrapText(`see ${LINK} for more`, { places: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
@@ -19,7 +19,7 @@ test("a line is broken between words, goes on below its words, and a link is nev
   expect(wrapText("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
 });
 
-test("what a terminal of 80 columns shows of a checklist, and a story fits it; a pipe gets whole lines", async () => {
+test("a checklist and a story fit 80 columns in a terminal, and have whole lines in a pipe", async () => {
   const { harness, addEndpoint, receiver, order } = await openWebhookSite();
   const hooks = receiver(3000);
   hooks.answers = () => ({ status: 400, headers: {}, body: "the signature does not match" });
@@ -42,7 +42,7 @@ test("what a terminal of 80 columns shows of a checklist, and a story fits it; a
   expect(stdout.split("\n").some((line) => line.length > 80)).toBe(true);
 });
 
-test("a refusal fits the terminal that it is shown on, but for a command that can be copied", async () => {
+test("a refusal wraps to the terminal, except for a command to copy", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY: true, columns: 60 });
   const printer = await createPrinter({ stdout: stderr, stderr, env: { NO_COLOR: "1" } }, { json: false });
   const long = "several words and ".repeat(6);
@@ -58,7 +58,7 @@ test("a refusal fits the terminal that it is shown on, but for a command that ca
   for (const line of lines) expect([line, line.includes(command) || line.length <= 60]).toEqual([line, true]);
 });
 
-test("states have colours in tables where a person looks, and the same words everywhere", async () => {
+test("states in tables have colours at a terminal, and the same words everywhere", async () => {
   const { harness, addEndpoint, receiver, order } = await openWebhookSite();
   const [good, bad] = [receiver(3000), receiver(3001)];
   bad.answers = () => 500;
@@ -82,7 +82,7 @@ test("states have colours in tables where a person looks, and the same words eve
   }
 });
 
-test("a list of requests keeps its time at 80 columns: with the day where there are several", async () => {
+test("requests list shows times at 80 columns, with the day if there are several", async () => {
   const harness = createHarness();
   await harness.start();
   const create = (id: string) =>
@@ -95,7 +95,7 @@ test("a list of requests keeps its time at 80 columns: with the day where there 
   expect(await list()).toMatch(/\n\S{8} {2}2026-\d\d-\d\d 12:00:00 {2}201 /);
 });
 
-test("an address is cut in its middle", async () => {
+test("a long address is cut in its middle", async () => {
   const { harness, addEndpoint } = await openWebhookSite();
   await addEndpoint(`http://localhost:3000/${"folder/".repeat(12)}hooks`);
   const { stdout } = await harness.run(["endpoints", "list"], { columns: 80 });

@@ -34,7 +34,7 @@ const UNREADABLE: readonly (readonly [file: string, says: RegExp])[] = [
   ["key.pem", /no PEM certificates|without the private key/],
 ];
 
-test("a start refuses a file without certificates, and says what it needs", async () => {
+test("a start refuses a --ca file without certificates, and says what it needs", async () => {
   const { harness } = open();
   for (const [file, says] of UNREADABLE) {
     const { code, stderr } = await harness.run(["sandbox", "start", "--ca", file]);
@@ -43,7 +43,7 @@ test("a start refuses a file without certificates, and says what it needs", asyn
   }
 });
 
-test("a refused file is told by its setting, wherever the setting was given", async () => {
+test("a refused --ca file is named with its setting, wherever it was set", async () => {
   const { harness } = open();
   const refused = async (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     (await harness.run(["sandbox", "start", ...words], { env })).stderr;
@@ -61,7 +61,7 @@ test("a refused file is told by its setting, wherever the setting was given", as
   }
 });
 
-test("an endpoint has the certificates of its sandbox, or its own", async () => {
+test("an endpoint trusts the sandbox's certificates, or its own", async () => {
   const { harness, sent } = open();
   await harness.start(["--ca", "root.pem"]);
   const add = async (url: string, ...more: string[]) =>
@@ -85,7 +85,7 @@ test("an endpoint has the certificates of its sandbox, or its own", async () => 
   ]);
 });
 
-test("certificates of an endpoint that cannot be trusted are refused before it is added", async () => {
+test("endpoints add refuses certificates that cannot be trusted", async () => {
   const { harness } = open();
   await harness.start();
   for (const [file, says] of [...UNREADABLE, ["both.pem", /without the private key/] as const]) {
@@ -97,7 +97,7 @@ test("certificates of an endpoint that cannot be trusted are refused before it i
   expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain('"endpoints":[]');
 });
 
-test("an endpoint gets other certificates by a configuration, to which a second add leads, and keeps what waits", async () => {
+test("config apply changes an endpoint's certificates and keeps its waiting deliveries; a second add suggests it", async () => {
   const { harness } = open();
   await harness.start();
   const run = (line: string) => harness.run(line.split(" "));
@@ -119,7 +119,7 @@ test("an endpoint gets other certificates by a configuration, to which a second 
   expect(deliveries).toMatchObject([{ state: "due" }]);
 });
 
-test("a configuration names the file of an endpoint's certificates, and is exported with their text", async () => {
+test("a configuration names an endpoint's certificate file, and its export has the text", async () => {
   const { harness } = open();
   const file = join(harness.cwd, "checkout.config.json");
   const write = (ca: string, url = SECURE): void =>

@@ -47,34 +47,31 @@ const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SI
 test.each([
   ["the environment", {}],
   ["the address alone", ADDRESS_ALONE],
-])(
-  "with %s of one project in the folder of another, every command says which one it is about",
-  async (_what, more) => {
-    const { own, other, type } = await openTwo();
-    const lines = [...COMMANDS, ...ALONE].filter(
-      (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
-    );
-    // At the end, because it stops what is asked about.
-    const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
-    for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
-      const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
-      // What the doctor says is one report, to be pasted.
-      const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
-      const message = `${line} → ${code}\n${stdout}${stderr}`;
-      for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
-      expect(stderr, message).toContain("CHECKOUT_BASE_URL");
-      // What it says that it is about is stopped.
-      const acted =
-        line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
-      expect(
-        reached.filter((request) => !request.startsWith("GET ")),
-        message,
-      ).toEqual(acted);
-    }
-  },
-);
+])("with %s of another project, every command names its sandbox", async (_what, more) => {
+  const { own, other, type } = await openTwo();
+  const lines = [...COMMANDS, ...ALONE].filter(
+    (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
+  );
+  // At the end, because it stops what is asked about.
+  const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
+  for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
+    const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
+    // What the doctor says is one report, to be pasted.
+    const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
+    const message = `${line} → ${code}\n${stdout}${stderr}`;
+    for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
+    expect(stderr, message).toContain("CHECKOUT_BASE_URL");
+    // What it says that it is about is stopped.
+    const acted =
+      line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
+    expect(
+      reached.filter((request) => !request.startsWith("GET ")),
+      message,
+    ).toEqual(acted);
+  }
+});
 
-test("what acts on a sandbox by its control API does so with its own token, or not at all", async () => {
+test("commands of the control API use the token of their own sandbox, or refuse", async () => {
   const { own, other, type } = await openTwo();
   const acts = ["endpoints add http://localhost:3000/h", "sandbox reset --yes", "trigger order.created"];
   for (const line of [...acts, "events list", "config export", "sandbox clock advance 1h", "admin log"]) {
@@ -93,7 +90,7 @@ test("what acts on a sandbox by its control API does so with its own token, or n
   }
 });
 
-test("a start that uses what runs is about the folder, and says so", async () => {
+test("start --reuse acts on the folder's sandbox and says so", async () => {
   const { own, other, type } = await openTwo();
   for (const flag of ["--reuse", "--detach"]) {
     const { code, stderr } = await type(`sandbox start ${flag}`);
@@ -104,7 +101,7 @@ test("a start that uses what runs is about the folder, and says so", async () =>
   }
 });
 
-test("an address that is no address is refused by every command alike", async () => {
+test("every command refuses a malformed address in the same words", async () => {
   const { type } = await openTwo();
   for (const line of [
     "endpoints list",
@@ -119,7 +116,7 @@ test("an address that is no address is refused by every command alike", async ()
   }
 });
 
-test("where the environment names the folder's sandbox, or none runs here, there is no doubt", async () => {
+test("no note is printed if the environment names the folder's sandbox, or if none runs here", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
     // A token that another sandbox had is no reason to refuse the folder's own.
@@ -136,7 +133,7 @@ test("where the environment names the folder's sandbox, or none runs here, there
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-test("a service on another machine is no sandbox to act on, so what acts says that it is the folder's", async () => {
+test("control commands act on the folder's sandbox, and say so, if the environment names another machine", async () => {
   const { type, own } = await openTwo();
   const service = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
   const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${own.base_url})`;
@@ -157,7 +154,7 @@ test("a service on another machine is no sandbox to act on, so what acts says th
   expect(judged.stderr).toContain("this command is about https://pay.example/v1 (CHECKOUT_BASE_URL)");
 });
 
-test("what is typed leaves no doubt, and wins over the environment", async () => {
+test("a typed address wins over the environment without a note", async () => {
   const { own, type } = await openTwo();
   const { code, stdout, stderr } = await type(`checklist --json --base-url ${own.base_url}`);
   expect([code, stderr]).toEqual([3, ""]);

@@ -49,7 +49,7 @@ const SETTINGS = [
   ].map((name) => `CHECKOUT_SANDBOX_${name}`),
 ];
 
-test("only settings have a variable, and one of the sandbox is not one of a client", async () => {
+test("only settings have a variable, and the sandbox and the client share none", async () => {
   const names = (await treeOf([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   for (const name of names) {
@@ -64,7 +64,7 @@ test("only settings have a variable, and one of the sandbox is not one of a clie
   expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
 });
 
-test("the page of settings names every variable, and no other", () => {
+test("docs/settings.md names exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
   // Those that name a file are described once, and two are set by this program for others.
@@ -74,7 +74,7 @@ test("the page of settings names every variable, and no other", () => {
   expect(named.toSorted()).toEqual([...SETTINGS, ...secrets].toSorted());
 });
 
-test("what one call means is not taken from the environment", async () => {
+test("arguments of one call are not read from the environment", async () => {
   const harness = createHarness();
   await harness.start([], { env: { CHECKOUT_PORT: "none", CHECKOUT_JSON: "1" } });
   const env = { CHECKOUT_ORDER_ID: "other", CHECKOUT_DRY_RUN: "1", CHECKOUT_IDEMPOTENCY_KEY: "short" };

@@ -44,7 +44,7 @@ function answerOf(result: OutboundResult): OutboundResult {
   return result;
 }
 
-test("a command that meets another version names both once, on stderr, and works", async () => {
+test("a command at a sandbox of another version names both versions once, on stderr, and works", async () => {
   const harness = createHarness();
   const { ready } = await harness.start([], { version: "0.2.0" });
   expect(ready.version).toBe("0.2.0");
@@ -71,7 +71,7 @@ test("a command that meets another version names both once, on stderr, and works
   expect([same.code, same.stderr]).toEqual([0, ""]);
 });
 
-test("--version names a running sandbox of another version, and nothing else about the folder", async () => {
+test("--version names a running sandbox of another version and nothing else of the folder", async () => {
   const harness = createHarness();
   const asked = (env: Readonly<Record<string, string>> = {}) => typed(harness, "--version", env);
   expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: "" });
@@ -85,7 +85,7 @@ test("--version names a running sandbox of another version, and nothing else abo
   expect(await asked()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("listen says it once for each version that it meets", async () => {
+test("listen names each other version once", async () => {
   const harness = createHarness();
   const old = await harness.start(["--quiet"], { version: "0.2.0" });
   const listening = await harness.launch(["listen", "--json"], { version: "0.3.0" });
@@ -110,7 +110,7 @@ test.for([
   ["trigger order.succeeded", "pay"],
   ["checklist", "checklist"],
   ["checklist run webhooks", "openLease"],
-] as const)("an operation that the sandbox does not have: %s", async ([line, name]) => {
+] as const)("an operation that the sandbox's version does not have is named: %s", async ([line, name]) => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   forget(harness, name);
@@ -126,7 +126,7 @@ test.for([
   });
 });
 
-test("a thing that is not there is told apart, and so is an answer that cannot be read", async () => {
+test("an unknown object, an unknown operation and an unreadable answer are told apart", async () => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   const missing = await typed(harness, `events get ${UNKNOWN} --json`);
@@ -139,7 +139,7 @@ test("a thing that is not there is told apart, and so is an answer that cannot b
   expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
 });
 
-test("a sandbox that tells no version is an older one; who is not admitted hears none", async () => {
+test("a sandbox that does not tell its version counts as older, and tells none without a token", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { version: "0.2.0" });
   harness.setFault(async (_request, deliver) => {
@@ -161,14 +161,14 @@ test("a sandbox that tells no version is an older one; who is not admitted hears
   }
 });
 
-test("what another program tells as its version is shown as text, and cut", async () => {
+test("a version told by another program is escaped and cut", async () => {
   const harness = createHarness();
   await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
   const { stderr } = await typed(harness, "stores show");
   expect(stderr).toMatch(/^note: the sandbox is 9\\u\{1b\}\[2J9{1,60}…?, this command is 0\.3\.0; .*\n$/);
 });
 
-test("the control API of a named sandbox is met the same way, and v1 of a named service not at all", async () => {
+test("versions are compared at the control API of a named sandbox, and never at v1 of a named service", async () => {
   const harness = createHarness();
   const tokens = { CHECKOUT_CONTROL_TOKEN: "control-token-0123456789" };
   const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
@@ -179,7 +179,7 @@ test("the control API of a named sandbox is met the same way, and v1 of a named 
   expect([created.code, created.stderr]).toEqual([0, ""]);
 });
 
-test("a run.json of another version, whose sandbox runs, is said to be that, with what to do", async () => {
+test("a run.json of another version with a running sandbox is named as such, with the remedy", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const path = join(harness.cwd, ".checkout/run.json");
@@ -231,7 +231,7 @@ function plant(folder: string, version: number, change = ""): string {
   return path;
 }
 
-test("a folder of an older version is migrated with a note that names its backup, a folder of a newer one is refused with the remedy", async () => {
+test("a folder of an older version is migrated with a note about its backup; one of a newer version is refused with the remedy", async () => {
   const harness = createHarness();
   await (await harness.start()).stop();
   const folder = join(harness.cwd, ".checkout");

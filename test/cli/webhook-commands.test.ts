@@ -36,7 +36,7 @@ async function openShop() {
   return { ...site, type, ask, add };
 }
 
-test("an endpoint is added with its secret, listed, switched off and on, and removed", async () => {
+test("an endpoint is added with its secret, listed, paused, enabled and removed", async () => {
   const shop = await openShop();
   expect((await shop.type("endpoints list")).stdout).toContain("checkout endpoints add http");
   const added = await shop.type(`endpoints add ${HOOKS} --events order.*,checkout_session.succeeded`);
@@ -69,7 +69,7 @@ test("an endpoint is added with its secret, listed, switched off and on, and rem
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ url: "http://localhost:3001/" }] });
 });
 
-test("a secret is printed alone, for the environment, and not for one of several by chance", async () => {
+test("endpoints secret prints the secret alone or for the environment, and refuses to choose between endpoints", async () => {
   const shop = await openShop();
   expect(await shop.type("endpoints secret")).toMatchObject({
     code: 1,
@@ -106,7 +106,7 @@ test("a secret is printed alone, for the environment, and not for one of several
   expect((await shop.type(`endpoints secret ${other}`)).stdout).toBe(`${first}\n`);
 });
 
-test("a test event is delivered, and --wait says what came of it", async () => {
+test("endpoints test delivers a test event, and --wait shows its result", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   const id = await shop.add();
@@ -156,7 +156,7 @@ test("a test event is delivered, and --wait says what came of it", async () => {
   expect(off.stderr).toContain("checkout endpoints enable <id>");
 });
 
-test("faults of deliveries are asked for, listed in their order, used up, and removed", async () => {
+test("faults of deliveries are added, listed in order, used up and removed", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   const id = await shop.add();
@@ -219,7 +219,7 @@ test("faults of deliveries are asked for, listed in their order, used up, and re
 
 const FAULT_CELL = /\b(FAULT|drop|duplicate|bad_signature)(?= {2})/;
 
-test("events are listed by what they are about, after a place, and no more than asked for", async () => {
+test("events list filters by subject, position and number", async () => {
   const shop = await openShop();
   expect((await shop.type("events list")).stdout).toBe("no matching events\n");
   const first = await shop.order("order-1");
@@ -248,7 +248,7 @@ test("events are listed by what they are about, after a place, and no more than 
   expect(await types(`--since ${second?.event_id ?? ""} --limit 1`)).toBe("pending 1");
 });
 
-test("--wait waits for the next event that fits, and no longer than it may", async () => {
+test("events list --wait waits for the next matching event, within its timeout", async () => {
   const shop = await openShop();
   const old = await shop.order("order-1");
   await shop.pay(old, "succeeded");
@@ -273,7 +273,7 @@ test("--wait waits for the next event that fits, and no longer than it may", asy
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
 });
 
-test("an event is shown with its deliveries, its body byte for byte, and is waited for", async () => {
+test("events get shows deliveries and the exact body, and can wait", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   const id = await shop.add();
@@ -321,7 +321,7 @@ test("an event is shown with its deliveries, its body byte for byte, and is wait
   expect(due.json.error?.message).toMatch(/1 of 3 deliveries of \S+ are still due, the next at 2026-/);
 });
 
-test("a replay goes to whom it is for, with the same bytes, and changes nothing", async () => {
+test("a replay goes to the chosen endpoint with the same bytes, and changes no state", async () => {
   const shop = await openShop();
   const [near, far] = [shop.receiver(3000), shop.receiver(3001)];
   await shop.order();
@@ -349,7 +349,7 @@ test("a replay goes to whom it is for, with the same bytes, and changes nothing"
   expect(await shop.events()).toHaveLength(1);
 });
 
-test("deliveries are listed with their last try, by endpoint, event, checkout and state", async () => {
+test("deliveries list shows the last attempt, and filters by endpoint, event, checkout and state", async () => {
   const shop = await openShop();
   expect((await shop.type("deliveries list")).stdout).toBe("no matching deliveries\n");
   const [good, bad] = [shop.receiver(3000), shop.receiver(3001)];
@@ -389,7 +389,7 @@ test("deliveries are listed with their last try, by endpoint, event, checkout an
   });
 });
 
-test("every type is triggered on a real order or session, and its event is the last", async () => {
+test("trigger creates a real order or session for every type, and that event is the last", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   await shop.add();
@@ -425,7 +425,7 @@ test("every type is triggered on a real order or session, and its event is the l
   expect(receiver.got.at(-1)?.event.data.amount_minor).toBe(19_900);
 });
 
-test("an order that is there already is driven on, and only what happens now is shown", async () => {
+test("trigger continues an existing order, and shows only the new events", async () => {
   const shop = await openShop();
   const types = async (line: string): Promise<unknown> =>
     ((await shop.ask(line))["events"] as { readonly type: string }[]).map(({ type }) => type);
@@ -448,7 +448,7 @@ test("an order that is there already is driven on, and only what happens now is 
   expect(await shop.events()).toHaveLength(3);
 });
 
-test("webhook.test is triggered for every endpoint that is on, and trigger works on an ephemeral sandbox", async () => {
+test("trigger webhook.test reaches every enabled endpoint, and trigger works in an ephemeral sandbox", async () => {
   const shop = await openShop();
   const nobody = await shop.type("trigger webhook.test --json");
   expect([nobody.code, nobody.json.error?.code]).toEqual([1, "no_endpoint"]);
@@ -485,7 +485,7 @@ test("webhook.test is triggered for every endpoint that is on, and trigger works
   expect(again.stdout).toContain('"replayed":true');
 });
 
-test("a clock that moves prints moves and deliveries in order of time", async () => {
+test("sandbox clock advance prints changes and deliveries in order of time", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   receiver.answers = (number) => (number === 1 ? 500 : 200);
@@ -513,7 +513,7 @@ test("a clock that moves prints moves and deliveries in order of time", async ()
   expect((await shop.type("sandbox clock show")).stdout).toMatch(/^\S+ \(frozen\)\n$/);
 });
 
-test("a delivery that failed on the way says when it is tried again, or that it is given up", async () => {
+test("a delivery that failed during an advance says when it is tried again, or that it was given up", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   receiver.answers = (number) => (number < 8 ? 500 : 410);
@@ -526,7 +526,7 @@ test("a delivery that failed on the way says when it is tried again, or that it 
   expect(moved.stdout).toMatch(/order\.created +given up \(410\) +–/);
 });
 
-test("each mistake ends with what was expected, what came and what to type next", async () => {
+test("every mistake is answered with what was expected, what came and what to type next", async () => {
   const shop = await openShop();
   const id = await shop.add();
   const tooMany = "x".repeat(33);
@@ -631,7 +631,7 @@ test("each mistake ends with what was expected, what came and what to type next"
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ id }] });
 });
 
-test("without a sandbox every command says so, and how to start one", async () => {
+test("every webhook command without a sandbox says how to start one", async () => {
   const harness = createHarness();
   const lines = [
     `endpoints add ${HOOKS}`,
@@ -657,7 +657,7 @@ test("without a sandbox every command says so, and how to start one", async () =
   }
 });
 
-test("each command has help with examples and --json", async () => {
+test("every webhook command has help with examples, and --json", async () => {
   const harness = createHarness();
   const commands = [
     ...["add", "list", "remove", "enable", "disable", "test", "rotate-secret", "secret"].map(
@@ -676,7 +676,7 @@ test("each command has help with examples and --json", async () => {
   }
 });
 
-test("a body is exact where it is piped on, and moves nothing on a terminal", async () => {
+test("a body is exact in a pipe, and escaped at a terminal", async () => {
   const harness = createHarness();
   await harness.start();
   const hostile = [
