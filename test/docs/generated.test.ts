@@ -13,13 +13,10 @@ const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/errors.md": errorsPage,
 };
 
-test.for(Object.entries(MAKERS))(
-  "%s is what the program's values make; if not: npm run docs",
-  async ([name, make]) => {
-    await expect(await make()).toMatchFileSnapshot(join(import.meta.dirname, "../..", name));
-  },
-);
+test.for(Object.entries(MAKERS))("%s is what npm run docs generates", async ([name, make]) => {
+  await expect(await make()).toMatchFileSnapshot(join(import.meta.dirname, "../..", name));
+});
 
-test("each generated page has its maker", () => {
+test("every generated page has a generator", () => {
   expect(Object.keys(MAKERS).toSorted()).toEqual([...GENERATED].toSorted());
 });

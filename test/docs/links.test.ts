@@ -54,7 +54,7 @@ function textOf(name: string): string {
   return readFileSync(join(ROOT, name), "utf8");
 }
 
-test("every link of the documents leads to a file and an anchor that are there", () => {
+test("every link of the documents leads to an existing file and anchor", () => {
   const links = DOCUMENTS.flatMap(linksIn);
   expect(links.length).toBeGreaterThan(40);
   const dead = links.filter(
@@ -66,7 +66,7 @@ test("every link of the documents leads to a file and an anchor that are there",
   expect(anchorsOf("README.md").has("no-such-heading")).toBe(false);
 });
 
-test("README and every page of docs lead only to files that the package has", () => {
+test("README and the pages of docs link only to files of the package", () => {
   const { files } = JSON.parse(textOf("package.json")) as { readonly files: readonly string[] };
   const isListed = (path: string): boolean =>
     files.some((one) => path === one || path.startsWith(`${one.replace(/\/\*.*$/, "")}/`));
@@ -78,7 +78,7 @@ test("README and every page of docs lead only to files that the package has", ()
   expect(links.filter(({ file }) => !isShipped(file))).toEqual([]);
 });
 
-test("two clicks from README reach every page of docs", () => {
+test("every page of docs is at most two clicks from README", () => {
   const reached = new Set(["README.md"]);
   for (let clicks = 0; clicks < 2; clicks += 1)
     for (const name of [...reached].filter((one) => one.endsWith(".md")))
@@ -88,14 +88,14 @@ test("two clicks from README reach every page of docs", () => {
   expect(pages.filter((name) => !reached.has(name))).toEqual([]);
 });
 
-test("the pages that the package has are at most 200 KB", () => {
+test("the pages of the package have at most 200 KB", () => {
   const names = readdirSync(join(ROOT, "docs"), { withFileTypes: true }).filter((one) => one.isFile());
   const bytes = names.map(({ name }) => Buffer.byteLength(textOf(`docs/${name}`)));
   expect(bytes.length).toBeGreaterThan(10);
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MAX_DOCS_BYTES);
 });
 
-test("README is for somebody who has 60 seconds: at most 8 KB, and no line of a block over 100 columns", () => {
+test("README has at most 8 KB, and no line of a block over 100 columns", () => {
   const shown = [...textOf("README.md").matchAll(/^```[\s\S]*?^```/gm)].flatMap(([block]) =>
     block.split("\n"),
   );

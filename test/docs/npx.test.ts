@@ -17,12 +17,12 @@ function found(patterns: readonly string[], wanted: RegExp): string[] {
   });
 }
 
-test("no text runs the package by its own name with npx before the owner has published that name", () => {
+test("no text runs npx with the package's own name before that name is published", () => {
   expect(found(["README.md"], /npx checkout/g)).not.toEqual([]);
   expect(found(EVERYWHERE, /(?:npx|npm exec)(?: -\S+)* hosted-checkout.*/g)).toEqual([]);
 });
 
-test("a text that may be read without the package asks no registry for another package named checkout", () => {
+test("a text that may be read without the package never lets npx install a stranger's checkout", () => {
   expect(found(ELSEWHERE, /npx --no -- checkout/g)).not.toEqual([]);
   expect(found(ELSEWHERE, /(?:npx|npm exec)(?: -(?!-no -- )\S+)* checkout.*/g)).toEqual([]);
 });
