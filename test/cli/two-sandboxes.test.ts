@@ -116,6 +116,24 @@ test("every command refuses a malformed address in the same words", async () => 
   }
 });
 
+test("beside --base-url too, an address that is no address is refused if a store or key in the environment belongs to it", async () => {
+  const { own, type } = await openTwo();
+  const line = `orders list --base-url ${own.base_url}`;
+  const wrong = { CHECKOUT_BASE_URL: "127.0.0.1:4243/v1" };
+  for (const kept of ["CHECKOUT_STORE_ID", "CHECKOUT_API_KEY"]) {
+    const { [kept]: _kept, ...without } = ADDRESS_ALONE as Record<string, string>;
+    const { code, stderr, reached } = await type(line, { ...without, ...wrong });
+    expect([kept, code, reached]).toEqual([kept, 2, []]);
+    expect(stderr).toContain("CHECKOUT_BASE_URL must be an address");
+  }
+  expect(await type(line, { ...ADDRESS_ALONE, ...wrong })).toMatchObject({ code: 0, stderr: "" });
+  const { checks } = JSON.parse((await type("doctor --json", wrong)).stdout) as {
+    readonly checks: readonly { readonly check: string; readonly found: string }[];
+  };
+  const clock = checks.find(({ check }) => check === "store_clock");
+  expect(clock?.found).toContain("CHECKOUT_BASE_URL must be an address");
+});
+
 test("no note is printed if the environment names the folder's sandbox, or if none runs here", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {

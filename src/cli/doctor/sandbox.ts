@@ -11,7 +11,7 @@ import { unseenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { lastResult } from "../webhook/report.ts";
 import { REQUEST_TIMEOUT_MS, type CheckSubjects, type Finding } from "./subjects.ts";
-import { START_SANDBOX } from "../problem.ts";
+import { catchRefusal, START_SANDBOX } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
@@ -179,7 +179,9 @@ async function ask<Name extends "showClock" | "listEndpoints" | "listDeliveries"
   body?: { readonly endpointId: string; readonly limit: number },
 ): Promise<Outcome<AnswerOf<Name>, Finding>> {
   const healthy = await health();
-  const target = await control();
+  const found = await catchRefusal(control());
+  if (!found.ok) return { ok: false, refusal: ["unknown", found.refusal.message, found.refusal.next] };
+  const { value: target } = found;
   if (target === undefined || healthy?.answer.ok === false)
     return { ok: false, refusal: ["unknown", "no sandbox answers"] };
   const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };

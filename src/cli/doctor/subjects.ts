@@ -74,5 +74,5 @@ async function controlOf(context: Context): Promise<ControlTarget | undefined> {
   const target =
     catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
   if (target === undefined) return undefined;
-  return (await catchRefusal(resolveStore(context, { ...target, onOtherVersion: () => undefined }))).value;
+  return resolveStore(context, { ...target, onOtherVersion: () => undefined });
 }

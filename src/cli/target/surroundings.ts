@@ -38,6 +38,7 @@ export type ServiceOptions = CommonOptions & {
 export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
 export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
+const ADDRESS_VARIABLE = "CHECKOUT_BASE_URL";
 
 export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   control: "CHECKOUT_CONTROL_TOKEN",
@@ -81,9 +82,11 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
-    address: once(() => readAddress(world, options.baseUrl)),
+    address: once(() =>
+      parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env[ADDRESS_VARIABLE])),
+    ),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
-    addressOfKey: once(() => readAddress(world, undefined)),
+    addressOfKey: once(() => parseAddress(variable(world, ADDRESS_VARIABLE))),
     apiKey: variable(world, "CHECKOUT_API_KEY"),
     storeId: variable(world, STORE_VARIABLE),
     /** The value of `--store`; `options` has the variable too. */
@@ -148,11 +151,14 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/** Without the key and store of the environment, if the environment names another service, to which they belong. */
+/**
+ * Without the key and store of the environment, if the environment names another service, to which they belong. Refuses
+ * them if it is not known to which service they belong, because the address in the environment is not valid.
+ */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
-  const named = catchRefusal(around.addressOfKey);
-  const isHere = named.ok && (named.value === undefined || isSameServer(named.value.value, origin));
-  return isHere ? around : withoutOwnStore(around);
+  if (around.apiKey === undefined && around.storeId === undefined) return around;
+  const named = around.addressOfKey();
+  return named === undefined || isSameServer(named.value, origin) ? around : withoutOwnStore(around);
 }
 
 /** Whether a value is in quotation marks, as some readers of `.env` files, such as `docker --env-file`, leave it. */
@@ -165,9 +171,8 @@ function variable({ env }: World, name: string): ValueWithSource<string> | undef
   return value ? { value, source: name } : undefined;
 }
 
-function readAddress(world: World, flag: string | undefined): ValueWithSource<string> | undefined {
-  const named = optionWithSource(world, "base-url", flag ?? (world.env["CHECKOUT_BASE_URL"] || undefined));
-  if (named === undefined) return undefined;
+function parseAddress(named: ValueWithSource<string> | undefined): ValueWithSource<string> | undefined {
+  if (named === undefined || named.value === "") return undefined;
   const value = parseBaseUrl(named.value);
   if (value !== undefined) return { value, source: named.source };
   // The value is not shown: it may hold a password.
