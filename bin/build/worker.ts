@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { build } from "rolldown";
-import { WORKER_FILE } from "../../src/core/config/file-name.ts";
+import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import { common, oneFile } from "./bundle.ts";
 
 export function buildWorker(folder: string): Promise<void> {

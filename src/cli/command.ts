@@ -4,7 +4,7 @@
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { isHostedFolder } from "../host/folder/state-folder.ts";
+import { otherStart } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
 import { checkRules, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
@@ -12,7 +12,6 @@ import {
   EXIT,
   Refused,
   refuseUsage,
-  START_HOSTED,
   START_SANDBOX,
   USE_IT_THERE,
   type ExitCode,
@@ -102,26 +101,22 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** The problem; if no sandbox runs here because a process that cannot be seen from here holds the folder, names it. */
+/**
+ * The problem; if no sandbox runs here, with the command that serves the folder, or with the process that holds the
+ * folder and cannot be seen from here.
+ */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
-  const started = withHostedStart(context, problem);
-  if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return started;
+  if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
   const { unseenHolder } = await import("../host/folder/hold.ts");
   const holder = await unseenHolder(world, around.location());
-  if (holder === undefined) return started;
+  if (holder === undefined) return { ...problem, next: startCommand(world, around.location()) };
   return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: USE_IT_THERE };
 }
 
-/** The problem; in a folder with the state of a hosted service, the next step starts that service. */
-function withHostedStart({ world, around }: Context, problem: Problem): Problem {
-  const isStart = problem.code === "no_sandbox" && problem.next === START_SANDBOX;
-  return isStart ? { ...problem, next: startCommand(world, around.location()) } : problem;
-}
-
-/** The command that starts the service of a state folder: a sandbox, or a hosted service. */
+/** The command that serves the state of a folder. */
 export function startCommand(world: Pick<World, "files">, folder: string): string {
-  return isHostedFolder(world, folder) ? START_HOSTED : START_SANDBOX;
+  return otherStart(world, folder) ?? START_SANDBOX;
 }
 
 function helpAfterOptions({ examples, exitCodes = {} }: Details): string {

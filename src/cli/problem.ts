@@ -118,8 +118,6 @@ export function missingCredential(message: string, next: string): Problem {
 
 /** The next step if no sandbox is running. */
 export const START_SANDBOX = "checkout sandbox start";
-/** The next step in a folder with the state of a hosted service. */
-export const START_HOSTED = "checkout hosted dev";
 
 /** The message of `noSandboxProblem`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";

@@ -54,5 +54,5 @@ test("certificates need https, and a hosted sandbox refuses them", () => {
   expect(refusal("http://localhost/", null, local)).toBeUndefined();
   expect(refusal("https://shop.example/", undefined, hosted)).toBeUndefined();
   expect(refusal("http://localhost/", CERTIFICATE, local)).toMatch(/https address/);
-  expect(refusal("https://shop.example/", CERTIFICATE, hosted)).toMatch(/hosted sandbox trusts public/);
+  expect(refusal("https://shop.example/", CERTIFICATE, hosted)).toMatch(/service trusts public/);
 });

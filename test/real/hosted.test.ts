@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
-import { WORKER_FILE } from "../../src/core/config/file-name.ts";
+import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, testKeyBits } from "../../src/core/credential.ts";
 import { markedKeyBytes, markedUuid, shardOfId, type Mark } from "../../src/hosted/shared/marks.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";

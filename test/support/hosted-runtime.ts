@@ -1,7 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { isRefusedWhenHosted } from "../../src/core/control/hosted-missing-parts.ts";
-import { OPERATION_NAMES } from "../../src/core/control/operations.ts";
+import { CONTROL_OPERATIONS, OPERATION_NAMES } from "../../src/core/control/operations.ts";
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
 import { createHostedStore, databaseOf, type HostedService, type HostedStore } from "./hosted.ts";
@@ -20,7 +19,7 @@ export function hostedRuntime(service: HostedService): Runtime {
     openPayments: () => openPayments(service),
     openStores: () => openStores(service),
     share: (rounds) => Math.ceil(rounds / FEWER),
-    lacks: new Set(OPERATION_NAMES.filter(isRefusedWhenHosted)),
+    lacks: new Set(OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].part !== undefined)),
     some: (rows, from) => part(rows, FEWER, from),
   };
 }

@@ -10,7 +10,7 @@ import { createSeeded, type Site } from "./raw-requests.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/credential.ts";
-import { WORKER_FILE } from "../../src/core/config/file-name.ts";
+import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import type { FirstStore } from "../../src/hosted/shared/settings.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import { SECRET_BINDINGS, workerdConfig } from "../../src/hosted/dev/workerd-config.ts";

@@ -9,7 +9,7 @@ import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../../host/folder/files.ts";
 import {
   checkDatabaseIsThere,
-  isHostedFolder,
+  otherStart,
   readOrCreateMasterKey,
   readAdminToken,
   readCredentials,
@@ -50,8 +50,8 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   if (unwrap(trusted()) !== "used") return ["ok", "none yet"];
   unwrap(readCredentials(world, folder));
   unwrap(readAdminToken(world, folder));
-  if (isHostedFolder(world, folder)) unwrap(readHostedState(world, folder));
-  else unwrap(checkDatabaseIsThere(world, folder));
+  if (otherStart(world, folder) === undefined) unwrap(checkDatabaseIsThere(world, folder));
+  else unwrap(readHostedState(world, folder));
   // If there is a database, its key is only read; no key is created.
   if (world.files.exists(stateFile(folder, "database")))
     unwrap(readOrCreateMasterKey(world, folder, "filled"));

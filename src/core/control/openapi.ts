@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { isRefusedWhenHosted } from "./hosted-missing-parts.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { camelCase, UUID_SOURCE } from "../text.ts";
 import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
@@ -127,7 +126,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, description, role } = CONTROL_OPERATIONS[name];
+  const { path, summary, description, role, part } = CONTROL_OPERATIONS[name];
   const { request, response } = BODIES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
@@ -137,7 +136,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
-    description: isRefusedWhenHosted(name) ? `${description} A hosted service refuses it.` : description,
+    description: part === undefined ? description : `${description} A service of single stores refuses it.`,
     tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -184,11 +183,9 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
 }
 
 function codesOf(name: OperationName): readonly ErrorCode[] {
-  const { refusals } = CONTROL_OPERATIONS[name];
-  const ofHosted: readonly ErrorCode[] = isRefusedWhenHosted(name) ? ["state_conflict"] : [];
-  return [
-    ...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...ofHosted]),
-  ];
+  const { refusals, part } = CONTROL_OPERATIONS[name];
+  const ofPart: readonly ErrorCode[] = part === undefined ? [] : ["state_conflict"];
+  return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...ofPart])];
 }
 
 function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {

@@ -29,7 +29,12 @@ export type Operation<
   readonly entersStore: boolean;
   /** The operation's own refusals, in addition to the refusals of every operation. */
   readonly refusals: readonly ErrorCode[];
+  /** The part of a whole sandbox that the operation is about; a service of single stores refuses it. */
+  readonly part?: SandboxPart;
 };
+
+/** What only a whole sandbox has: it is about a folder, a process, or all stores at once. */
+export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
 /**
  * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:

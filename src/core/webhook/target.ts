@@ -134,13 +134,13 @@ function refusePortZero(): Outcome<never> {
   ]);
 }
 
-/** It must be https; a hosted sandbox trusts only public authorities. Refuses with `invalid_parameter`. */
+/** It must be https; deliveries to the public network trust only public authorities. Refuses with `invalid_parameter`. */
 export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
   if (policy.reach === "public")
     return refuse("invalid_parameter", [
-      "a hosted sandbox trusts public certificate authorities only; leave ca out",
-      "托管的沙箱只信任公共证书颁发机构；请去掉 ca",
+      "this service trusts public certificate authorities only; leave ca out",
+      "此服务只信任公共证书颁发机构；请去掉 ca",
     ]);
   if (url.startsWith("https:")) return accept(undefined);
   return refuse("invalid_parameter", [

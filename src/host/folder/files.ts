@@ -1,6 +1,8 @@
 import { join } from "node:path";
-import { WORKER_FILE } from "../../core/config/file-name.ts";
 import { SNAPSHOTS_FOLDER } from "../../core/snapshot/snapshot.ts";
+
+/** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
+export const WORKER_FILE = "hosted-worker.mjs";
 
 const FILES = {
   database: "sandbox.db",

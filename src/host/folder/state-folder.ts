@@ -136,21 +136,22 @@ export function readOrCreateMasterKey(
   return unreadable(path, "64 hexadecimal digits");
 }
 
-/** Whether a folder has the state of `checkout hosted dev`, which has no database of a sandbox. */
-export function isHostedFolder({ files }: Pick<World, "files">, folder: string): boolean {
-  return files.exists(stateFile(folder, "objects"));
+/** The command that serves the state of a folder which has no database of a sandbox; undefined for other folders. */
+export function otherStart({ files }: Pick<World, "files">, folder: string): string | undefined {
+  return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
 
-/** The other files are created after the database. Also refuses the state of a hosted service. */
+/** The other files are created after the database. Also refuses the state of another kind of service. */
 export function checkDatabaseIsThere(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<void, HostFailure> {
   const { files } = world;
-  if (isHostedFolder(world, folder))
+  const other = otherStart(world, folder);
+  if (other !== undefined)
     return usageFailure(
-      `${folder} has the state of checkout hosted dev, which a sandbox cannot use`,
-      "name another folder with --dir, or run checkout hosted dev",
+      `${folder} has the state of ${other}, which a sandbox cannot use`,
+      `name another folder with --dir, or run ${other}`,
     );
   const path = stateFile(folder, "database");
   if (files.exists(path)) return accept(undefined);

@@ -1,6 +1,6 @@
 // Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
-import { WORKER_FILE } from "../../core/config/file-name.ts";
+import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";

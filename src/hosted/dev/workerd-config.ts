@@ -1,5 +1,5 @@
 // The configuration of workerd for a hosted service on this machine (decision 124). The Worker: hosted/worker.ts.
-import { WORKER_FILE } from "../../core/config/file-name.ts";
+import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { OBJECT_CLASSES } from "../shared/marks.ts";
 import { deniedBlocks } from "../../core/network/ranges.ts";

@@ -6,6 +6,7 @@ import { sandboxOperation } from "../operation.ts";
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {
   showConfig: sandboxOperation({
+    part: "configuration",
     path: "/config",
     summary: "Exports the configuration",
     description:
@@ -13,6 +14,7 @@ export const configOperations = {
     answer: () => servedConfig,
   }),
   applyConfig: sandboxOperation({
+    part: "configuration",
     method: "POST",
     path: "/config",
     summary: "Applies a configuration",

@@ -5,6 +5,7 @@ import { moment, textUpTo, wholeNumber } from "../../shape/fields.ts";
 /** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {
   createSignIn: sandboxOperation({
+    part: "portal",
     method: "POST",
     path: "/portal/sign-ins",
     summary: "Creates a link to the portal",
@@ -19,6 +20,7 @@ export const portalOperations = {
     refusals: ["not_found", "state_conflict"],
   }),
   endPortalSessions: sandboxOperation({
+    part: "portal",
     method: "DELETE",
     path: "/portal/sessions",
     summary: "Signs every browser out of the portal",

@@ -75,6 +75,7 @@ export const requestOperations = {
     answer: () => explanation,
   }),
   saveStory: storeOperation({
+    part: "portal",
     path: "/explain/page",
     summary: "Saves the page of an order as a file",
     description:

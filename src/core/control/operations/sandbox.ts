@@ -24,6 +24,7 @@ export const sandboxOperations = {
     answer: () => sandboxDescription,
   }),
   stopSandbox: sandboxOperation({
+    part: "process",
     method: "POST",
     path: "/sandbox/stop",
     summary: "Stops the sandbox",

@@ -78,6 +78,7 @@ export const storesOperations = {
     refusals: ["not_found", "state_conflict"],
   }),
   createStoreSnapshot: storeOperation({
+    part: "snapshots",
     method: "POST",
     path: "/snapshots",
     summary: "Takes a snapshot of a store",
@@ -87,6 +88,7 @@ export const storesOperations = {
     answer: () => takenSnapshot,
   }),
   createSnapshot: sandboxOperation({
+    part: "snapshots",
     method: "POST",
     path: "/snapshots",
     summary: "Takes a snapshot of the whole sandbox",
@@ -96,6 +98,7 @@ export const storesOperations = {
     answer: () => takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
+    part: "snapshots",
     path: "/snapshots",
     summary: "Lists the snapshots",
     description:
@@ -103,6 +106,7 @@ export const storesOperations = {
     answer: () => z.object({ snapshots: z.array(namedSnapshot) }),
   }),
   restoreStoreSnapshot: storeOperation({
+    part: "snapshots",
     method: "POST",
     path: "/snapshots/restore",
     summary: "Restores a store from a snapshot",
@@ -114,6 +118,7 @@ export const storesOperations = {
     refusals: ofRestore,
   }),
   restoreSnapshot: sandboxOperation({
+    part: "snapshots",
     method: "POST",
     path: "/snapshots/restore",
     summary: "Restores a snapshot",
@@ -128,6 +133,7 @@ export const storesOperations = {
     refusals: ofRestore,
   }),
   removeSnapshot: sandboxOperation({
+    part: "snapshots",
     method: "POST",
     path: "/snapshots/remove",
     summary: "Removes a snapshot",
