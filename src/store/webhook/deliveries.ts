@@ -46,7 +46,9 @@ export type WaitingFilter = Pick<Delivery, "endpointId"> & {
 
 type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
-type PageFilter = DeliveryFilter & { readonly type: string | null };
+type PageFilter = Omit<DeliveryFilter, "eventId" | "checkoutId" | "orderId"> & {
+  readonly type: string | null;
+};
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 /** A delivery as stored: the fault is text, in the format of the fault header. */
 type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
@@ -293,6 +295,7 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** A filter for the deliveries before a position. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
+type PlacePart = Omit<Part, "eventId" | "checkoutId" | "orderId">;
 
 /** Of an event, a checkout or an order_id they are few; all others are read by endpoint and state. */
 function listPart(lists: Lists, part: Part): Delivery[] {
@@ -330,7 +333,7 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
 }
 
 /** The positions of the newest deliveries, to an endpoint or of the whole store, newest first. */
-function newestPlaces(lists: Lists, part: Part): readonly number[] {
+function newestPlaces(lists: Lists, part: PlacePart): readonly number[] {
   const { storeId, endpointId, limit } = part;
   const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
   const states = part.state === null ? DELIVERY_STATES : [part.state];
@@ -363,7 +366,7 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     selectPlaces: connection
-      .prepare<Part, number>(
+      .prepare<PlacePart, number>(
         `SELECT rowid FROM deliveries INDEXED BY deliveries_of_endpoint
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )

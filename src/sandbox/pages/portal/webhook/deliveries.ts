@@ -60,19 +60,8 @@ function readDeliveries(
       `there is no delivery ${printableLiteral(before)} from which to continue`,
       `没有可接着显示的推送 ${printableLiteral(before)}`,
     ]);
-  const filter = {
-    storeId,
-    endpointId: endpoint ?? null,
-    state: state.value,
-    type: type.value,
-    before,
-    limit: PAGE,
-  };
-  const { deliveries: items, nextBefore: next } = deliveries.page({
-    ...filter,
-    eventId: null,
-    checkoutId: null,
-  });
+  const filter = { storeId, endpointId: endpoint ?? null, state: state.value, type: type.value };
+  const { deliveries: items, nextBefore: next } = deliveries.page({ ...filter, before, limit: PAGE });
   return accept({ items, next });
 }
 

@@ -30,20 +30,8 @@ export function endpointPage(
   context: PortalContext,
 ): PageContent {
   const health = healthOf(context, view, endpoint.id);
-  const { storeId } = view;
-  const filter = {
-    storeId,
-    endpointId: endpoint.id,
-    eventId: null,
-    checkoutId: null,
-    state: null,
-    type: null,
-  };
-  const { deliveries, nextBefore } = context.store.deliveries.page({
-    ...filter,
-    before: undefined,
-    limit: 50,
-  });
+  const filter = { storeId: view.storeId, endpointId: endpoint.id, state: null, type: null };
+  const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, limit: 50 });
   const address = (before: string | null): string =>
     listUrl(view, "/webhooks", { endpoint: endpoint.id, before });
   const main = html`${revealedSecrets(view)}
@@ -60,7 +48,7 @@ export function endpointPage(
         ],
         [
           WEBHOOK_TEXTS.nextAttemptColumn,
-          dueSummary(health, { state: endpoint.state, now: storeTime(context, storeId) }),
+          dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
         [WEBHOOK_TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
