@@ -2,7 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
-import { CarefulShop, MISTAKES } from "../support/mistaken-shop.ts";
+import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
+import { part } from "../support/campaign.ts";
+import { CarefulShop, EVENT_MISTAKES, MISTAKES } from "../support/mistaken-shop.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SECTION = {
@@ -65,3 +67,19 @@ for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
     const { code, findings } = await judge(Shop, [history]);
     expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
   });
+
+/** The histories in which events of other orders and checkouts come. */
+const OF_OTHERS =
+  "payment_first unknown_type declined_attempt payment_failed order_expired order_cancelled twin_case other_checkouts unknown_order second_failed other_end_late".split(
+    " ",
+  );
+const EVENT_ROWS = Object.entries(EVENT_MISTAKES).flatMap(([effect, { mayBe, make }]) =>
+  EVENT_TYPES.filter(
+    (type) => type !== "webhook.test" && !(mayBe === "of_a_payment" && type.endsWith(".succeeded")),
+  ).map((type) => ({ effect, type, Shop: make((event) => event.type === type) })),
+);
+
+test.each(part(EVENT_ROWS, 20))("a shop that at $type $effect is broken", async ({ Shop }) => {
+  const { code, findings } = await judge(Shop, OF_OTHERS);
+  expect([code, findings.length > 0]).toEqual([1, true]);
+});

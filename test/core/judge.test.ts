@@ -1,7 +1,7 @@
 import { englishOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
 import { parseView } from "../../src/core/judge/view.ts";
-import { HISTORIES } from "../../src/core/judge/histories.ts";
+import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
 import { judgeHistory, judgeLater, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";

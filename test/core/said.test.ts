@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RUN_STEPS } from "../../src/core/judge/histories.ts";
+import { RUN_STEPS } from "../../src/core/judge/histories/histories.ts";
 import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
 import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";

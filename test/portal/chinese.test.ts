@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { RUN_STEPS } from "../../src/core/judge/histories.ts";
+import { RUN_STEPS } from "../../src/core/judge/histories/histories.ts";
 import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
 import { factOf, FACT_TABLES } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";

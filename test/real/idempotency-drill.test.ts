@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CLIENT_HISTORIES } from "../../src/core/judge/client-histories.ts";
+import { CLIENT_HISTORIES } from "../../src/core/judge/histories/client.ts";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { FULL } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,7 +1,7 @@
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../../src/core/readiness/drills/judged-invariants.ts";
 import { FORGERY_ACTIONS } from "../../src/core/fault/actions.ts";
-import type { CLIENT_HISTORIES } from "../../src/core/judge/client-histories.ts";
+import type { CLIENT_HISTORIES } from "../../src/core/judge/histories/client.ts";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 
 /** Of each history of a client that is broken, its invariant. */

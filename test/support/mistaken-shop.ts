@@ -12,7 +12,7 @@ type Checkout = {
   readonly currency: string;
   readonly checkout_url: string;
 };
-type ShopEvent = {
+export type ShopEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
@@ -276,4 +276,77 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+};
+
+/**
+ * Mistakes with the events of a type, whatever they are about. `of_a_payment`: with a payment of the order the same is
+ * right, or cannot happen.
+ */
+export const EVENT_MISTAKES: Readonly<
+  Record<
+    string,
+    {
+      readonly mayBe?: "of_a_payment";
+      readonly make: (isOfType: (event: ShopEvent) => boolean) => typeof CarefulShop;
+    }
+  >
+> = {
+  "books its order": {
+    mayBe: "of_a_payment",
+    make: (isOfType) =>
+      class extends CarefulShop {
+        override async take(event: ShopEvent): Promise<number> {
+          const answered = await super.take(event);
+          const order = this.orders.get(event.data.order_id);
+          if (isOfType(event) && order?.bookings.length === 0) order.bookings.push("");
+          return answered;
+        }
+      },
+  },
+  "closes its paid order": {
+    mayBe: "of_a_payment",
+    make: (isOfType) =>
+      class extends CarefulShop {
+        override async take(event: ShopEvent): Promise<number> {
+          const isNew = !this.seen.has(event.event_id);
+          const answered = await super.take(event);
+          const order = this.orders.get(event.data.order_id);
+          if (isNew && isOfType(event) && order !== undefined && this.stateOf(order) === "paid")
+            order.checkouts.clear();
+          return answered;
+        }
+      },
+  },
+  "books the newest order, if its own is unknown": {
+    make: (isOfType) =>
+      class extends CarefulShop {
+        override async take(event: ShopEvent): Promise<number> {
+          const newest = [...this.orders.values()].at(-1);
+          if (isOfType(event) && !this.orders.has(event.data.order_id)) newest?.bookings.push("");
+          return super.take(event);
+        }
+      },
+  },
+  "refuses an unknown order": {
+    make: (isOfType) =>
+      class extends CarefulShop {
+        override async take(event: ShopEvent): Promise<number> {
+          return isOfType(event) && !this.orders.has(event.data.order_id) ? 404 : super.take(event);
+        }
+      },
+  },
+  "refuses a checkout that it has not created": {
+    make: (isOfType) =>
+      class extends CarefulShop {
+        private readonly made = new Set<string>();
+        override async create(orderId: string, key: string): Promise<Checkout | undefined> {
+          const made = await super.create(orderId, key);
+          if (made !== undefined) this.made.add(made.id);
+          return made;
+        }
+        override async take(event: ShopEvent): Promise<number> {
+          return isOfType(event) && !this.made.has(event.data.id) ? 422 : super.take(event);
+        }
+      },
+  },
 };

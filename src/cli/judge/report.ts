@@ -1,7 +1,7 @@
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
 import { causeOf } from "../../core/judge/judge.ts";
-import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
+import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
 import type { ShownStep } from "../../core/readiness/drill-shapes.ts";

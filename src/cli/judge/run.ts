@@ -1,5 +1,5 @@
 // `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name, a
-// part of it. The histories: core/judge/histories.ts; how they are played: client/judge/.
+// part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
 import { withLease } from "../../client/control/lease.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../../client/judge/run.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
-import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories.ts";
+import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";

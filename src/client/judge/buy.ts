@@ -159,43 +159,37 @@ export async function logOf(
   });
 }
 
-/** What another system creates. */
-type ElsewhereTerms = {
-  readonly terms: Extract<Step, { act: "create_elsewhere" }>["terms"];
-  /** The order whose amount and currency are taken. */
-  readonly like: Purchase;
-};
+type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
 /**
- * Another system, with the same key, creates a checkout of an order, with the amount and currency of `like` or others.
- * Returns false if the store has no such terms.
+ * Another system, with the same credential, creates a checkout of an order, with the amount and currency of `like` or
+ * others. Returns false if the store has no such terms.
  */
-export function createElsewhere(
-  { bench }: Play,
-  purchase: Purchase,
-  wanted: ElsewhereTerms,
-): Promise<boolean> {
+export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Shops with order_ids of their own are found by what is new in the store meanwhile.
-  return bench.alone(() => createNow(bench, purchase, wanted));
+  return play.bench.alone(() => createNow(play, step));
 }
 
 async function createNow(
-  bench: Bench,
-  purchase: Purchase,
-  { terms, like }: ElsewhereTerms,
+  play: Play,
+  { of, terms, kind = "own", like = of }: ElsewhereStep,
 ): Promise<boolean> {
+  const { bench } = play;
   const { world, shop, call, signal, target } = bench;
-  const { currency: own, paymentMethod, amountMinor } = lastCheckout(like);
+  const purchase = purchaseOf(play, of);
+  // The shop's own, which is the first.
+  const [model = lastCheckout(purchase)] = purchaseOf(play, like).checkouts;
+  const { currency: own, paymentMethod, amountMinor, object } = model;
   const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;
   const currency = terms === "other_currency" ? await otherCurrency(bench, own) : own;
   if (currency === undefined) return false;
   const answer = await world.send({
     method: "POST",
-    url: `${target.origin}/v1/orders`,
+    url: `${target.origin}/v1/${(object === "order") === (kind === "own") ? "orders" : "checkout-sessions"}`,
     headers: {
       Authorization: `Bearer ${shop.env["CHECKOUT_API_KEY"] ?? ""}`,
       "Content-Type": "application/json",
-      "Idempotency-Key": `elsewhere-${purchase.cartId}`.slice(0, 128),
+      "Idempotency-Key": `elsewhere-${purchase.checkouts.length}-${purchase.cartId}`.slice(0, 128),
       "User-Agent": DRILL_AGENT,
     },
     body: JSON.stringify({
@@ -213,7 +207,7 @@ async function createNow(
   const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
   const made = checkouts.filter(({ id }) => !before.has(id));
   purchase.checkouts = [...purchase.checkouts, ...made];
-  purchase.foreign = new Set(made.map(({ id }) => id));
+  purchase.foreign = new Set([...purchase.foreign, ...made.map(({ id }) => id)]);
   return made.length > 0;
 }
 

@@ -94,9 +94,9 @@ async function factOf(
 
 async function truthOf(
   { call, leaseId, search }: Bench,
-  { paid, isTold, checkouts }: Purchase,
+  { paid, isTold, checkouts, foreign }: Purchase,
 ): Promise<Truth> {
-  const last = paid ?? checkouts.at(-1);
+  const last = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
   const known = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
   if (paid === undefined) return { ...known, paid: false, told: false, asked: false };
   if (isTold) return { ...known, paid: true, told: true, asked: true };

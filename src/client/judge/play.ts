@@ -88,10 +88,9 @@ async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promi
     case "create":
       return buy(play, step);
     case "create_elsewhere":
-      return createElsewhere(play, purchaseOf(play, step.of), {
-        terms: step.terms,
-        like: purchaseOf(play, step.like ?? step.of),
-      });
+      // The shop knows its own order first, also if it was busy.
+      await deliverOpen(play, step.of);
+      return createElsewhere(play, step);
     case "pay":
       return pay(play, step);
     case "tell":
@@ -182,9 +181,12 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
   const { of, statuses, how, from } = step;
   const purchase = purchaseOf(play, of);
   const { checkouts, foreign } = purchase;
-  const other = from === "first" ? checkouts[0] : checkouts.findLast(({ id }) => foreign.has(id));
-  const checkout = (from === undefined ? undefined : other) ?? lastCheckout(purchase);
-  const events = await eventsOf(bench, checkout.id);
+  const told = {
+    first: checkouts.slice(0, 1),
+    elsewhere: checkouts.filter(({ id }) => foreign.has(id)),
+    last: [lastCheckout(purchase)],
+  }[from ?? "last"];
+  const events = (await Promise.all(told.map(({ id }) => eventsOf(bench, id)))).flat();
   const wanted =
     statuses === undefined
       ? events

@@ -1,4 +1,4 @@
-import { PAID_QUERY } from "../../core/judge/histories.ts";
+import { PAID_QUERY } from "../../core/judge/histories/returns.ts";
 import type { ReturnForm } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";

@@ -2,7 +2,7 @@
 // side by side, and those that need the whole shop alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
-import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories.ts";
+import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories/histories.ts";
 import {
   isBusyAnswer,
   judgeHistory,

@@ -43,11 +43,15 @@ export type Step =
       readonly times?: number;
       readonly expects?: "refusal" | "answer";
     }
-  /** Another system creates a checkout of the order on these terms; `like`: of an order that the shop does not know. */
+  /**
+   * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the
+   * shop does not know. `kind`: that of the shop's own checkouts, which is the default, or the other.
+   */
   | {
       readonly act: "create_elsewhere";
       readonly of: OrderName;
       readonly terms: "same" | "other_amount" | "other_currency";
+      readonly kind?: "own" | "other";
       readonly like?: OrderName;
     }
   /** `isLate`: although the checkout has ended. */
@@ -59,7 +63,7 @@ export type Step =
     }
   /**
    * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
-   * all. `from`: of its first checkout, or of the last one of another system. What gets no 2xx is delivered again later.
+   * all. `from`: of its first checkout, or of all those of other systems. What gets no 2xx is delivered again later.
    */
   | {
       readonly act: "tell";

@@ -152,6 +152,10 @@ const JUDGE_CAUSES = {
     "A payment of another amount and currency is booked as this order: compare amount_minor and currency of the event with the order before booking it.",
     "另一金额和币种的支付被当作本订单入账：入账前请把事件的 amount_minor 和 currency 与订单比较。",
   ],
+  books_others: [
+    "The order is booked by an event of another checkout with its order_id, which nobody has paid: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
+    "同一 order_id 的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
+  ],
   refuses_others: [
     "An event of an order that your shop does not know is refused for good: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
     "对商店不认识的订单的事件一直拒绝：同一门店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",

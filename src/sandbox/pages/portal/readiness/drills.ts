@@ -1,7 +1,7 @@
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { wordsOf } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
-import { RUN_STEPS } from "../../../../core/judge/histories.ts";
+import { RUN_STEPS } from "../../../../core/judge/histories/histories.ts";
 import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";

@@ -1,7 +1,7 @@
 // The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
 // purchase again. How they are judged: core/judge/client.ts.
-import { faultAt, type ScheduledFault } from "./schedule.ts";
-import { ALWAYS, type History, type OrderName, type Step } from "./step.ts";
+import { faultAt, type ScheduledFault } from "../schedule.ts";
+import { ALWAYS, type History, type OrderName, type Step } from "../step.ts";
 
 const create: Step = { act: "create", of: "a" };
 const pay: Step = { act: "pay", of: "a", outcome: "succeeded" };

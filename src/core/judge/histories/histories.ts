@@ -1,0 +1,322 @@
+// The histories of the launch checklist, as data. Their steps: core/judge/step.ts; how they are judged:
+// core/judge/judge.ts. A step of a drill has the name of its history.
+import type { Words } from "../../language.ts";
+import type { StepTitles } from "../../readiness/drills/drill.ts";
+import { MISSING_FIELDS, missingStepName } from "../../readiness/drills/judge-sentences.ts";
+import { CLIENT_HISTORIES } from "./client.ts";
+import type { Neighbour } from "../neighbours.ts";
+import { RETURN_HISTORIES } from "./returns.ts";
+import type { History, OrderName, Step } from "../step.ts";
+import {
+  API_AGAIN,
+  API_BUSY,
+  cancel,
+  create,
+  ends,
+  known,
+  look,
+  on,
+  pay,
+  payment,
+  tell,
+  told,
+} from "./steps.ts";
+
+/** The ends of a checkout without a payment. */
+const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
+type UnpaidEnd = (typeof UNPAID_ENDS)[number];
+const KINDS = ["own", "other"] as const;
+type Kind = (typeof KINDS)[number];
+
+function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
+  return { part: "duplicates", title, steps: [create, ends(outcome), tell, look] };
+}
+
+/** Buys again after an end; then events of the first checkout arrive late. */
+function secondAttempt(outcome: UnpaidEnd, title: Words): History {
+  const late: Step = { act: "tell", of: "a", from: "first" };
+  return {
+    part: "duplicates",
+    title,
+    needs: ["create", "names"],
+    steps: [create, ends(outcome), tell, look, create, pay, tell, look, late, look],
+    causes: SECOND_ATTEMPT,
+  };
+}
+
+/** Payments of the order_id on terms of another system: by an order, and by a session. */
+function otherTerms(terms: "other_amount" | "other_currency", title: Words): History {
+  const paidElsewhere = (of: OrderName, kind: Kind): readonly Step[] =>
+    on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
+  return {
+    part: "duplicates",
+    title,
+    needs: ["create"],
+    steps: [...paidElsewhere("a", "own"), ...paidElsewhere("b", "other")],
+    causes: { never_unpaid: "other_terms" },
+  };
+}
+
+/** Checkouts of another system, one for each end. Each event type but a payment is among their events. */
+function endsElsewhere(kind: Kind, of: OrderName = "a", after: readonly Step[] = []): readonly Step[] {
+  return UNPAID_ENDS.flatMap((outcome) => [elsewhere(kind, of), on(of, ends(outcome)), after].flat());
+}
+
+/** On the terms of the subject. */
+function elsewhere(kind: Kind, of: OrderName): Step {
+  return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
+}
+
+const SECOND_ATTEMPT = {
+  booked_when_paid: "second_attempt",
+  final_stays: "second_attempt",
+  booked_once: "second_attempt",
+} as const;
+
+/** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
+const THREE_AT_ONCE: readonly Step[] = [
+  create,
+  known,
+  ...on("b", create, known),
+  ...on("c", create, known),
+  pay,
+  ...on("b", pay),
+  ...on("c", pay),
+  { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
+  look,
+  ...on("b", look),
+  ...on("c", look),
+];
+
+/** Only a is paid; then b ends without a payment, which must change nothing of a. */
+function twin(neighbours: Neighbour, end: UnpaidEnd, title: Words): History {
+  const beside = on("b", create, known);
+  const steps = [create, known, ...beside, pay, tell, look, ...on("b", look, ends(end), tell), look];
+  return { part: "duplicates", title, needs: ["names"], neighbours, steps, causes: MIXED };
+}
+
+const MIXED = {
+  never_unpaid: "mixes_up",
+  booked_when_paid: "mixes_up",
+  booked_once: "mixes_up",
+  final_stays: "mixes_up",
+} as const;
+const AT_ONCE = {
+  causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
+} as const;
+
+/** All histories, in the order in which they start: what breaks most shops comes first. */
+export const HISTORIES = {
+  payment_again: {
+    part: "duplicates",
+    title: [
+      "all events again, late and with another id in the header",
+      "所有事件再次、迟到推送，并改换请求头中的 id",
+    ],
+    steps: [
+      create,
+      pay,
+      tell,
+      look,
+      tell,
+      payment,
+      { act: "tell", of: "a", statuses: ["succeeded"], how: "other_id" },
+      look,
+    ],
+    causes: { booked_once: "books_again", final_stays: "goes_back" },
+  },
+  payment_first: {
+    part: "duplicates",
+    title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
+    steps: [create, pay, payment, payment, told("created", "pending"), look],
+    causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
+  },
+  burst: {
+    part: "duplicates",
+    title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
+    steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
+    causes: { booked_once: "books_at_once" },
+  },
+  orders_at_once: {
+    part: "duplicates",
+    title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
+    needs: ["names"],
+    neighbours: "last_digit",
+    steps: THREE_AT_ONCE,
+    ...AT_ONCE,
+  },
+  forged_payment: {
+    part: "duplicates",
+    title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
+    steps: [create, { act: "tell", of: "a", how: "forged", statuses: ["created"] }, look],
+    causes: { never_unpaid: "books_unverified" },
+  },
+  ...RETURN_HISTORIES,
+  declined_attempt: {
+    part: "duplicates",
+    title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
+    steps: [create, ends("declined"), tell, look, pay, tell, look],
+  },
+  payment_failed: endsUnpaid("failed", ["a payment that failed", "支付失败"]),
+  order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
+  order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
+  unknown_type: {
+    part: "duplicates",
+    title: ["an event of a type that comes later", "以后才有的事件类型"],
+    steps: [create, { act: "tell", of: "a", how: "unknown_type", statuses: ["created"] }, look],
+    causes: { never_unpaid: "books_unknown_type" },
+  },
+  twin_case: twin("other_case", "failed", [
+    "an order whose order_id differs in case",
+    "order_id 仅大小写不同的订单",
+  ]),
+  twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "order_id 更长的订单"]),
+  twin_shorter: twin("shorter", "cancelled", ["an order whose order_id is shorter", "order_id 更短的订单"]),
+  twin_pattern: twin("pattern", "failed", [
+    "an order whose order_id is a pattern with _ that fits another",
+    "order_id 中含 _，作为模式可匹配另一个",
+  ]),
+  twin_end: twin("same_end", "expired", [
+    "an order whose order_id has the same end",
+    "order_id 结尾相同的订单",
+  ]),
+  twin_head: twin("same_head", "cancelled", [
+    "an order with a long order_id and the same beginning",
+    "order_id 很长且开头相同的订单",
+  ]),
+  other_amount: otherTerms("other_amount", [
+    "a payment of another amount with the same order_id",
+    "同一 order_id 的另一金额的支付",
+  ]),
+  other_currency: otherTerms("other_currency", [
+    "a payment in another currency with the same order_id",
+    "同一 order_id 的另一币种的支付",
+  ]),
+  other_checkouts: {
+    part: "duplicates",
+    title: [
+      "other checkouts of its order_id, orders and sessions, that end without a payment",
+      "同一 order_id 的其他收款单（订单和会话），均未支付就结束",
+    ],
+    needs: ["create"],
+    steps: [create, cancel, tell, ...KINDS.flatMap((kind) => [...endsElsewhere(kind, "a", [tell]), look])],
+    causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
+  },
+  unknown_order: {
+    part: "duplicates",
+    title: [
+      "orders and sessions of another system, with each end and paid",
+      "由其他系统创建的订单和会话，包括各种结局和已支付",
+    ],
+    needs: ["create"],
+    steps: [
+      create,
+      known,
+      ...KINDS.flatMap((kind, at) => {
+        const of = at === 0 ? "b" : "c";
+        return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
+      }),
+      look,
+    ],
+    causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
+  },
+  webhook_without_api: {
+    part: "duplicates",
+    title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
+    steps: [
+      create,
+      known,
+      pay,
+      API_BUSY,
+      payment,
+      { act: "wait", milliseconds: 2000 },
+      API_AGAIN,
+      look,
+      tell,
+      look,
+    ],
+    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+  },
+  webhook_after_question: {
+    part: "duplicates",
+    title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
+    steps: [create, known, pay, { act: "await_question", of: "a" }, payment, look, tell, look],
+    causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
+  },
+  second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
+  second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
+  second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
+  ...CLIENT_HISTORIES,
+  other_end_late: {
+    part: "duplicates",
+    title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],
+    needs: ["create", "names"],
+    steps: [
+      create,
+      cancel,
+      tell,
+      ...KINDS.flatMap((kind) => endsElsewhere(kind)),
+      create,
+      pay,
+      tell,
+      look,
+      { act: "tell", of: "a", from: "elsewhere" },
+      look,
+    ],
+    causes: SECOND_ATTEMPT,
+  },
+  restart_at_event: {
+    part: "duplicates",
+    title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],
+    needs: ["restart"],
+    isAlone: true,
+    steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
+    causes: {
+      booked_when_paid: "lost_at_restart",
+      booked_once: "lost_at_restart",
+      final_stays: "lost_at_restart",
+    },
+  },
+  restart_after_answer: {
+    part: "duplicates",
+    title: ["a restart right after the answer to the payment event", "返回支付事件的响应后立即重启"],
+    needs: ["restart"],
+    isAlone: true,
+    steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
+    causes: {
+      booked_when_paid: "lost_at_restart",
+      booked_once: "lost_at_restart",
+      final_stays: "lost_at_restart",
+    },
+  },
+} as const satisfies Readonly<Record<string, History>>;
+
+/** The name of a history. */
+export type HistoryName = keyof typeof HISTORIES;
+
+/** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
+export const PLAIN_PURCHASE = "plain_purchase";
+/** The last one: the payment of the first purchase, delivered again. */
+export const MUCH_LATER = "much_later";
+
+/** The titles of all histories of a run. */
+export const HISTORY_TITLES = {
+  [PLAIN_PURCHASE]: {
+    title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],
+  },
+  ...HISTORIES,
+  [MUCH_LATER]: {
+    title: [
+      "the first payment again, after more than 30 s and all other events",
+      "超过 30 秒、在所有其他事件之后再次推送首个支付",
+    ],
+  },
+} as const;
+
+/** The titles of the steps that a run records: its histories, and the fields that its description leaves out. */
+export const RUN_STEPS: StepTitles = {
+  ...HISTORY_TITLES,
+  ...Object.fromEntries(
+    Object.entries(MISSING_FIELDS).map(([field, { title }]) => [missingStepName(field), { title }]),
+  ),
+};

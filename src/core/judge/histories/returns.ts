@@ -1,0 +1,145 @@
+// The histories of a customer who returns.
+import type { Words } from "../../language.ts";
+import type { History, Step } from "../step.ts";
+import {
+  API_AGAIN,
+  API_BUSY,
+  API_SILENT,
+  cancel,
+  create,
+  ends,
+  known,
+  look,
+  on,
+  pay,
+  returning,
+  tell,
+  visit,
+} from "./steps.ts";
+
+/** Queries that report success, with the parameters of several services. */
+export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
+const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
+const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
+
+/** Payment event and two returns at the same moment: the webhook first, or the customer first. */
+function sameMoment(webhookMs: number, returnMs: number, title: Words): History {
+  const moment: Step = {
+    act: "at_once",
+    acts: [
+      { tell: "a", afterMs: webhookMs },
+      { visit: "a", afterMs: returnMs },
+      { visit: "a", afterMs: returnMs },
+    ],
+  };
+  return {
+    ...RETURNS,
+    title,
+    steps: [create, known, pay, moment, look, tell, look],
+    causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
+  };
+}
+
+const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
+const RETURNS = { part: "browser_return", needs: ["returnUrl"] } as const;
+
+/** The histories of a customer who returns, in the order in which they start. */
+export const RETURN_HISTORIES = {
+  return_same_moment: sameMoment(0, 0, [
+    "the webhook and two returns at the same moment",
+    "webhook 与两次返回同时到达",
+  ]),
+  return_without_payment: {
+    ...RETURNS,
+    title: ["return without a payment, which then comes", "未支付就返回，之后才支付"],
+    steps: [create, known, visit, look, pay, tell, look],
+    causes: BELIEVES,
+  },
+  return_otherwise: {
+    ...RETURNS,
+    title: [
+      "return with a status, by POST, from your site, without a session, again and again",
+      "带状态、用 POST、从您的网站、不带会话、反复返回",
+    ],
+    steps: [
+      create,
+      known,
+      visit,
+      returning({ query: PAID_QUERY }),
+      returning({ query: OTHER_QUERY }),
+      returning({ method: "POST" }),
+      returning({ query: THIRD_QUERY, from: "shop" }),
+      returning({ from: "nowhere" }),
+      returning({ session: null }),
+      look,
+    ],
+    causes: BELIEVES,
+  },
+  return_before_webhook: {
+    ...RETURNS,
+    title: [
+      "two returns at once after the payment, before the webhook, and again after it",
+      "支付后、webhook 之前同时返回两次，之后再次返回",
+    ],
+    steps: [
+      create,
+      known,
+      pay,
+      { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] },
+      look,
+      tell,
+      look,
+      visit,
+      look,
+    ],
+    causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
+  },
+  return_pending: {
+    ...RETURNS,
+    title: ["return while the payment is pending", "支付处于 pending 时返回"],
+    steps: [create, known, ends("declined"), visit, look, tell, visit, look, pay, tell, look],
+    causes: BELIEVES,
+  },
+  return_cancelled: {
+    ...RETURNS,
+    title: ["return after the payer has cancelled", "付款人取消后返回"],
+    steps: [create, known, cancel, visit, look, tell, visit, look],
+    causes: BELIEVES,
+  },
+  return_without_api: {
+    ...RETURNS,
+    title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
+    steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
+    causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
+  },
+  return_other_session: {
+    ...RETURNS,
+    title: ["return with the session of another, paid order", "使用另一个已支付订单的会话返回"],
+    steps: [create, known, ...on("b", create, known, pay), returning({ session: "b" }), look],
+    causes: { never_unpaid: "mixes_orders" },
+  },
+  return_longer_session: {
+    ...RETURNS,
+    needs: ["returnUrl", "names"],
+    title: [
+      "return with the session of a paid order whose order_id is longer",
+      "使用 order_id 更长的已支付订单的会话返回",
+    ],
+    neighbours: "shorter",
+    steps: [
+      create,
+      known,
+      ...on("b", create, known),
+      pay,
+      tell,
+      ...on("b", returning({ session: "a" }), look),
+    ],
+    causes: { never_unpaid: "mixes_orders" },
+  },
+  return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
+  return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),
+  return_late: sameMoment(0, 140, ["returns 140 ms after the webhook", "webhook 之后 140 毫秒返回"]),
+  return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"]),
+  return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"]),
+  return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"]),
+} as const satisfies Readonly<Record<string, History>>;

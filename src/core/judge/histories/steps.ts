@@ -1,0 +1,45 @@
+// The steps of which histories are made, with the subject; `on` has them with another order.
+import type { Status } from "../../checkout/checkout.ts";
+import { ALWAYS, type OrderName, type ReturnForm, type Step } from "../step.ts";
+
+type OrderStep = Extract<Step, { of: OrderName }>;
+
+export const create: OrderStep = { act: "create", of: "a" };
+/** The event of the creation, which a service delivers long before a payment. */
+export const known = told("created");
+export const pay = ends("succeeded");
+export const cancel = ends("cancelled");
+export const tell: OrderStep = { act: "tell", of: "a" };
+export const payment = told("succeeded");
+export const look: OrderStep = { act: "look", of: "a" };
+export const visit = returning({});
+
+export function ends(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
+  return { act: "pay", of: "a", outcome };
+}
+
+export function told(...statuses: readonly Status[]): OrderStep {
+  return { act: "tell", of: "a", statuses };
+}
+
+export function returning(form: ReturnForm): OrderStep {
+  return { act: "visit", of: "a", form };
+}
+
+/** The same steps with another order. */
+export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
+  return steps.map((step) => Object.assign({}, step, { of }));
+}
+
+const RETRIEVES = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
+export const API_BUSY: Step = {
+  act: "faults",
+  of: "a",
+  faults: [{ action: "status", status: 503, match: RETRIEVES, times: ALWAYS }],
+};
+export const API_SILENT: Step = {
+  act: "faults",
+  of: "a",
+  faults: [{ action: "lose_request", match: RETRIEVES, times: ALWAYS }],
+};
+export const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
