@@ -201,7 +201,8 @@ async function openStore() {
     const wanted = isRight ? "drill 0, ready, open: " : `drill 1, not_ready, open: ${item}`;
     if (found === wanted) return [];
     const named = Object.entries(shop).map(([name, [value]]) => `${name}: ${value}`);
-    return [`${named.join("; ")}: ${found}, and not ${wanted}`];
+    const reasons = left.map(({ name, reason }) => `${name}: ${reason}`).join("; ");
+    return [`${named.join("; ")}: ${found}, and not ${wanted} (${reasons})`];
   };
   return { ...site, judge };
 }

@@ -22,6 +22,7 @@ import {
 } from "../../core/judge/forms/requests.ts";
 import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
 import type { World } from "../../world.ts";
+import { oneAtATime } from "./run.ts";
 
 /** A receiver, and what its forms are made of. */
 export type FormReceiver = {
@@ -99,6 +100,7 @@ async function runInLanes<One>(
   );
 }
 
+type PacedAnswer = PostedAnswer & { readonly limited: boolean };
 type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
@@ -145,8 +147,8 @@ async function probe(
 }
 
 /**
- * Creates a function that sends a request, and resends it after a 429. All requests share the pause, and the total time
- * of the pauses is limited.
+ * Creates a function that sends a request, and resends it after a 429. From then on requests go one after the other, so
+ * that no request takes the turn of another. All share the pause, and the total time of the pauses is limited.
  */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
@@ -161,7 +163,8 @@ function createPace(world: Pick<World, "now" | "sleep">) {
     until = Math.max(until, world.now() + milliseconds);
     return true;
   };
-  return async (send: () => Promise<PostedAnswer>): Promise<PostedAnswer & { readonly limited: boolean }> => {
+  const inTurn = oneAtATime();
+  const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let tries = 1; ; tries += 1) {
       await rest();
       const posted = await send();
@@ -173,6 +176,8 @@ function createPace(world: Pick<World, "now" | "sleep">) {
       if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
     }
   };
+  return (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> =>
+    paused > 0 ? inTurn(() => sendPatiently(send)) : sendPatiently(send);
 }
 
 function answerOf({ status, body, error, message, fault }: PostedAnswer): CaseResult["answer"] {

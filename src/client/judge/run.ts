@@ -2,7 +2,12 @@
 // side by side, and those that need the whole shop alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
-import { HISTORIES, MUCH_LATER, PLAIN_PURCHASE, type HistoryName } from "../../core/judge/histories/histories.ts";
+import {
+  HISTORIES,
+  MUCH_LATER,
+  PLAIN_PURCHASE,
+  type HistoryName,
+} from "../../core/judge/histories/histories.ts";
 import {
   isBusyAnswer,
   judgeHistory,
@@ -12,6 +17,7 @@ import {
   type HistoryVerdict,
 } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
+import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
@@ -63,14 +69,27 @@ export async function runHistories(
     (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
   );
   const judged: JudgedHistory[] = [];
+  const unsure: (readonly [turn: Turn, first: Played])[] = [];
   const failing = new AbortController();
-  const replay = oneAtATime();
   const ownBench = { ...bench, signal: AbortSignal.any([bench.signal, failing.signal]) };
-  const run = async ([name, kind]: Turn): Promise<void> => {
-    const one = await judgeOne(ownBench, name, { kind, isLate: world.monotonic() >= until, replay });
-    if (failing.signal.aborted) return;
+  const isLate = (): boolean => world.monotonic() >= until;
+  const report = (one: JudgedHistory): void => {
     judged.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
+  };
+  const run = async (turn: Turn): Promise<void> => {
+    if (isLate() || bench.signal.aborted) {
+      report(unplayed(turn, factOf(isLate() ? "budget" : "interrupted")));
+      return;
+    }
+    const played = await playOnce(ownBench, turn);
+    if (failing.signal.aborted) return;
+    if (isBusyBreak(played)) unsure.push([turn, played]);
+    else report(await judgedAs(bench, turn, played));
+  };
+  const runAlone = async (some: readonly Turn[]): Promise<void> => {
+    for (const turn of some) await run(turn);
+    for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, isLate));
   };
   const kinds = shop.kinds.length === 0 ? (["order"] as const) : shop.kinds;
   const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
@@ -78,7 +97,7 @@ export async function runHistories(
   const alone = turns.filter(isAlone);
   // First, because no other history shows what a shop keeps only in memory.
   const restarts = alone.filter(([name]) => needsOf(name).includes("restart"));
-  for (const turn of restarts) await run(turn);
+  await runAlone(restarts);
   const left = turns.filter((turn) => !isAlone(turn)).values();
   const worker = async (): Promise<void> => {
     try {
@@ -95,7 +114,8 @@ export async function runHistories(
   failing.signal.throwIfAborted();
   // The creates, which wait for the shop's command, have the same time once more.
   until = world.monotonic() + plan.budgetMs;
-  for (const turn of alone) if (!restarts.includes(turn)) await run(turn);
+  await runAlone([]);
+  await runAlone(alone.filter((turn) => !restarts.includes(turn)));
   return judged;
 }
 
@@ -174,10 +194,12 @@ function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): bo
   return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
 }
 
-/** Whether what was seen may come from a busy machine or shop: such a history must break its rule again. */
-function isBusyBreak(verdict: HistoryVerdict, facts: readonly Observation[]): boolean {
+/**
+ * Whether a break may come from a busy machine or shop, or from another history at the same time: such a history must
+ * break its rule again when it runs alone.
+ */
+function isBusyBreak({ verdict, facts }: Played): boolean {
   if (verdict.state !== "broken") return false;
-  // Another history at the same time may have ended the shop.
   if (verdict.invariant === "stays_up") return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
@@ -192,61 +214,43 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
   return fact.kind === "client" ? fact.purchase.runs : [];
 }
 
-async function judgeOne(
+function unplayed([name]: Turn, reason: Said, got: Said = ""): JudgedHistory {
+  const { part } = HISTORIES[name];
+  return { name, part, verdict: notJudged(reason, null, got), reference: null, story: [] };
+}
+
+async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<JudgedHistory> {
+  if (bench.signal.aborted) return unplayed(turn, factOf("interrupted"));
+  const [name] = turn;
+  const { verdict, orders } = played;
+  const checkouts = orders.get("a")?.checkouts ?? [];
+  const isBroken = verdict.state === "broken";
+  const subject = isBroken ? checkouts.at(-1) : checkouts[0];
+  const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId) : [];
+  return { name, part: HISTORIES[name].part, verdict, reference: subject?.id ?? null, story, seen: played };
+}
+
+/** Plays a history alone whose break may be chance. A shop that says that it is busy is right if it holds alone. */
+async function confirm(
   bench: Bench,
-  name: HistoryName,
-  {
-    kind,
-    isLate,
-    replay,
-  }: {
-    readonly kind: CheckoutObject;
-    readonly isLate: boolean;
-    /** Plays one history after the other. */
-    readonly replay: Bench["alone"];
-  },
+  turn: Turn,
+  { verdict: first }: Played,
+  isLate: () => boolean,
 ): Promise<JudgedHistory> {
-  const history = HISTORIES[name] as History;
-  const { part } = history;
-  const open = (verdict: HistoryVerdict): JudgedHistory => ({
-    name,
-    part,
-    verdict,
-    reference: null,
-    story: [],
-  });
-  if (isLate) return open(notJudged(factOf("budget"), null));
-  if (bench.signal.aborted) return open(notJudged(factOf("interrupted"), null));
-  const play = (): Promise<Played> => playOnce(bench, history, kind);
-  const first = await play();
-  if (bench.signal.aborted) return open(notJudged(factOf("interrupted"), null));
-  const unbroken = (played: Played): JudgedHistory => ({
-    ...open(played.verdict),
-    reference: played.orders.get("a")?.checkouts[0]?.id ?? null,
-    seen: played,
-  });
-  if (first.verdict.state !== "broken") return unbroken(first);
-  const { got, invariant } = first.verdict;
-  let shown = first;
-  if (isBusyBreak(first.verdict, first.facts)) {
-    let isAgain = false;
-    for (let run = 0; run < CONFIRMATIONS && !isAgain; run += 1) {
-      const again = await replay(play);
-      // A shop that says that it is busy is right: it counts how it does alone.
-      if (invariant === "takes_events" && again.verdict.state === "held") return unbroken(again);
-      isAgain = again.verdict.state === "broken";
-      if (isAgain) shown = again;
-    }
-    if (!isAgain) return open(notJudged(factOf("not_again"), null, got));
+  for (let run = 0; run < CONFIRMATIONS && !isLate(); run += 1) {
+    const again = await playOnce(bench, turn);
+    const isRight =
+      first.state === "broken" && first.invariant === "takes_events" && again.verdict.state === "held";
+    if (isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
   }
-  const subject = shown.orders.get("a")?.checkouts.at(-1);
-  const story = subject === undefined ? [] : await storyOf(bench, subject.orderId);
-  return { name, part, verdict: shown.verdict, reference: subject?.id ?? null, story, seen: shown };
+  const reason = bench.signal.aborted ? "interrupted" : isLate() ? "budget" : "not_again";
+  return unplayed(turn, factOf(reason), first.got);
 }
 
 /** Plays a history, and judges it. A served shop that has ended meanwhile is started again. */
-async function playOnce(bench: Bench, history: History, kind: CheckoutObject): Promise<Played> {
+async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const { world, shop } = bench;
+  const history: History = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
   const facts: Observation[] = [];
   const before = shop.served?.endings.length ?? 0;
