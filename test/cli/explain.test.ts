@@ -2,7 +2,7 @@ import { english, selectorOf } from "../../src/core/language.ts";
 import { addStoreOption } from "../../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
-import { checkOfCode } from "../../src/core/explain/checks.ts";
+import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
 import {
   deliveriesBehindEarlier,
   groupDeliveries,
@@ -300,7 +300,7 @@ test("an explained conflict lists the fields that differ from the first request"
 
   const session = await post(TERMS, { "Idempotency-Key": "another-key" }, "/v1/checkout-sessions");
   const conflict = await explain(session.requestId);
-  expect(conflict).toMatchObject({ check: "state of the order", decision: 8 });
+  expect(conflict).toMatchObject({ check: CHECKS.order[0], decision: 8 });
   expect(conflict.differences).toEqual([
     { field: "path", first: "/v1/orders", this: "/v1/checkout-sessions" },
     { field: "description", first: "A bag", this: null },

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { CHECKS } from "../../src/core/explain/checks.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { REQUESTS_DDL, requestsTable } from "../../src/store/request/requests.ts";
 import { curlOf } from "../../src/core/request/curl.ts";
@@ -44,6 +45,11 @@ async function openSite(start = EPHEMERAL) {
 }
 
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A check with its result, as the text of a page shows both. */
+function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "notReached"): string {
+  return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
+}
 
 test("the log says what it will show, lists newest first, and goes on where it ended", async () => {
   const { portal, requests, create, harness } = await openSite();
@@ -167,7 +173,7 @@ test("a conflict is told with its check, its rule, and the difference field by f
   expect(shown.text).toContain("interface 21, Conflict : A conflict of keys or of states is a 409.");
   expect(shown.text).toContain("decision 5, Idempotency : A key belongs to a store for 30 days");
   expect(shown.text).toContain(
-    "content : passed idempotency key : refused here store and capability : not reached",
+    [rung("content", "passed"), rung("key", "refusedHere"), rung("store", "notReached")].join(" "),
   );
   // Its own bytes, those of its answer, and a line without the key.
   expect(shown.html).toContain(JSON.stringify({ ...ORDER, amount_minor: 2999 }).replaceAll('"', "&quot;"));
@@ -179,8 +185,8 @@ test("a conflict is told with its check, its rule, and the difference field by f
   // One that was taken has its values, and the bytes of its answer.
   const taken = await portal.get(`${requests}/${made.id}`);
   expect(taken.html).toContain(made.body.replaceAll('"', "&quot;"));
-  expect(taken.text).toContain("state of the order : passed");
-  expect(taken.text).toContain("Headers and bytes are stored only for refused requests.");
+  expect(taken.text).toContain(rung("order", "passed"));
+  expect(taken.text).toContain(REQUEST_TEXTS.valuesOnly[0]);
 });
 
 test("a fault is named as the reason, and a request that was not answered says so", async () => {

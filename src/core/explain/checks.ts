@@ -1,9 +1,26 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
+/** The checks that a v1 request passes (decision 3), in words. */
+export const CHECKS = {
+  transport: ["transport", "传输"],
+  host: ["host and origin", "Host 与 Origin"],
+  route: ["route", "路由"],
+  credential: ["credential", "凭证"],
+  rate: ["rate", "频率"],
+  scope: ["environment and scope", "环境与权限"],
+  content: ["content", "内容"],
+  key: ["idempotency key", "幂等键"],
+  store: ["store and capability", "商店与能力"],
+  order: ["state of the order", "订单状态"],
+  session: ["session", "会话"],
+  service: ["the service itself", "服务自身"],
+} as const satisfies Readonly<Record<string, Words>>;
+
+type CheckName = keyof typeof CHECKS;
+
 export type RefusalCheck = {
-  /** The check's name in the order of checks (decision 3). */
-  readonly name: string;
+  readonly name: CheckName;
   /** The rule in INTERFACE.md; null if there is none. */
   readonly rule: number | null;
   /** The entry in docs/decisions.md. */
@@ -18,9 +35,6 @@ export type RefusalCheck = {
 
 type Row = Pick<RefusalCheck, "name"> & Partial<RefusalCheck>;
 
-const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
-const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
-const [KEY, STORE, ORDER] = ["idempotency key", "store and capability", "state of the order"];
 const REPEAT_HINT: Words = [
   "the path and the body of the first request with this key",
   "与首次使用该幂等键的请求相同的路径和请求体",
@@ -41,16 +55,16 @@ const VALID_CREATE_COMMAND = [
 ] as const;
 
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
-  invalid_request: { name: TRANSPORT, next: VALID_CREATE_COMMAND },
+  invalid_request: { name: "transport", next: VALID_CREATE_COMMAND },
   request_timeout: {
-    name: TRANSPORT,
+    name: "transport",
     expected: ["the whole request within the time limit", "在时限内发完整个请求"],
     next: VALID_CREATE_COMMAND,
   },
-  headers_too_large: { name: TRANSPORT, field: "headers", next: VALID_CREATE_COMMAND },
-  body_too_large: { name: TRANSPORT, field: "body", decision: 6, next: VALID_CREATE_COMMAND },
+  headers_too_large: { name: "transport", field: "headers", next: VALID_CREATE_COMMAND },
+  body_too_large: { name: "transport", field: "body", decision: 6, next: VALID_CREATE_COMMAND },
   host_not_allowed: {
-    name: HOST,
+    name: "host",
     field: "Host",
     expected: [
       "a name of this server: 127.0.0.1, localhost, or a name added by --allow-host",
@@ -59,7 +73,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     next: ["checkout sandbox start --allow-host <host>"],
   },
   origin_not_allowed: {
-    name: HOST,
+    name: "host",
     field: "Origin",
     expected: [
       "a request from a server: the API key must not be in a browser",
@@ -77,14 +91,14 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   },
   method_not_allowed: { name: "route", next: ["checkout assumptions"] },
   credential_missing: {
-    name: CREDENTIAL,
+    name: "credential",
     rule: 22,
     field: "Authorization",
     expected: ["the header Authorization: Bearer <API key>", "请求头 Authorization: Bearer <API key>"],
     next: KEYS,
   },
   credential_invalid: {
-    name: CREDENTIAL,
+    name: "credential",
     rule: 27,
     field: "Authorization",
     expected: [
@@ -94,60 +108,70 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     next: KEYS,
   },
   rate_limited: {
-    name: RATE,
+    name: "rate",
     rule: 33,
     expected: ["another attempt after the time in Retry-After", "按 Retry-After 的秒数等待后重试"],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
   environment_not_allowed: {
-    name: SCOPE,
+    name: "scope",
     rule: 25,
     field: "Authorization",
     expected: TEST_KEY,
     next: ["checkout env"],
   },
   production_approval_missing: {
-    name: SCOPE,
+    name: "scope",
     rule: 26,
     field: "Authorization",
     expected: TEST_KEY,
     next: ["checkout env", "checkout production request"],
   },
   scope_missing: {
-    name: SCOPE,
+    name: "scope",
     rule: 27,
     field: "Authorization",
     next: ["checkout keys create --scopes <scope>"],
   },
-  unsupported_content_type: { name: CONTENT, field: "Content-Type", next: VALID_CREATE_COMMAND },
+  unsupported_content_type: { name: "content", field: "Content-Type", next: VALID_CREATE_COMMAND },
   invalid_json: {
-    name: CONTENT,
+    name: "content",
     field: "body",
     expected: ["strict JSON in UTF-8, one object", "UTF-8 编码的严格 JSON，且为单个对象"],
     next: VALID_CREATE_COMMAND,
   },
-  missing_parameter: { name: CONTENT, rule: 9, next: VALID_CREATE_COMMAND },
+  missing_parameter: { name: "content", rule: 9, next: VALID_CREATE_COMMAND },
   invalid_parameter: {
-    name: CONTENT,
+    name: "content",
     rule: 9,
     next: VALID_CREATE_COMMAND,
   },
   unknown_parameter: {
-    name: CONTENT,
+    name: "content",
     rule: 9,
     next: VALID_CREATE_COMMAND,
   },
   conflicting_parameters: {
-    name: CONTENT,
+    name: "content",
     rule: 10,
     next: VALID_CREATE_COMMAND,
   },
-  idempotency_key_missing: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: VALID_CREATE_COMMAND },
-  idempotency_key_invalid: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: VALID_CREATE_COMMAND },
-  invalid_session_id: { name: CONTENT, rule: 16, field: "session_id", next: LISTS },
-  idempotency_key_reused: { name: KEY, rule: 21, field: "Idempotency-Key", expected: REPEAT_HINT },
+  idempotency_key_missing: {
+    name: "content",
+    rule: 19,
+    field: "Idempotency-Key",
+    next: VALID_CREATE_COMMAND,
+  },
+  idempotency_key_invalid: {
+    name: "content",
+    rule: 19,
+    field: "Idempotency-Key",
+    next: VALID_CREATE_COMMAND,
+  },
+  invalid_session_id: { name: "content", rule: 16, field: "session_id", next: LISTS },
+  idempotency_key_reused: { name: "key", rule: 21, field: "Idempotency-Key", expected: REPEAT_HINT },
   idempotency_in_progress: {
-    name: KEY,
+    name: "key",
     rule: 21,
     field: "Idempotency-Key",
     expected: [
@@ -156,18 +180,18 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     ],
   },
   store_inactive: {
-    name: STORE,
+    name: "store",
     rule: 6,
     expected: ["an active store", "已启用的商店"],
     next: ["checkout admin activate"],
   },
   capability_missing: {
-    name: STORE,
+    name: "store",
     rule: 6,
     next: ["checkout capabilities list", "checkout admin enable-capability <name>"],
   },
   order_conflict: {
-    name: ORDER,
+    name: "order",
     rule: 21,
     field: "order_id",
     expected: [
@@ -175,15 +199,15 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
       "没有未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
     ],
   },
-  state_conflict: { name: ORDER, rule: 21 },
+  state_conflict: { name: "order", rule: 21 },
   session_not_found: {
     name: "session",
     field: "session_id",
     expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 id"],
     next: LISTS,
   },
-  internal_error: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout sandbox logs"] },
-  storage_unavailable: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout doctor"] },
+  internal_error: { name: "service", expected: OWN_FAILURE, next: ["checkout sandbox logs"] },
+  storage_unavailable: { name: "service", expected: OWN_FAILURE, next: ["checkout doctor"] },
 };
 
 export function checkOfCode(code: ErrorCode): RefusalCheck {
@@ -194,11 +218,14 @@ export function checkOfCode(code: ErrorCode): RefusalCheck {
 /** The decision on the list of codes. */
 const CODES_DECISION = 4;
 
-const CHECK_ORDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
-const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
+const CHECK_ORDER = ["transport", "host", "route", "credential", "rate", "scope"] as const;
+const OF_CREATE = ["content", "key", "store", "order"] as const;
 
-/** The checks that a v1 request passes, in order (decision 3); `check` is added if it is not one of them. */
-export function checksInOrder(method: string, check: string | null): readonly string[] {
-  const ladder = [...CHECK_ORDER, ...(method === "POST" ? OF_CREATE : ["session"])];
+/** The checks of a request in order (decision 3); `check` is added if it is not one of them. */
+export function checksInOrder(method: string, check: CheckName | null): readonly CheckName[] {
+  const ladder: readonly CheckName[] = [
+    ...CHECK_ORDER,
+    ...(method === "POST" ? OF_CREATE : ["session" as const]),
+  ];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];
 }

@@ -9,7 +9,7 @@ import { redactStored } from "../request/redaction.ts";
 import { english, type Translator } from "../language.ts";
 import { factParts, isRefusalFact } from "../refusals.ts";
 import { printable } from "../text.ts";
-import { checkOfCode, type RefusalCheck } from "./checks.ts";
+import { CHECKS, checkOfCode, type RefusalCheck } from "./checks.ts";
 import type { RequestDifference, Explanation } from "./explanation.ts";
 import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
@@ -44,7 +44,6 @@ export function explainRequest(
     };
   }
   const check = checkOfCode(code);
-  const { name } = check;
   const { fact, field, expected, received, next } = partsOf(refused, check, say);
   // An unusable price is refused under the rule for creates that name a price, not under the rule of its error code.
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
@@ -52,7 +51,7 @@ export function explainRequest(
     ...rest,
     summary: `${line} (${code}): ${refused.message}${goneOf(request, existing, say)}`,
     fact,
-    check: name,
+    check: english(CHECKS[check.name]),
     rule,
     decision,
     field,

@@ -1,9 +1,10 @@
 import { merchantText } from "../../shared/merchant-text.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
-import { checksInOrder } from "../../../../core/explain/checks.ts";
+import { CHECKS, checkOfCode, checksInOrder } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
+import type { ErrorCode } from "../../../../core/errors.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
@@ -15,7 +16,7 @@ import { answerBadge, copyableText, momentWithDate, factList, linkTo } from "../
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
-import { CHECK_NAMES, REQUEST_TEXTS } from "./texts.ts";
+import { REQUEST_TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -93,7 +94,7 @@ function whyPart(
             html`<div class="fixes">${next.map((line) => html`<div>${copyableText(line)}</div>`)}</div>`,
           ],
     ])}
-    ${fault === null ? ladder(method, code === null ? null : check) : ""}
+    ${fault === null ? ladder(method, check === null ? null : code) : ""}
   </section>`;
 }
 
@@ -104,7 +105,8 @@ function ruleReference(number: Words, stated: RuleText | undefined): Html {
 }
 
 /** The checks in their order: passed, failed, and not reached. */
-function ladder(method: string, check: string | null): Html {
+function ladder(method: string, code: ErrorCode | null): Html {
+  const check = code === null ? null : checkOfCode(code).name;
   const rungs = checksInOrder(method, check);
   const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
   return html`<figure class="ladder">
@@ -113,7 +115,7 @@ function ladder(method: string, check: string | null): Html {
       ${rungs.map((name, at) => {
         const result = at < refusedAt ? "passed" : at === refusedAt ? "refusedHere" : "notReached";
         return html`<li class="${result}">
-          ${CHECK_NAMES[name] ?? name}<span class="visually-hidden">: ${REQUEST_TEXTS[result]}</span>
+          ${CHECKS[name]}<span class="visually-hidden">: ${REQUEST_TEXTS[result]}</span>
         </li>`;
       })}
     </ol>

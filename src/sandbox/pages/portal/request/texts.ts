@@ -1,5 +1,4 @@
 import type { Texts } from "../../../../web/html.ts";
-import type { Words } from "../../../../core/language.ts";
 
 export const REQUEST_TEXTS = {
   curl: ["Send it again", "再次发送"],
@@ -54,19 +53,3 @@ export const REQUEST_TEXTS = {
   durationOf: (milliseconds: string) => [`${milliseconds} ms`, `${milliseconds} 毫秒`],
   requestTitle: (method: string, path: string) => [`${method} ${path}`, `${method} ${path}`],
 } satisfies Texts;
-
-/** The checks of `checkout explain`, by their names there. */
-export const CHECK_NAMES: Readonly<Record<string, Words>> = {
-  transport: ["transport", "传输"],
-  "host and origin": ["host and origin", "Host 与 Origin"],
-  route: ["route", "路由"],
-  credential: ["credential", "凭证"],
-  rate: ["rate", "频率"],
-  "environment and scope": ["environment and scope", "环境与权限"],
-  content: ["content", "内容"],
-  "idempotency key": ["idempotency key", "幂等键"],
-  "store and capability": ["store and capability", "商店与能力"],
-  "state of the order": ["state of the order", "订单状态"],
-  session: ["session", "会话"],
-  "the service itself": ["the service itself", "服务自身"],
-};
