@@ -23,7 +23,7 @@ export type Refusal = {
   readonly path?: readonly (string | number)[] | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
-  /** What was refused, without words; undefined for refusals that `explain` never shows. */
+  /** What was refused, without words; undefined for a refusal that is only a text. */
   readonly told?: RefusalFact;
 };
 

@@ -1,7 +1,10 @@
-// The sentences of v1's refusals, by their facts. The status and meaning of each code: core/errors.ts; the check, rule
-// and remedy that `explain` shows with a refusal: core/explain/checks.ts.
+// The sentences of refusals, by their facts: those of v1 here, all others in core/refusals/. The status and meaning of
+// each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
+import { CHECKOUT_REFUSALS } from "./refusals/checkout.ts";
+import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
+import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
 
 /** A value from outside is safe for a message (`printableLiteral`). */
@@ -40,8 +43,11 @@ const PRICE = [
 ] as const;
 const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`] as const;
 
-/** The refusals of v1, in the order of the checks (decision 3). */
 export const REFUSALS = {
+  ...CHECKOUT_REFUSALS,
+  ...WEBHOOK_REFUSALS,
+  ...SANDBOX_REFUSALS,
+  // Those of v1, in the order of the checks (decision 3).
   http_version: { code: "invalid_request", got: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
   transfer_coding: { code: "invalid_request", text: "the only supported transfer coding is chunked" },
   invalid_http: { code: "invalid_request", text: "the request is not valid HTTP/1.1: {reason}" },
@@ -179,7 +185,7 @@ export const REFUSALS = {
   },
   field_with_token: {
     code: "invalid_parameter",
-    text: `{field} must not contain ${A_SECRET}`,
+    text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`],
     expected: FREE_OF_SECRETS,
   },
   unknown_price: {
@@ -252,6 +258,10 @@ type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, 
 export type ValuesOf<Name extends FactName> = Readonly<
   Record<NamesOf<(typeof REFUSALS)[Name]>, FactValue> & { field?: string }
 >;
+
+export type FactWithoutValues = {
+  [Name in FactName]: [NamesOf<(typeof REFUSALS)[Name]>] extends [never] ? Name : never;
+}[FactName];
 
 const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>(Object.entries(REFUSALS));
 

@@ -1,7 +1,7 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
-import { accept, mapValue, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact } from "../core/outcome.ts";
 import { refuseNoStore } from "../sandbox/at-store.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
@@ -117,8 +117,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
     createStore: async (_context, { body: { name, merchant } }) => {
       const { stores, instance } = store;
       const id = merchant === NEW_MERCHANT ? undefined : (merchant ?? stores.first()?.merchantId);
-      if (id !== undefined && !stores.hasMerchant(id))
-        return refuse("not_found", `there is no merchant ${id}`);
+      if (id !== undefined && !stores.hasMerchant(id)) return refuseFact("no_merchant", { merchant: id });
       const wanted = {
         instanceId: instance.id() ?? "",
         name,

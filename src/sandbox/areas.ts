@@ -1,7 +1,7 @@
 // To add a route, add a row to the table of its area. test/sandbox/routes.test.ts reads the tables of all areas.
 import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
-import { accept, refuse, type Refusal } from "../core/outcome.ts";
+import { accept, type Refusal, refuseFact } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
@@ -59,8 +59,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
     role: "anyone",
     // Reports only whether the service is ready, and if not, why (decision 43).
     answer: async ({ store, isReady }, { requestId }) => {
-      if (!(await isReady()))
-        return refuse("storage_unavailable", "the sandbox is starting; try again", { retryAfterSeconds: 1 });
+      if (!(await isReady())) return refuseFact("starting", {}, { retryAfterSeconds: 1 });
       const failure = store.failure();
       if (failure !== undefined) return { ok: false, refusal: storageRefusal(failure) };
       return accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' });

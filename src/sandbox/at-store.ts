@@ -1,7 +1,7 @@
 import { STORES_HINT } from "../core/control/protocol.ts";
 import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../core/outcome.ts";
 import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
@@ -60,7 +60,7 @@ export function findEndpoint(
 ): Outcome<Endpoint> {
   const endpoint = store.endpoints.find(endpointId);
   return endpoint === undefined || endpoint.storeId !== storeId
-    ? refuse("not_found", [`there is no endpoint ${endpointId}`, `没有接收端 ${endpointId}`])
+    ? refuseFact("no_endpoint", { endpoint: endpointId })
     : accept(endpoint);
 }
 
@@ -71,20 +71,15 @@ export function findCheckout(
 ): Outcome<Checkout> {
   const checkout =
     storeId === null ? store.checkouts.findAny(checkoutId) : store.checkouts.find(storeId, checkoutId);
-  return checkout === undefined
-    ? refuse("session_not_found", [
-        `there is no checkout session or order ${checkoutId}`,
-        `没有收银会话或订单 ${checkoutId}`,
-      ])
-    : accept(checkout);
+  return checkout === undefined ? refuseFact("no_checkout", { checkout: checkoutId }) : accept(checkout);
 }
 
 export function refuseUnknownStore(storeId: string): Outcome<never> {
-  return refuse("not_found", [`there is no store ${storeId}`, `没有商店 ${storeId}`], { next: STORES_HINT });
+  return refuseFact("no_store", { store: storeId }, { next: STORES_HINT });
 }
 
 export function refuseNoStore(): Outcome<never> {
-  return refuse("not_found", "there is no store yet", { next: STORES_HINT });
+  return refuseFact("no_store_yet", {}, { next: STORES_HINT });
 }
 
 /** The time by a store's clock, in milliseconds; real time if there is no such store. */

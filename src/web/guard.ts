@@ -2,7 +2,7 @@
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
-import { accept, refuse, refuseFact, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome, refuse, refuseFact } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
@@ -19,7 +19,7 @@ export function guardRequest(
   const host = checkHost(headerLines(request, "host"), request.fromOutside === true ? outside : here);
   if (!host.ok) return host;
   if (request.method === "CONNECT") {
-    return refuse("method_not_allowed", "this server is not a proxy", { allow: "GET, POST" });
+    return refuseFact("not_a_proxy", {}, { allow: "GET, POST" });
   }
   const expectation = headerLines(request, "expect").find((value) => value.toLowerCase() !== "100-continue");
   if (expectation !== undefined) {
@@ -79,10 +79,7 @@ export function refuseForeignPages(
   const sites = headerLines(request, "sec-fetch-site");
   if (sites.length === 0 || /^(same-origin|none)$/.test(sites.join())) return accept(undefined);
   if (opens === "from anywhere" && sites.length === 1 && isNavigation(request)) return accept(undefined);
-  return refuse(
-    "origin_not_allowed",
-    `only the portal's own pages may request this; got Sec-Fetch-Site ${printableLiteral(sites.join(", "))}`,
-  );
+  return refuseFact("foreign_page", { received: printableLiteral(sites.join(", ")) });
 }
 
 /** Whether the request is a top-level navigation of a browser: a whole page, not a frame. */

@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";
@@ -78,15 +78,12 @@ export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, str
   const types = headerLines(request, "content-type");
   if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {
     const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
-    return refuse(
-      "unsupported_content_type",
-      `Content-Type must be application/x-www-form-urlencoded; got ${got}`,
-    );
+    return refuseFact("form_content_type", { received: got });
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(Buffer.from(request.body).toString("utf8"))) {
     if (fields.has(name)) {
-      return refuse("invalid_parameter", `the form must have the field ${printableLiteral(name)} only once`);
+      return refuseFact("form_field_twice", { field: printableLiteral(name) });
     }
     fields.set(name, value);
   }

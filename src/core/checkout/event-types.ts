@@ -1,5 +1,5 @@
 import { STATUSES } from "./checkout.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuseFact } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
 /** All event types (decision 11). */
@@ -28,10 +28,7 @@ export function parseEventTypes(patterns: readonly string[]): Outcome<readonly s
   const unknown = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
   const got = unknown === undefined ? "none" : printableLiteral(unknown);
-  return refuse("invalid_parameter", [
-    `an event type is ${EVENT_TYPE_FORM}, or a pattern: order.*, *; got ${got}`,
-    `事件类型为 ${EVENT_TYPE_FORM}，或通配：order.*、*；收到 ${got}`,
-  ]);
+  return refuseFact("not_event_type", { form: EVENT_TYPE_FORM, got });
 }
 
 function matches(pattern: string, type: string): boolean {

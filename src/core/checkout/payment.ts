@@ -1,7 +1,7 @@
 // Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
 // sandbox/checkout/payments.ts.
 import type { Checkout, Status } from "./checkout.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuseFact } from "../outcome.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
 /** All other pairs are refused. `pending` to `pending` is a declined attempt: the payer may pay again. */
@@ -67,10 +67,7 @@ export function advance(
     case "expire":
       if (now >= payment.checkout.expiresAt)
         return move(payment.checkout, "expired", abandon(payment.attempts, now));
-      return refuse("state_conflict", [
-        `checkout ${payment.checkout.id} can still be paid; it has not expired`,
-        `收款单 ${payment.checkout.id} 仍可支付，尚未过期`,
-      ]);
+      return refuseFact("still_payable", { checkout: payment.checkout.id });
   }
 }
 
@@ -79,11 +76,7 @@ function start(checkout: Checkout, attempts: readonly Attempt[], now: number): O
   const open = attempts.find(({ outcome }) => outcome === null);
   if (open !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
   const number = nextNumber(attempts);
-  if (number > MAX_PAYMENT_ATTEMPTS)
-    return refuse("state_conflict", [
-      `checkout ${checkout.id} has no payment attempt left`,
-      `收款单 ${checkout.id} 没有剩余的支付尝试`,
-    ]);
+  if (number > MAX_PAYMENT_ATTEMPTS) return refuseFact("no_attempts_left", { checkout: checkout.id });
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
 
@@ -99,10 +92,7 @@ function finish(
   const { result, now } = said;
   const attempt = attempts.find(({ number }) => number === said.attempt);
   if (attempt === undefined) {
-    return refuse("state_conflict", [
-      `checkout ${checkout.id} has no attempt ${said.attempt}`,
-      `收款单 ${checkout.id} 没有第 ${said.attempt} 次尝试`,
-    ]);
+    return refuseFact("unknown_attempt", { checkout: checkout.id, attempt: said.attempt });
   }
   // The same button was pressed twice.
   if (attempt.outcome === result) return accept(noChange(checkout));
@@ -110,10 +100,11 @@ function finish(
     return accept({ ...noChange(checkout), late: { attempt: attempt.number, result } });
   }
   if (attempt.outcome !== null) {
-    return refuse("state_conflict", [
-      `attempt ${attempt.number} of checkout ${checkout.id} was already ${attempt.outcome}`,
-      `收款单 ${checkout.id} 的第 ${attempt.number} 次尝试已是 ${attempt.outcome}`,
-    ]);
+    return refuseFact("attempt_ended", {
+      attempt: attempt.number,
+      checkout: checkout.id,
+      outcome: attempt.outcome,
+    });
   }
   const finished = { ...attempt, outcome: result, finishedAt: now };
   if (result !== "declined") return move(checkout, result, finished);
@@ -128,15 +119,8 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
   const allowed: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowed.includes(status)) return accept({ status, attempt, late: null });
-  if (checkout.status === "succeeded")
-    return refuse("state_conflict", [
-      `checkout ${checkout.id} is already paid (succeeded, which is final), so it cannot become ${status}`,
-      `收款单 ${checkout.id} 已支付（succeeded 为最终状态），不能变为 ${status}`,
-    ]);
-  return refuse("state_conflict", [
-    `checkout ${checkout.id} is ${checkout.status} and cannot become ${status}`,
-    `收款单 ${checkout.id} 为 ${checkout.status}，不能变为 ${status}`,
-  ]);
+  if (checkout.status === "succeeded") return refuseFact("already_paid", { checkout: checkout.id, status });
+  return refuseFact("status_conflict", { checkout: checkout.id, status: checkout.status, wanted: status });
 }
 
 function noChange({ status }: Checkout): Advance {

@@ -1,6 +1,6 @@
 // The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; the operations:
 // sandbox/checkout/prices.ts.
-import { accept, refuse, refuseFact, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuseFact } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
 import type { Price } from "./shapes.ts";
@@ -31,11 +31,7 @@ export function decidePrice(
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
   const known = all.find(({ id }) => id === wanted.id);
   if (known !== undefined) return decideKnown(wanted, known);
-  if (all.length >= MAX_PRICES)
-    return refuse("state_conflict", [
-      `the store already has the maximum of ${MAX_PRICES} prices`,
-      `商店至多有 ${MAX_PRICES} 个价格，已达上限`,
-    ]);
+  if (all.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
   return accept({ price: wanted, added: true });
 }
 
@@ -44,24 +40,11 @@ function decideKnown(
   known: Price,
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
   const id = printableLiteral(known.id);
-  const there = `the price ${id} already exists`;
-  if (known.retired)
-    return refuse("state_conflict", [
-      `${there} and is retired; its id cannot be used again`,
-      `价格 ${id} 已停用；其 id 不再使用`,
-    ]);
+  if (known.retired) return refuseFact("price_id_retired", { price: id });
   const others = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
     ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
   );
-  if (others.length > 0)
-    return refuse("state_conflict", [
-      `${there}, with ${others.join("; ")}; the terms of a price cannot change`,
-      `价格 ${id} 已存在，且条款不同（${others.join("; ")}）；价格的条款不可更改`,
-    ]);
-  if (wanted.approved && !known.approved)
-    return refuse("state_conflict", [
-      `${there} and is not approved: see checkout admin approve-price`,
-      `价格 ${id} 已存在但未批准：见 checkout admin approve-price`,
-    ]);
+  if (others.length > 0) return refuseFact("price_differs", { price: id, terms: others.join("; ") });
+  if (wanted.approved && !known.approved) return refuseFact("price_unapproved", { price: id });
   return accept({ price: known, added: false });
 }

@@ -1,4 +1,4 @@
-import { accept, mapValue, refuse, type Outcome } from "../outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact } from "../outcome.ts";
 import type { FaultsRequest } from "./shapes.ts";
 import { PROFILE_FAULTS } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";
@@ -9,11 +9,7 @@ export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Ou
     return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
   }
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
-  if (profile === undefined || action !== undefined || others.length > 0)
-    return refuse("invalid_parameter", [
-      "expected an action with its match, or a profile with at most a seed",
-      "应给出一个动作及其范围，或一个配置（至多带 seed）",
-    ]);
+  if (profile === undefined || action !== undefined || others.length > 0) return refuseFact("fault_form", {});
   const all: FaultTerms[] = [];
   for (const one of PROFILE_FAULTS[profile]) {
     const terms = parseFaultTerms({ ...one, seed: rest.seed });

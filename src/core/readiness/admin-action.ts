@@ -1,7 +1,7 @@
-import type { Words } from "../language.ts";
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import type { FactWithoutValues } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import type { Production, RecordedAction } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
@@ -47,19 +47,13 @@ export function decideAction(
     case "request_production":
       return decideRequest(production);
     case "approve_credential":
-      return unless(isApproved(production), [
-        "the production credential is approved already",
-        "生产凭证已获批准",
-      ]);
+      return unless(isApproved(production), "credential_is_approved");
     case "revoke_credential":
-      return unless(!isApproved(production), [
-        "the production credential is not approved, so nothing can be revoked",
-        "生产凭证未获批准，无可撤销",
-      ]);
+      return unless(!isApproved(production), "nothing_to_revoke");
     case "activate":
-      return unless(active, ["the store is active already", "商店已启用"]);
+      return unless(active, "store_is_active");
     case "deactivate":
-      return unless(!active, ["the store is inactive already", "商店已是未启用状态"]);
+      return unless(!active, "store_is_inactive");
     case "enable_capability":
     case "disable_capability":
       return decideCapability(capabilities, { subject, wanted: action === "enable_capability" });
@@ -69,10 +63,7 @@ export function decideAction(
     case "open_gate":
       return decideOpening(production);
     case "close_gate":
-      return unless(!isGateOpen(production), [
-        "the production gate is closed already",
-        "生产环境已是关闭状态",
-      ]);
+      return unless(!isGateOpen(production), "gate_is_closed");
   }
 }
 
@@ -100,30 +91,17 @@ function afterAction(before: Production, act: RecordedAction): Production {
 
 function decideRequest(production: Production): Outcome<void> {
   if (isGateOpen(production)) {
-    return refuse("state_conflict", [
-      "the production gate is already open, so there is nothing left to request",
-      "生产环境已开放，无需再申请",
-    ]);
+    return refuseFact("nothing_to_request", {});
   }
-  return unless(isRequested(production), [
-    "production was requested already, and is with the administrator",
-    "已申请生产环境，正等待管理员处理",
-  ]);
+  return unless(isRequested(production), "production_is_requested");
 }
 
 function decideOpening(production: Production): Outcome<void> {
-  if (isGateOpen(production))
-    return refuse("state_conflict", ["the production gate is already open", "生产环境已开放"]);
+  if (isGateOpen(production)) return refuseFact("gate_open", {});
   if (production.request === null) {
-    return refuse("state_conflict", [
-      "the merchant has not requested production, so its gate stays closed",
-      "商家尚未申请生产环境，因此保持关闭",
-    ]);
+    return refuseFact("production_not_requested", {});
   }
-  return unless(!isApproved(production), [
-    "the production credential is not approved, so the production gate stays closed",
-    "生产凭证未获批准，因此生产环境保持关闭",
-  ]);
+  return unless(!isApproved(production), "gate_stays_closed");
 }
 
 function decideCapability(
@@ -133,17 +111,12 @@ function decideCapability(
   const found = capabilities.find(({ name }) => name === subject);
   if (found === undefined) {
     if (wanted && subject !== null && capabilityKindOf(subject) !== undefined) return accept(undefined);
-    const names = capabilities.map(({ name }) => name).join(", ");
-    const others = wanted ? "; any currency of ISO 4217 can be enabled, such as GBP" : "";
-    return refuse("not_found", [
-      `the store has no capability ${printableLiteral(subject)}; it has: ${names}${others}`,
-      `商店没有支付能力 ${printableLiteral(subject)}；现有：${names}${wanted ? "；ISO 4217 的任何币种都可启用，如 GBP" : ""}`,
-    ]);
+    const names = capabilities.map(({ name }) => name);
+    const fact = wanted ? "no_capability_to_enable" : "no_capability";
+    return refuseFact(fact, { capability: printableLiteral(subject), names });
   }
-  return unless(found.active === wanted, [
-    `the capability ${found.name} is ${wanted ? "active" : "inactive"} already`,
-    `支付能力 ${found.name} 已是${wanted ? "启用" : "停用"}状态`,
-  ]);
+  const fact = wanted ? "capability_is_active" : "capability_is_inactive";
+  return found.active === wanted ? refuseFact(fact, { name: found.name }) : accept(undefined);
 }
 
 /** The kind of a capability; undefined if no store can have it. */
@@ -158,18 +131,12 @@ function decideApproval(
 ): Outcome<void> {
   const found = prices.find(({ id }) => id === subject);
   const name = printableLiteral(subject);
-  if (found === undefined)
-    return refuse("not_found", [`the store has no price ${name}`, `商店没有价格 ${name}`]);
-  if (wanted && found.retired)
-    return refuse("state_conflict", [`the price ${name} is retired`, `价格 ${name} 已停用`]);
-  return unless(
-    found.approved === wanted,
-    wanted
-      ? [`the price ${name} is approved already`, `价格 ${name} 已获批准`]
-      : [`the price ${name} is not approved`, `价格 ${name} 未获批准`],
-  );
+  if (found === undefined) return refuseFact("no_price", { price: name });
+  if (wanted && found.retired) return refuseFact("price_retired", { price: name });
+  const fact = wanted ? "price_is_approved" : "price_is_not_approved";
+  return found.approved === wanted ? refuseFact(fact, { price: name }) : accept(undefined);
 }
 
-function unless(isSo: boolean, why: Words): Outcome<void> {
-  return isSo ? refuse("state_conflict", why) : accept(undefined);
+function unless(isSo: boolean, fact: FactWithoutValues): Outcome<void> {
+  return isSo ? refuseFact(fact, {}) : accept(undefined);
 }

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuseFact } from "../outcome.ts";
 import { excerpt } from "../text.ts";
 
 /** The maximum length of an endpoint's CA certificates, in characters. */
@@ -10,20 +10,10 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE----
 /** Refuses a private key, which would be stored and shown. */
 export function parseCertificates(text: string): Outcome<string> {
   if (text.length > MAX_CERTIFICATES_LENGTH)
-    return refuse("invalid_parameter", [
-      `must have at most ${MAX_CERTIFICATES_LENGTH} characters`,
-      `至多 ${MAX_CERTIFICATES_LENGTH} 个字符`,
-    ]);
-  if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text))
-    return refuse("invalid_parameter", [
-      "must be certificates only, without the private key",
-      "只能包含证书，不得包含私钥",
-    ]);
+    return refuseFact("ca_too_long", { most: MAX_CERTIFICATES_LENGTH });
+  if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text)) return refuseFact("ca_with_private_key", {});
   if (areCertificates(text)) return accept(text);
-  return refuse("invalid_parameter", [
-    "must be CA certificates in PEM, each from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----",
-    "应为 PEM 格式的 CA 证书，每个从 -----BEGIN CERTIFICATE----- 到 -----END CERTIFICATE-----",
-  ]);
+  return refuseFact("ca_not_pem", {});
 }
 
 /** Whether a text is one or more certificates in PEM. OpenSSL skips invalid parts, and would then trust no server. */

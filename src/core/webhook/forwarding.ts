@@ -1,5 +1,5 @@
 import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
-import { accept, mapValue, refuse, refuseValue, type Outcome } from "../outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact, refuseValue } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
@@ -40,12 +40,7 @@ export function parseRoute(text: string): Outcome<ForwardRoute> {
 /** Refuses an invalid header, and one that the user must not set. The value is never shown. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
-  if (name === undefined)
-    return refuse("invalid_parameter", "a header is NAME:VALUE, on one line and without control characters");
-  if (RESERVED_HEADERS.test(name))
-    return refuse(
-      "invalid_parameter",
-      `the header ${printableLiteral(name)} is set by the delivery and is forwarded unchanged`,
-    );
+  if (name === undefined) return refuseFact("header_form", {});
+  if (RESERVED_HEADERS.test(name)) return refuseFact("header_reserved", { header: printableLiteral(name) });
   return accept([name, value]);
 }

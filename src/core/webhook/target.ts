@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
-import { accept, refuse, refuseValue, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, refuse, refuseFact, refuseValue } from "../outcome.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral } from "../text.ts";
 
@@ -57,10 +57,7 @@ function addScheme(text: string): string {
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
   if (text.includes("@")) {
-    return refuse("invalid_parameter", [
-      "the address must not contain a user, a password or an @",
-      "地址不得含用户名、密码或 @",
-    ]);
+    return refuseFact("target_with_credentials", {});
   }
   const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
     ? undefined
@@ -76,18 +73,12 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   }
   const host = url.hostname;
   if (spelled !== host) {
-    return refuse("invalid_parameter", [
-      `the host ${printableLiteral(spelled)} means ${printableLiteral(host)}; write it in that form`,
-      `主机 ${printableLiteral(spelled)} 即 ${printableLiteral(host)}；请写成后者`,
-    ]);
+    return refuseFact("target_spelling", { host: printableLiteral(spelled), meant: printableLiteral(host) });
   }
   if (policy.reach === "public") return publicTarget(url, policy);
   const addresses = loopbackAddresses(host);
   if (addresses === undefined && !policy.allowedHosts.includes(host)) {
-    return refuse("invalid_parameter", [
-      `events are sent only to this machine: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${quote(host)} to allow it`,
-      `事件只发往本机：localhost、127.0.0.1 或 [::1]；收到 ${printableLiteral(host)}。启动沙箱时加 --allow-target ${quote(host)} 即可放行`,
-    ]);
+    return refuseFact("target_not_local", { host: printableLiteral(host), quoted: quote(host) });
   }
   const port = portOf(url);
   if (port === 0) return refusePortZero();
@@ -102,10 +93,7 @@ function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcom
   if (loopbackAddresses(host) !== undefined && port === ownPort) return refuseOwnPort(port);
   if (allowedHosts.includes(host) || isPublicHost(host))
     return accept({ url: href, host, port, addresses: [host] });
-  return refuse("invalid_parameter", [
-    `events are sent only to public addresses; got ${printableLiteral(host)}. Start the service with --allow-target ${quote(host)} to allow it`,
-    `事件只发往公网地址；收到 ${printableLiteral(host)}。启动服务时加 --allow-target ${quote(host)} 即可放行`,
-  ]);
+  return refuseFact("target_not_public", { host: printableLiteral(host), quoted: quote(host) });
 }
 
 /** Whether a host is a public address, or a name other than a name of this machine. */
@@ -121,32 +109,19 @@ function portOf(url: URL): number {
 }
 
 function refuseOwnPort(port: number): Outcome<never> {
-  return refuse("invalid_parameter", [
-    `port ${port} is the sandbox itself; give the address of your receiver`,
-    `端口 ${port} 是沙箱自己；请填写接收端的地址`,
-  ]);
+  return refuseFact("target_is_sandbox", { port });
 }
 
 function refusePortZero(): Outcome<never> {
-  return refuse("invalid_parameter", [
-    "port 0 cannot be used; give the port of your receiver",
-    "端口 0 无效；请填写接收端的端口",
-  ]);
+  return refuseFact("target_port_zero", {});
 }
 
 /** It must be https; deliveries to the public network trust only public authorities. Refuses with `invalid_parameter`. */
 export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
-  if (policy.reach === "public")
-    return refuse("invalid_parameter", [
-      "this service trusts public certificate authorities only; leave ca out",
-      "此服务只信任公共证书颁发机构；请去掉 ca",
-    ]);
+  if (policy.reach === "public") return refuseFact("ca_when_hosted", {});
   if (url.startsWith("https:")) return accept(undefined);
-  return refuse("invalid_parameter", [
-    "CA certificates need an https address; leave ca out, or write https",
-    "CA 证书需要 https 地址；请去掉 ca，或改为 https",
-  ]);
+  return refuseFact("ca_without_https", {});
 }
 
 /** Without a port. Refuses with `invalid_parameter`, also addresses to which the sandbox never connects. */
@@ -158,15 +133,9 @@ export function parseTargetHost(text: string): Outcome<string> {
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");
   if (ipaddr.isValid(address) && isNeverSentTo(address))
-    return refuse("invalid_parameter", [
-      `nothing is ever sent to ${hostname}; name the host of your receiver`,
-      `从不向 ${hostname} 发送；请填写接收端的主机`,
-    ]);
+    return refuseFact("target_never", { host: hostname });
   if (hostname === host) return accept(host);
-  return refuse("invalid_parameter", [
-    `${printableLiteral(text)} means ${hostname}; write it in that form`,
-    `${printableLiteral(text)} 即 ${hostname}；请写成后者`,
-  ]);
+  return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
 }
 
 /** Resolved for each attempt, so that DNS cannot change in between. Refuses with `invalid_parameter`. */
@@ -182,10 +151,7 @@ export function filterAddresses(
   });
   if (allowed.length > 0) return accept(allowed);
   const got = resolved.length === 0 ? "no address" : resolved.join(", ");
-  return refuse("invalid_parameter", [
-    `${target.host} resolves to ${got}, to which nothing is sent`,
-    `${target.host} 指向 ${got}，不向那里发送`,
-  ]);
+  return refuseFact("target_resolves", { host: target.host, addresses: got });
 }
 
 /** Refuses with `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none. */

@@ -1,7 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { lastChange } from "../../core/explain/last.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { isUuid } from "../../core/text.ts";
 import {
   AFTER_ALL,
@@ -62,11 +62,7 @@ export async function listCheckouts(
   await applyDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
   const before = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
-  if (before === undefined)
-    return refuse("session_not_found", [
-      `there is no checkout ${query.before} from which to continue`,
-      `没有可以继续的收款单 ${query.before}`,
-    ]);
+  if (before === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
   const found = find(lists, filter, { text: query.q, range: { before, limit: limit + 1 } });

@@ -1,7 +1,7 @@
 import { UNSTATED_CHANGE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import {
   advance,
   isExpiryDue,
@@ -50,10 +50,7 @@ export function applyPayerAction(
   return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
     if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
-      return refuse("state_conflict", [
-        `attempt ${act.attempt} of checkout ${checkoutId} is not open`,
-        `收款单 ${checkoutId} 的第 ${act.attempt} 次尝试未在进行`,
-      ]);
+      return refuseFact("attempt_not_open", { attempt: String(act.attempt), checkout: checkoutId });
     }
     if (act.kind === "finish_late") return finishLate(context, { checkout, attempt: act.attempt }, now);
     return apply(context, { checkout, command: act.kind === "cancel" ? { kind: "cancel" } : act }, now);

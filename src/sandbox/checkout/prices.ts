@@ -1,5 +1,5 @@
 import { decidePrice } from "../../core/checkout/price.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";
@@ -40,11 +40,7 @@ export function retirePrice(
 ): Promise<Outcome<Price>> {
   return atStore(context, storeId, ({ prices }) => {
     const price = prices.find(storeId, id);
-    if (price === undefined)
-      return refuse("not_found", [
-        `the store has no price ${printableLiteral(id)}`,
-        `商店没有价格 ${printableLiteral(id)}`,
-      ]);
+    if (price === undefined) return refuseFact("no_price", { price: printableLiteral(id) });
     const retired = { ...price, retired: true };
     if (!price.retired) prices.put(storeId, retired);
     return accept(retired);

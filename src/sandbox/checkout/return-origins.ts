@@ -1,5 +1,5 @@
 import { ROOT_PATH, type ReturnOrigin } from "../../core/checkout/return-origin.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
@@ -24,10 +24,7 @@ export function addReturnOrigin(
     const registered = store.returnOrigins.list(storeId);
     const known = registered.find((one) => one.origin === origin);
     if (known === undefined && registered.length >= MAX_RETURN_ORIGINS) {
-      return refuse("state_conflict", [
-        `the store already has ${MAX_RETURN_ORIGINS} return origins, the maximum`,
-        `商店至多有 ${MAX_RETURN_ORIGINS} 个返回地址，已达上限`,
-      ]);
+      return refuseFact("too_many_return_origins", { most: MAX_RETURN_ORIGINS });
     }
     store.returnOrigins.put({ storeId, origin, path: path ?? known?.path ?? ROOT_PATH, createdAt });
     return accept(store.returnOrigins.list(storeId));
@@ -42,9 +39,6 @@ export function removeReturnOrigin(
   return atStore(context, storeId, (store) =>
     store.returnOrigins.remove(storeId, origin)
       ? accept(store.returnOrigins.list(storeId))
-      : refuse("not_found", [
-          `${origin} is no return origin of store ${storeId}`,
-          `${origin} 不是商店 ${storeId} 的返回地址`,
-        ]),
+      : refuseFact("not_return_origin", { origin, store: storeId }),
   );
 }

@@ -1,5 +1,5 @@
 import { PAYMENT_METHODS, type Checkout, type PaymentMethod } from "../../core/checkout/checkout.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout } from "./create.ts";
 
@@ -17,11 +17,7 @@ export async function createTestOrder(
   const active = store.capabilities.of(storeId).filter((one) => one.active);
   const method = active.find(({ kind }) => kind === "payment_method")?.name;
   const currency = active.find(({ kind }) => kind === "currency")?.name;
-  if (!isMethod(method) || currency === undefined)
-    return refuse("state_conflict", [
-      "the store has no active payment method, or no active currency: checkout capabilities list",
-      "商店没有启用的支付方式，或没有启用的货币：checkout capabilities list",
-    ]);
+  if (!isMethod(method) || currency === undefined) return refuseFact("no_terms", {});
   const key = world.uuid(storeId);
   const orderId = `test-${key.slice(-8)}`;
   const created = await createCheckout(context, {

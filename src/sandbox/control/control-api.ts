@@ -18,7 +18,7 @@ import {
 } from "../../core/control/operations.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
 import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
@@ -162,7 +162,7 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
   if (twice !== undefined) {
     const name = printableLiteral(twice[0]);
-    return refuse("invalid_parameter", `${name} may appear only once in the query; got it more than once`);
+    return refuseFact("query_twice", { parameter: name });
   }
   return accept(Object.fromEntries(fields));
 }

@@ -1,4 +1,4 @@
-import { accept, refuse } from "../../core/outcome.ts";
+import { accept, refuseFact } from "../../core/outcome.ts";
 import { describeSandbox } from "../describe.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -12,12 +12,7 @@ export const sandboxHandlers = {
   stopSandbox: ({ description, requestStop }, { body }) => {
     const { pid } = description;
     if (body.pid !== pid)
-      return Promise.resolve(
-        refuse(
-          "state_conflict",
-          `the request is for process ${body.pid}, but this is process ${pid}; nothing was stopped`,
-        ),
-      );
+      return Promise.resolve(refuseFact("other_process", { asked: body.pid, process: pid }));
     requestStop();
     return Promise.resolve(accept({ pid }));
   },

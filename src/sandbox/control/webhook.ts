@@ -1,7 +1,7 @@
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
 import {
   effectiveEndpoint,
   LISTENER_DISCONNECTED,
@@ -126,10 +126,7 @@ export const webhookHandlers = {
     const page = checkPage(body);
     if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
-      return refuse("not_found", [
-        `there is no delivery ${before} from which to continue`,
-        `没有可以继续的推送 ${before}`,
-      ]);
+      return refuseFact("no_delivery_before", { delivery: before });
     const found = await awaitFound(context, { storeId, waitMs }, () =>
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );
@@ -181,10 +178,7 @@ function checkPage(query: {
   const { before, since, waitMs } = query;
   if (before === undefined || (since === undefined && waitMs === undefined)) return accept(undefined);
   const newer = since === undefined ? "wait_ms" : "since";
-  return refuse("invalid_parameter", [
-    `before continues with older entries, and ${newer} asks for newer ones; leave one of them out`,
-    `before 用于继续查看更早的记录，${newer} 用于更新的记录；请去掉其中一个`,
-  ]);
+  return refuseFact("before_and_newer", { newer });
 }
 
 /** Lists events; without `since`, the newest. Each read continues after the previous one. */

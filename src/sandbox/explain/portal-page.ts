@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { findHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
@@ -49,10 +49,10 @@ export function requireSearchTarget(context: FindContext, address: string): Outc
   if (storeId === undefined)
     return stores.all().length > MAX_STORES || findPageInAnyStore(context, id) !== undefined
       ? accept(undefined)
-      : refuse("not_found", `no object in this sandbox has the id ${id}`);
+      : refuseFact("no_object_here", { object: id });
   if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   if (findPageInStore(context, storeId, id) !== undefined) return accept(undefined);
-  return refuse("not_found", `no object in this store has the id ${id}`);
+  return refuseFact("no_object_in_store", { object: id });
 }
 
 function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): string | undefined {

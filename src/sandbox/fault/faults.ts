@@ -3,7 +3,7 @@ import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/shapes.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
-import { accept, refuse, refuseField, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact, refuseField } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { atStore, findEndpoint, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -32,10 +32,7 @@ export function addFaults(
     if (!terms.ok) return terms;
     const known = removeEndedFaults(context, storeId, now);
     if (known.length + terms.value.length > MAX_FAULTS)
-      return refuse("state_conflict", [
-        `a store has at most ${MAX_FAULTS} faults; remove some first`,
-        `商店至多有 ${MAX_FAULTS} 个故障；请先移除一些`,
-      ]);
+      return refuseFact("too_many_faults", { most: MAX_FAULTS });
     const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
     const made: Fault[] = [];
     for (const one of terms.value) {
@@ -68,7 +65,7 @@ export function listFaults(
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
   return atStore(context, storeId, (store, now) => {
     const found = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);
-    if (found === undefined) return refuse("not_found", [`there is no fault ${id}`, `没有故障 ${id}`]);
+    if (found === undefined) return refuseFact("no_fault", { id });
     store.faults.remove(id);
     return accept(found);
   });

@@ -1,5 +1,5 @@
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
@@ -56,18 +56,11 @@ export function currentEndpoints(
   const endpoints = context.store.endpoints
     .of(storeId)
     .filter(({ kind, state }) => kind === "url" && state === "enabled");
-  if (endpoints.length === 0)
-    return refuse("state_conflict", [
-      "no enabled endpoint has its own address, so there is nothing to drill",
-      "没有启用且带地址的接收端，无可演练",
-    ]);
+  if (endpoints.length === 0) return refuseFact("nothing_to_drill", {});
   const current = duplicatesSubject(endpoints);
   return subject === undefined || subject === current
     ? accept({ endpoints, subject: current })
-    : refuse("state_conflict", [
-        "the endpoints changed during the drill, so the drill proves nothing",
-        "演练期间接收端有变，因此结果无效",
-      ]);
+    : refuseFact("endpoints_changed", {});
 }
 
 /** A listener with its forwarding address. Refuses with `not_found`, or with `state_conflict` if it gets nothing. */
@@ -79,25 +72,16 @@ export function endpointToDrill(
   const released = refuseHeld(context, storeId);
   if (!released.ok) return released;
   const named = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
-  if (named === undefined)
-    return refuse("not_found", [`there is no endpoint ${endpointId}`, `没有接收端 ${endpointId}`]);
+  if (named === undefined) return refuseFact("no_endpoint", { endpoint: endpointId });
   if (named.state !== "enabled")
-    return refuse("state_conflict", [
-      `endpoint ${endpointId} is ${named.state}; enable it first`,
-      `接收端 ${endpointId} 为 ${named.state}；请先启用`,
-    ]);
+    return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: named.state });
   if (named.kind === "url") return accept(named);
   const url = context.listenerTargets.get(storeId);
   if (url !== undefined) return accept({ ...named, url });
-  return refuse("state_conflict", [
-    `endpoint ${endpointId} belongs to checkout listen; drill the receiver to which it forwards`,
-    `接收端 ${endpointId} 是 checkout listen；请演练它背后的接收端`,
-  ]);
+  return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 
 function refuseHeld({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: string): Outcome<void> {
   const hold = heldBack(storeId);
-  return hold === undefined
-    ? accept(undefined)
-    : refuse("state_conflict", [`nothing is delivered: ${hold}`, `当前不推送：${hold}`]);
+  return hold === undefined ? accept(undefined) : refuseFact("nothing_delivered", { hold });
 }

@@ -1,5 +1,5 @@
 import { REAL_CLOCK } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { atStore } from "../at-store.ts";
 import { clearFaults, listFaults } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
@@ -30,21 +30,9 @@ export function openExploreLease(
   };
   return atStore(context, storeId, ({ clocks, exploreLeases }, since) => {
     const clock = clocks.of(storeId) ?? REAL_CLOCK;
-    if (clock.frozenAt !== null || clock.offsetMs !== 0)
-      return refuse("state_conflict", [
-        "the clock of the store was moved; set it to real time first",
-        "商店时钟已被调整；请先恢复为真实时间",
-      ]);
-    if (listFaults(context, storeId).length > 0)
-      return refuse("state_conflict", [
-        "the store has faults; remove them first",
-        "商店有生效中的故障；请先移除",
-      ]);
-    if (context.leases.of(storeId).length > 0)
-      return refuse("state_conflict", [
-        "a drill or another exploration of the store is running",
-        "该商店有演练或另一次探测正在进行",
-      ]);
+    if (clock.frozenAt !== null || clock.offsetMs !== 0) return refuseFact("clock_was_moved", {});
+    if (listFaults(context, storeId).length > 0) return refuseFact("store_has_faults", {});
+    if (context.leases.of(storeId).length > 0) return refuseFact("store_is_drilled", {});
     exploreLeases.begin(storeId);
     context.leases.open({ ...ref, drill: "explore", since }, { timeoutMs, undo });
     return accept(null);

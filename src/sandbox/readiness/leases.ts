@@ -1,4 +1,4 @@
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { DRILL_NAMES, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
@@ -132,8 +132,5 @@ function createHeldBody(
 }
 
 function refuseEnded(id: string): Outcome<never> {
-  return refuse(
-    "not_found",
-    `lease ${id} has ended: its command lost the connection or took too long, or the sandbox was restarted`,
-  );
+  return refuseFact("lease_ended", { lease: id });
 }

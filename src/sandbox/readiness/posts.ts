@@ -2,7 +2,7 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
@@ -128,8 +128,7 @@ function prepare(
     const posts: OutgoingPost[] = [];
     for (const id of [eventId, ...together]) {
       const event = store.events.find(id);
-      if (event === undefined || event.storeId !== storeId)
-        return refuse("not_found", `there is no event ${id}`);
+      if (event === undefined || event.storeId !== storeId) return refuseFact("no_event", { event: id });
       const endpoints = current.value.endpoints.filter(({ eventTypes }) =>
         matchesPatterns(eventTypes, how.forged === true ? paymentType(event) : event.type),
       );

@@ -1,5 +1,5 @@
 import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
 import { refuseUnknownStore } from "../at-store.ts";
@@ -84,11 +84,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moveStoreClock(before, act, realNow);
   const now = storeNow(after, realNow);
-  if (!isMoment(now))
-    return refuse("invalid_parameter", [
-      "a clock can show only the years 0 to 9999",
-      "时钟只能在公元 0 至 9999 年之间",
-    ]);
+  if (!isMoment(now)) return refuseFact("clock_years", {});
   const fired: StatusChangeEntry[] = [];
   progress.heads(now);
   const clockAt = (at: number): StoreClock => setClock(before, at, realNow);

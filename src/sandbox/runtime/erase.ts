@@ -1,7 +1,7 @@
 // Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
 // order: store/erasures.ts.
 import type { StoreClock } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -73,10 +73,7 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
   const found = store.stores.names(storeId);
   if (found === undefined) return refuseUnknownStore(storeId);
   if (store.stores.first()?.id === storeId) {
-    return refuse("state_conflict", [
-      "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
-      "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
-    ]);
+    return refuseFact("first_store", {});
   }
   store.erasures.begin({ storeId, kind: "delete" });
   return accept({ storeId, name: found.store });
@@ -127,10 +124,6 @@ export function chooseStores(
   const byId = all.filter(({ storeId }) => storeId === wanted.toLowerCase());
   const found = byId.length > 0 ? byId : all.filter(({ name }) => name === wanted);
   const ids = found.map(({ storeId }) => storeId);
-  if (ids.length > 1)
-    return refuse("state_conflict", [
-      `several stores have the name ${wanted}: ${ids.join(", ")}`,
-      `有多个商店名为 ${wanted}：${ids.join(", ")}`,
-    ]);
+  if (ids.length > 1) return refuseFact("several_stores", { name: wanted, stores: ids });
   return ids.length === 0 ? refuseUnknownStore(wanted) : accept(found);
 }

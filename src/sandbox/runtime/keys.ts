@@ -1,7 +1,7 @@
 // Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the
 // commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { KeySummary } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -48,7 +48,7 @@ export function revokeKey(
   return atStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
     const found = keys.find((key) => key.id === id);
-    if (found === undefined) return refuse("not_found", [`there is no API key ${id}`, `没有 API 密钥 ${id}`]);
+    if (found === undefined) return refuseFact("no_key", { id });
     const revokedAt = found.revokedAt ?? now;
     if (found.revokedAt === null) credentials.revoke(id, revokedAt);
     const keysLeft = selectActiveKeys(keys).filter((key) => key.id !== id).length;

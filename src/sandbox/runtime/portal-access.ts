@@ -1,8 +1,7 @@
 // The sessions of the portal; cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
 // `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
-import type { Words } from "../../core/language.ts";
 import { isSameSecret } from "../../core/credential.ts";
-import { accept, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** The role of a session: the sandbox's operator, or its administrator. */
@@ -102,9 +101,7 @@ export function createPortalAccess(
     isOff: url === null,
     issueCode: codes.issue,
     signInByCode: (code, signedIn) =>
-      codes.use(code)
-        ? accept(signedIn ?? sessions.begin("merchant"))
-        : refuse("credential_invalid", CODE_REFUSED),
+      codes.use(code) ? accept(signedIn ?? sessions.begin("merchant")) : refuseFact("sign_in_code", {}),
     signInByToken: (token, signedIn) =>
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     find: sessions.find,
@@ -119,15 +116,6 @@ export function createPortalAccess(
     },
   };
 }
-
-const CODE_REFUSED: Words = [
-  "this code was already used, has expired, or was never issued",
-  "此登录码已使用、已过期或从未发出",
-];
-const TOKEN_REFUSED: Words = [
-  "this is not the admin token, which is in .checkout/admin.json",
-  "这不是管理员令牌；它在 .checkout/admin.json 中",
-];
 
 /** Creates codes, which never depend on a seed: a user who knows the seed could sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
@@ -163,15 +151,11 @@ function createTokens({ now }: Pick<World, "now">, adminToken: string) {
       const [oldest] = wrong;
       if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
         const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
-        const words: Words = [
-          `too many wrong attempts; wait ${retryAfterSeconds} s`,
-          `错误次数过多；请等待 ${retryAfterSeconds} 秒`,
-        ];
-        return refuse("rate_limited", words, { retryAfterSeconds });
+        return refuseFact("wrong_tokens", { seconds: retryAfterSeconds }, { retryAfterSeconds });
       }
       if (isSameSecret(token, adminToken)) return accept(undefined);
       wrong = [...wrong, now()];
-      return refuse("credential_invalid", TOKEN_REFUSED);
+      return refuseFact("not_admin_token", {});
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
-import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, type Outcome, type Refusal, refuseFact } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreWithMerchant } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
@@ -136,7 +136,7 @@ export async function createStore(
   },
 ): Promise<Outcome<NewStore>> {
   const isThere = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
-  const noMerchant = (): Outcome<never> => refuse("not_found", `there is no merchant ${merchant?.id}`);
+  const noMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
   if (!isThere()) return noMerchant();
   const given = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
   await maker.keepKeySoon(given);

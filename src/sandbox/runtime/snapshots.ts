@@ -1,8 +1,7 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, store/snapshot/foreign.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
-import type { Words } from "../../core/language.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import {
   isSigningSecret,
   NONCE_BYTES,
@@ -107,7 +106,7 @@ export async function restoreSnapshot(
   try {
     const chosen = chooseStores(image, scope);
     if (!chosen.ok) return chosen;
-    if (!isOwn && !trust) return refuse("missing_parameter", UNTRUSTED);
+    if (!isOwn && !trust) return refuseFact("untrusted_snapshot", {});
     const rules = { now: context.world.now(), isAdministrator };
     const broken = isOwn ? undefined : foreignFault(image.connection, rules);
     if (broken !== undefined) return unfit(broken);
@@ -119,11 +118,6 @@ export async function restoreSnapshot(
   }
 }
 
-const UNTRUSTED: Words = [
-  "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows are its author's",
-  "trust：此快照由另一个沙箱创建，或之后被改动过；其中的接收端、密钥和数据均出自其作者",
-];
-
 /** Stores of a snapshot, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
@@ -133,16 +127,9 @@ function chooseStores(
 ): Outcome<StoreSelection> {
   if (typeof scope === "object") {
     if (storeIds.includes(scope.storeId)) return accept({ storeIds: [scope.storeId], isAll: false });
-    return refuse("state_conflict", [
-      `the snapshot does not contain store ${scope.storeId}: ${storeIds.join(", ")}`,
-      `快照不包含商店 ${scope.storeId}：${storeIds.join("、")}`,
-    ]);
+    return refuseFact("not_in_snapshot", { store: scope.storeId, stores: storeIds });
   }
-  if (scope === "all" && storeId !== null)
-    return refuse("state_conflict", [
-      `the snapshot contains only store ${storeId}, not the whole sandbox`,
-      `快照只包含商店 ${storeId}，而不是整个沙箱`,
-    ]);
+  if (scope === "all" && storeId !== null) return refuseFact("snapshot_of_store", { store: storeId });
   return accept({ storeIds, isAll: storeId === null });
 }
 
@@ -193,15 +180,12 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   } catch (error) {
     if (error instanceof SnapshotDamage) return unfit(`its data is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
-    return refuse("state_conflict", [
-      `a store of this sandbox has an id or a key of the snapshot (${error.message}); nothing was changed`,
-      `本沙箱的某个商店与快照的 id 或密钥相同（${error.message}）；没有做任何更改`,
-    ]);
+    return refuseFact("snapshot_conflict", { reason: error.message });
   }
 }
 
 function unfit(why: string): Outcome<never> {
-  return refuse("invalid_parameter", [`the snapshot cannot be restored: ${why}`, `无法恢复快照：${why}`]);
+  return refuseFact("snapshot_unfit", { reason: why });
 }
 
 /** Encrypts the same secret with another key. Throws `failure` if its key cannot decrypt the secret. */

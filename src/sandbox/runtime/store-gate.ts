@@ -1,5 +1,4 @@
-import type { Words } from "../../core/language.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** An open request. Its store is looked up only when a store is erased, which is rare. */
@@ -26,8 +25,7 @@ export type StoreGate = {
 const MAX_WAIT_MS = 10_000;
 
 export function refuseErased(): Outcome<never> {
-  const message = "this store is being reset or deleted; try again with the same key";
-  return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
+  return refuseFact("store_erasing", {}, { retryAfterSeconds: 1 });
 }
 
 /** `closes` is called with each store that is closed, to wake requests that wait for something in it. */
@@ -109,10 +107,5 @@ export function resolvesWithin(
 }
 
 function refuseBusy(): Outcome<never> {
-  const seconds = MAX_WAIT_MS / 1000;
-  const words: Words = [
-    `requests to the store are still open after ${seconds} s; nothing was deleted`,
-    `${seconds} 秒后商店仍有未结束的请求；未删除任何内容`,
-  ];
-  return refuse("state_conflict", words, { retryAfterSeconds: 1 });
+  return refuseFact("requests_open", { seconds: MAX_WAIT_MS / 1000 }, { retryAfterSeconds: 1 });
 }

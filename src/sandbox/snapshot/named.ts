@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";
@@ -25,14 +25,7 @@ export async function createSnapshot(
   const { store, snapshotStorage: storage } = context;
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined)
     return refuseUnknownStore(scope.storeId);
-  if (store.erasures.pending().length > 0)
-    return refuse(
-      "storage_unavailable",
-      ["a store is being reset or deleted; try again", "有商店正在重置或删除；请重试"],
-      {
-        retryAfterSeconds: 1,
-      },
-    );
+  if (store.erasures.pending().length > 0) return refuseFact("snapshot_waits", {}, { retryAfterSeconds: 1 });
   const replaced = storage.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
   return accept({ snapshot: describeSnapshot(name, storage.size(name) ?? 0, facts), replaced });
@@ -105,5 +98,5 @@ function describeUnreadable(name: string, bytes: number, problem: string): Named
 }
 
 function refuseUnknownSnapshot(name: string): Outcome<never> {
-  return refuse("not_found", [`there is no snapshot ${name}`, `没有快照 ${name}`]);
+  return refuseFact("no_snapshot", { snapshot: name });
 }

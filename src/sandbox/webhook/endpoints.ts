@@ -6,14 +6,14 @@ import {
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
-import { accept, addField, mapValue, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
-import { isSecretInAddress, SECRET_DESCRIPTION, SECRET_DESCRIPTION_ZH } from "../../core/text.ts";
+import { isSecretInAddress } from "../../core/text.ts";
 import { checkTrust, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
@@ -60,16 +60,9 @@ export function addEndpoint(
     if (!form.ok) return form;
     const known = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
     const same = known.find(({ url }) => url === form.value.url);
-    if (same !== undefined)
-      return refuse("state_conflict", [
-        `endpoint ${same.id} already has that address`,
-        `接收端 ${same.id} 已使用该地址`,
-      ]);
+    if (same !== undefined) return refuseFact("endpoint_exists", { endpoint: same.id });
     if (known.length >= MAX_ENDPOINTS) {
-      return refuse("state_conflict", [
-        `a store has at most ${MAX_ENDPOINTS} endpoints; remove one first`,
-        `商店至多有 ${MAX_ENDPOINTS} 个接收端；请先移除一个`,
-      ]);
+      return refuseFact("too_many_endpoints", { most: MAX_ENDPOINTS });
     }
     return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder, ca }, now));
   });
@@ -122,10 +115,7 @@ export function setEndpointState(
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
     if (reason === LISTENER_DISCONNECTED && endpoint.kind !== "listener")
-      return refuse("state_conflict", [
-        `endpoint ${endpoint.id} has no listener that could leave; to hold its deliveries: pause`,
-        `接收端 ${endpoint.id} 没有监听程序；要暂停推送，请使用 pause`,
-      ]);
+      return refuseFact("endpoint_without_listener", { endpoint: endpoint.id });
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });
@@ -199,10 +189,7 @@ function eventsSince(
     limit,
   });
   if (events.length <= MAX_REPLAYED) return accept(events);
-  return refuse("state_conflict", [
-    `more than ${MAX_REPLAYED} events were created since then; choose a later time`,
-    `自那时起的事件超过 ${MAX_REPLAYED} 个；请指定更晚的时刻`,
-  ]);
+  return refuseFact("too_many_events", { most: MAX_REPLAYED });
 }
 
 /** Redelivers events in their order, before new events. Events that are already waiting are not sent twice. */
@@ -283,11 +270,7 @@ function checkForm(
   const trusted = addField("ca", checkTrust(wanted.url, wanted.ca, targets));
   if (!trusted.ok) return trusted;
   // Only a new address: an endpoint of an older state keeps working.
-  if (isSecretInAddress(wanted.url))
-    return refuse("invalid_parameter", [
-      `url must not contain ${SECRET_DESCRIPTION}`,
-      `url 不得包含${SECRET_DESCRIPTION_ZH}`,
-    ]);
+  if (isSecretInAddress(wanted.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
     (eventTypes) => ({
@@ -305,7 +288,7 @@ export function findEvent(
 ): Outcome<StoredEvent> {
   const event = store.events.find(eventId);
   return event === undefined || event.storeId !== storeId
-    ? refuse("not_found", [`there is no event ${eventId}`, `没有事件 ${eventId}`])
+    ? refuseFact("no_event", { event: eventId })
     : accept(event);
 }
 

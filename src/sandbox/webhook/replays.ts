@@ -1,7 +1,7 @@
 // Deliveries that a person asks for: replays of events, and retries before their time. The attempts of the schedule:
 // sandbox/webhook/take-due.ts.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
 import { effectiveEndpoint, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
@@ -38,10 +38,7 @@ export function replayEvent(
           )
         : [named];
     if (endpoints.length === 0) {
-      return refuse("state_conflict", [
-        `no enabled endpoint subscribes to ${event.value.type}; add an endpoint, or name one`,
-        `没有启用且订阅 ${event.value.type} 的接收端；请添加或指定一个`,
-      ]);
+      return refuseFact("nobody_subscribes", { type: event.value.type });
     }
     return accept(
       endpoints.map((endpoint) => ({
@@ -153,5 +150,5 @@ function isPaused(endpoint: Endpoint): Outcome<never> {
 
 /** Why nothing would be sent (decisions 71, 95). */
 function isHeldBack(hold: string): Outcome<never> {
-  return refuse("state_conflict", [`nothing is delivered: ${hold}`, `当前不推送任何事件：${hold}`]);
+  return refuseFact("nothing_delivered", { hold });
 }

@@ -6,7 +6,7 @@ import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { accept, type Outcome, refuse, refuseFact } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import type { Html } from "../../../web/html.ts";
@@ -126,7 +126,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   if (kind === "opened") context.pageViews.note(id, { kind, target: null });
   else if (kind === "returned" && offered !== undefined)
     context.pageViews.note(id, { kind, target: formatReturnOrigin(offered) });
-  else return refuse("invalid_parameter", `kind must be opened, or returned if the page links to the shop`);
+  else return refuseFact("page_view_kind", {});
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
@@ -162,10 +162,7 @@ function readOwnForm(
   const fields = parseForm(call.request);
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
     return fields;
-  return refuse("origin_not_allowed", [
-    "the form does not contain the token of this checkout; reload its page",
-    "表单没有本收款单的令牌；请重新加载页面",
-  ]);
+  return refuseFact("form_of_other_checkout", {});
 }
 
 /** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
@@ -182,10 +179,7 @@ function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): O
   const attempt = attemptIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
   const got = printableLiteral(field ?? null);
-  return refuse("invalid_parameter", [
-    `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`,
-    `outcome 应为 ${WALLET_OUTCOMES.join("、")} 之一；收到 ${got}`,
-  ]);
+  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: got });
 }
 
 function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {

@@ -3,7 +3,7 @@
 // row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../../core/outcome.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
@@ -72,10 +72,7 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     if (!own.ok) return own;
     const session = sessionOf(portal, request, roleOfPath(path));
     if (session !== undefined || row?.role === "anyone") return accept(session);
-    return refuse("credential_missing", [
-      "this browser is not signed in; to sign in: checkout open",
-      "此浏览器尚未登录：运行 checkout open 即可登录",
-    ]);
+    return refuseFact("not_signed_in", {});
   },
   storeOf: ({ store }, request) => {
     const found = find(request.method, splitTarget(request.target).path);
@@ -93,12 +90,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
     ...route,
     answer: (context, call) => {
       const isAllowed = route.role === "anyone" || route.role === `portal ${call.caller?.role}`;
-      return isAllowed
-        ? route.answer(context, call)
-        : refuse("scope_missing", [
-            `only the ${route.role} may open this page`,
-            `此页面仅供 ${route.role} 使用`,
-          ]);
+      return isAllowed ? route.answer(context, call) : refuseFact("other_role", { role: route.role });
     },
   };
 }
@@ -106,16 +98,12 @@ function guardRoute(route: PortalRoute): PortalRoute {
 /** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
-  if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))
-    return refuse("host_not_allowed", [`the portal is at ${origin}/portal`, `控制台位于 ${origin}/portal`]);
+  if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });
   const { host: named } = new URL(origin);
   const own = new Set([...hostHeaders(origin), `${named}:443`, `${named}:80`, `localhost:${port}`]);
   const foreign = readForwardedHosts(request).find((name) => !own.has(name));
   if (foreign === undefined) return accept(undefined);
-  return refuse("host_not_allowed", [
-    `the portal is at ${origin}/portal, and not at ${printableLiteral(foreign)}; --portal-url gives it another name`,
-    `控制台位于 ${origin}/portal，而不在 ${printableLiteral(foreign)}；可用 --portal-url 另设名称`,
-  ]);
+  return refuseFact("portal_not_at", { origin, received: printableLiteral(foreign) });
 }
 
 /** Redirects a path without a store: to the page of the first store, or to the object with this id. */
@@ -130,7 +118,7 @@ function toFirstStore(path: string): PortalRoute {
       if (store.stores.names(anything) !== undefined)
         return accept(redirectAfterForm(call, `/portal/${anything}/start`));
       const first = store.stores.first();
-      if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
+      if (first === undefined) return refuseFact("no_store_at_all", {});
       const page = `/portal/${first.id}/${anything}`;
       const isPage = find("GET", page).ok;
       const query = call.query === "" ? "" : `?${call.query}`;

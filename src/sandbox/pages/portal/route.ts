@@ -7,7 +7,7 @@ import {
   type RequestOf,
 } from "../../../core/control/operations.ts";
 import { ERRORS } from "../../../core/errors.ts";
-import { accept, refuse, wordsOf, type Outcome, type Refusal } from "../../../core/outcome.ts";
+import { accept, type Outcome, type Refusal, refuseFact, wordsOf } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { headerLines } from "../../../web/http.ts";
@@ -383,10 +383,7 @@ export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>
   if (!fields.ok) return fields;
   const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_SEPARATOR);
   if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
-  return refuse("origin_not_allowed", [
-    "the form does not contain the token of this session; reload its page",
-    "表单没有本次登录的令牌；请重新加载页面",
-  ]);
+  return refuseFact("form_of_other_session", {});
 }
 
 export function redirectAfterForm(call: AreaRequest<Viewer>, location: string): Answer {

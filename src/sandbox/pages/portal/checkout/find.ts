@@ -1,5 +1,5 @@
 import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
@@ -39,7 +39,7 @@ export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>):
   const path = findPageInAnyStore(context, text);
   if (path !== undefined) return accept(redirectAfterForm(call, path));
   const first = context.store.stores.first();
-  if (first === undefined) return refuse("not_found", ["this sandbox has no store", "本沙箱没有商店"]);
+  if (first === undefined) return refuseFact("no_store_at_all", {});
   return accept(
     redirectAfterForm(
       call,

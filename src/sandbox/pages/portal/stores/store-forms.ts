@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { NEW_MERCHANT } from "../../../../core/control/operations/stores.ts";
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { selectField, inputField, filledFields } from "../fields.ts";
@@ -19,14 +19,7 @@ export function parseStoreConfirmation(
   const got = (fields.get("name") ?? "").trim();
   if (name === undefined || got === name || got === displayStoreName(name)) return accept(storeId);
   const wanted = printableLiteral(displayStoreName(name));
-  return refuse(
-    "invalid_parameter",
-    [
-      `expected the name of the store, ${wanted}; got ${printableLiteral(got)}; nothing was changed`,
-      `应为商店名称 ${wanted}；收到 ${printableLiteral(got)}；未作任何更改`,
-    ],
-    { field: "name" },
-  );
+  return refuseFact("store_name_differs", { wanted, received: printableLiteral(got) }, { field: "name" });
 }
 
 export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {

@@ -1,5 +1,5 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import { accept, refuse, refuseValue, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact, refuseValue } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
 import { orderIdInBody } from "../../../../core/checkout/event.ts";
@@ -56,10 +56,7 @@ function readDeliveries(
   const type = oneOf("type", query["type"], EVENT_TYPES);
   if (!type.ok) return type;
   if (before !== undefined && deliveries.find(before)?.storeId !== storeId)
-    return refuse("not_found", [
-      `there is no delivery ${printableLiteral(before)} from which to continue`,
-      `没有可接着显示的推送 ${printableLiteral(before)}`,
-    ]);
+    return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
   const filter = { storeId, endpointId: endpoint ?? null, state: state.value, type: type.value };
   const { deliveries: items, nextBefore: next } = deliveries.page({ ...filter, before, limit: PAGE });
   return accept({ items, next });

@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -16,7 +16,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const delivery = store.deliveries.find(view.id);
   const event = delivery && store.events.find(delivery.eventId);
   if (delivery?.storeId !== view.storeId || event === undefined)
-    return refuse("not_found", [`there is no delivery ${view.id}`, `没有推送 ${view.id}`]);
+    return refuseFact("no_delivery", { delivery: view.id });
   const attempts = store.deliveryAttempts.of(delivery.id);
   const tries = attempts.map((attempt, index) => {
     const { number, startedAt, status, finishedAt } = attempt;

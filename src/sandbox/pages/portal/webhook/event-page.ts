@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
@@ -17,8 +17,7 @@ const SHOWN_DELIVERIES = 20;
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { store } = context;
   const event = store.events.find(view.id);
-  if (event?.storeId !== view.storeId)
-    return refuse("not_found", [`there is no event ${view.id}`, `没有事件 ${view.id}`]);
+  if (event?.storeId !== view.storeId) return refuseFact("no_event", { event: view.id });
   const { storeId } = view;
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
