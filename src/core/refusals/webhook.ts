@@ -64,11 +64,11 @@ export const WEBHOOK_REFUSALS = {
     code: "invalid_parameter",
     text: ["port 0 cannot be used; give the port of your receiver", "端口 0 无效；请填写接收端的端口"],
   },
-  ca_when_hosted: {
+  ca_when_public: {
     code: "invalid_parameter",
     text: [
-      "a hosted sandbox trusts public certificate authorities only; leave ca out",
-      "托管的沙箱只信任公共证书颁发机构；请去掉 ca",
+      "this service trusts public certificate authorities only; leave ca out",
+      "此服务只信任公共证书颁发机构；请去掉 ca",
     ],
   },
   ca_without_https: {

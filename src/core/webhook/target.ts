@@ -119,7 +119,7 @@ function refusePortZero(): Outcome<never> {
 /** It must be https; deliveries to the public network trust only public authorities. Refuses with `invalid_parameter`. */
 export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
-  if (policy.reach === "public") return refuseFact("ca_when_hosted", {});
+  if (policy.reach === "public") return refuseFact("ca_when_public", {});
   if (url.startsWith("https:")) return accept(undefined);
   return refuseFact("ca_without_https", {});
 }
