@@ -7,7 +7,7 @@ import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
 let sent = 0;
 
-test("a replay and a conflict of the merchant's client are evidence for the checklist, a replay of our own command is none", async () => {
+test("replays and conflicts of the merchant's client are evidence for the checklist, and those of our own command are not", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
@@ -48,7 +48,7 @@ test("--rate-limit makes 429 real, with Retry-After", async () => {
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
-test("each API key has its own bucket, and a request without a valid key takes nothing from any", async () => {
+test("every API key has its own rate limit, and requests without a valid key use up none", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
@@ -75,7 +75,7 @@ test("each API key has its own bucket, and a request without a valid key takes n
   expect(outcome(await send(second))).toBe("429 rate_limited");
 });
 
-test("while the store's clock stands a bucket fills all the same", async () => {
+test("a rate limit recovers in real time while the store's clock is frozen", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
@@ -90,7 +90,7 @@ test("while the store's clock stands a bucket fills all the same", async () => {
   expect(await spend(6)).toEqual([...Array.from({ length: 5 }, () => "201 created"), "429 rate_limited"]);
 });
 
-test("while the store's clock stands a checkout does not expire, however late it is outside", async () => {
+test("a checkout does not expire while the store's clock is frozen", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
@@ -99,7 +99,7 @@ test("while the store's clock stands a checkout does not expire, however late it
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
-test("an order_id is free once its checkout is over, and a reserved one is paid, although no timer has run", async () => {
+test("an order_id is free after its checkout ended, and a reserved one is paid, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
   // The machine slept: its clock has gone on, and its timers have not.
@@ -120,7 +120,7 @@ test("an order_id is free once its checkout is over, and a reserved one is paid,
   ]);
 });
 
-test("the refusal of a Host says whether its port belongs to the name that is allowed", async () => {
+test("a refused Host is told whether its port belongs to the allowed name", async () => {
   const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);

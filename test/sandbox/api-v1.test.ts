@@ -7,7 +7,7 @@ import type { Answered } from "../support/harness.ts";
 import { BODY, outcome, post, said, type Body } from "../support/v1-calls.ts";
 import { shareOfV1, startV1 } from "../support/v1-sandboxes.ts";
 
-test("both endpoints and both forms answer as the contract says", async () => {
+test("both endpoints answer both body forms as the OpenAPI contract says", async () => {
   const sandbox = await startV1();
   const rows = [
     ["/v1/orders", BODY, { object: "order", amount_minor: 1999, currency: "EUR" }],
@@ -96,7 +96,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   }
 });
 
-test("every field is checked, and the message names it", async () => {
+test("every field of a create is checked, and the refusal names it", async () => {
   const sandbox = await startV1();
   const { order_id: _, ...withoutOrder } = BODY;
   const rows: readonly (readonly [string, string, Body | string])[] = [
@@ -126,7 +126,7 @@ test("every field is checked, and the message names it", async () => {
   }
 });
 
-test("a rewriting of a body that means the same replays, any change of meaning is a conflict", async () => {
+test("a body with the same meaning is a replay, and one with another meaning is a conflict", async () => {
   const sandbox = await startV1();
   const request = fc.record(
     {
@@ -177,7 +177,7 @@ test("a rewriting of a body that means the same replays, any change of meaning i
   );
 });
 
-test("a key is remembered for 30 days, and refusals are never remembered", async () => {
+test("an idempotency key is kept for 30 days, and a refusal is never stored", async () => {
   const sandbox = await startV1();
   const refused = await post(sandbox, { ...BODY, currency: "GBP" }, { key: "kept-key-1" });
   expect(outcome(refused)).toBe("403 capability_missing");
@@ -193,7 +193,7 @@ test("a key is remembered for 30 days, and refusals are never remembered", async
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
 });
 
-test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
+test("a create stores one checkout, one key and one event, and a refusal stores nothing", async () => {
   const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;
   await post(sandbox, BODY, { key: "counted-key" });

@@ -50,7 +50,7 @@ function idOf({ body }: Pick<Answered, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
-test("the list is that of docs/decisions.md: every gap in the interface, and the tools that one can lean on", () => {
+test("the assumptions are those of docs/decisions.md: every gap of the interface, and the tools", () => {
   const text = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const headings = [...text.matchAll(/^\*\*(\d+)\. (.+?)\.?\*\*/gm)].map(([, number, title]) => ({
     decision: Number(number),
@@ -63,7 +63,7 @@ test("the list is that of docs/decisions.md: every gap in the interface, and the
   expect(ASSUMPTIONS).toHaveLength(23);
 });
 
-test("the settings are there to be typed", async () => {
+test("every setting that an assumption names exists", async () => {
   const harness = createHarness();
   const typed = ASSUMPTIONS.flatMap(({ setting }) => setting ?? []).flatMap((setting) => {
     const [, words = "", flags = ""] = /^([a-z -]+?)((?: <| --).*|)$/.exec(setting) ?? [];
@@ -78,7 +78,7 @@ test("the settings are there to be typed", async () => {
   }
 });
 
-test("a path on a return origin is relied on where the page leads there, and the root is not that one", async () => {
+test("a return path counts as an assumption once a page leads to it, unless it is the root", async () => {
   for (const [path, relied] of [
     ["/", [19]],
     ["/thanks", [19, 88]],
@@ -103,7 +103,7 @@ test("a path on a return origin is relied on where the page leads there, and the
   }
 });
 
-test("what the interface states is relied on by everybody, and is no assumption", async () => {
+test("statements of the interface are not assumptions", async () => {
   const { harness, send, create } = await shop();
   const session = await create({ order_id: "order-1", ...AMOUNT }, {}, "/v1/checkout-sessions");
   expect((await send({ path: `/v1/checkout-sessions/${idOf(session)}` })).status).toBe(200);
@@ -113,7 +113,7 @@ test("what the interface states is relied on by everybody, and is no assumption"
   expect(stdout).toBe("your integration has not relied on any assumption yet\n");
 });
 
-test("each is noted with the first request that relied on it, and never again", async () => {
+test("an assumption is recorded once, with the first request that relied on it", async () => {
   const { harness, send, create } = await shop();
   const noted: Record<number, Reliance> = {};
   const check = async (
@@ -154,7 +154,7 @@ test("each is noted with the first request that relied on it, and never again", 
   expect(Object.keys(await used(harness))).toEqual(Object.keys(before));
 });
 
-test("refusals tell what was relied on", async () => {
+test("a refusal records the assumptions that it relied on", async () => {
   const check = async (
     decisions: readonly number[],
     code: string,
@@ -202,7 +202,7 @@ test("refusals tell what was relied on", async () => {
   });
 });
 
-test("payers, time, deliveries and the way back are noted with what they happened to", async () => {
+test("payments, expiries, deliveries and returns are recorded with their checkout or event", async () => {
   const { harness, sandbox, send, create } = await shop();
   const check = async (expected: readonly number[]): Promise<Record<number, Reliance>> => {
     const now = await used(harness);
@@ -264,14 +264,14 @@ test("payers, time, deliveries and the way back are noted with what they happene
   expect(await used(harness)).toEqual(later);
 });
 
-test("a checkout that expires by itself is noted too", async () => {
+test("a checkout that expires by itself records its assumption", async () => {
   const { harness, create } = await shop(["--checkout-lifetime", "5m"]);
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   await harness.run(["sandbox", "clock", "advance", "5m"]);
   expect((await used(harness))[10]).toMatchObject({ request_id: id });
 });
 
-test("a read does not wait for its note, and a locked database loses none", async () => {
+test("a read does not wait for its record, and a locked database loses no record", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const lock = new Database(join(harness.cwd, ".checkout/sandbox.db"));
@@ -285,7 +285,7 @@ test("a read does not wait for its note, and a locked database loses none", asyn
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("a note that could not be written is written with the next look", async () => {
+test("a record that could not be written is written at the next read", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
@@ -298,7 +298,7 @@ test("a note that could not be written is written with the next look", async () 
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("people see what was chosen, what changes it, and who relied on it", async () => {
+test("checkout assumptions shows the choice, its setting and the requests that relied on it", async () => {
   const { harness, sandbox, create } = await shop();
   const { requestId } = await create({ order_id: "order-1", price_id: "price_coffee" });
   const { stdout } = await harness.run(["assumptions"]);
@@ -318,7 +318,7 @@ test("people see what was chosen, what changes it, and who relied on it", async 
   expect((await harness.run(["assumptions"])).code).toBe(7);
 });
 
-test("an answer that a fault of a run produced is nobody's reliance", async () => {
+test("an answer made by a fault of a run records no assumption", async () => {
   const { harness } = await shop();
   installClient(harness, rightClient);
   const drilled = await harness.run(["checklist", "run", "idempotency", "--client-command", "client"]);

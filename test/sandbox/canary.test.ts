@@ -66,7 +66,7 @@ const FLAGS = {
   description: "--description",
 };
 
-test("no secret is taken as a key, an id or a description: it is refused, not repeated, not kept, not logged", async () => {
+test("a secret in a key, an id or a description is refused, and is not repeated, stored or logged", async () => {
   const { harness, sandbox, canaries, kept } = await openCanaries();
   let checked = 0;
   for (const [what, secret] of Object.entries(canaries)) {
@@ -104,7 +104,7 @@ test("no secret is taken as a key, an id or a description: it is refused, not re
     expect(`${rest}${stderr}`).not.toContain(secret.slice(12, 24));
 });
 
-test("tokens that the environment sets are refused by their value, and redacted in every log", async () => {
+test("tokens from the environment are refused by value, and redacted in every log", async () => {
   const { harness, sandbox, kept } = await openCanaries(GIVEN);
   const { store_id: storeId, api_key: apiKey } = sandbox.ready;
   const auth = { Authorization: `Bearer ${apiKey}` };
@@ -151,7 +151,7 @@ test("tokens that the environment sets are refused by their value, and redacted 
   for (const secret of Object.values(GIVEN)) expect(stderr).not.toContain(secret);
 });
 
-test("a text that only names such things is taken", async () => {
+test("a text that only resembles a secret is accepted", async () => {
   const { sandbox } = await openCanaries();
   for (const [at, text] of ["svc_test_mode", "whsec_ rotation", "svc_admin_", "my svc_control_x"].entries()) {
     const call = createWith("description", text);

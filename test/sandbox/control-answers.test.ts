@@ -5,7 +5,7 @@ import { runtimeHere } from "../support/runtimes.ts";
 
 const RUNTIME = runtimeHere();
 
-test("every operation answers as it is described", async () => {
+test("every operation answers as its description says", async () => {
   const { host, send, ...pair } = await RUNTIME.openStores();
   const called = await callEveryOperation({
     ...pair,

@@ -57,7 +57,7 @@ async function createOrder(harness: Harness, orderId: string): Promise<string> {
   return (JSON.parse(stdout) as { data: { id: string } }).data.id;
 }
 
-test("the description lists the operations of the table, and nothing else", async () => {
+test("the description lists exactly the operations of the table", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const answer = await call("/__sandbox/openapi.json");
@@ -74,7 +74,7 @@ test("the description lists the operations of the table, and nothing else", asyn
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
 });
 
-test("the checklist is what the command prints, and every item is judged in its order", async () => {
+test("the operation checklist answers what the command prints, with every item in order", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const { data } = (await call(`${STORE}/checklist`)).body;
@@ -84,7 +84,7 @@ test("the checklist is what the command prints, and every item is judged in its 
   expect(JSON.parse(stdout)).toMatchObject({ ...data });
 });
 
-test("a drill of duplicates is recorded under its lease alone, and other drills without one", async () => {
+test("a drill of duplicates is recorded only under its lease, and other drills without one", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
@@ -100,7 +100,7 @@ test("a drill of duplicates is recorded under its lease alone, and other drills 
   expect([status, body.data?.["steps"]]).toEqual([200, [step, { ...step, got: "204 after 7 ms" }]]);
 });
 
-test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {
+test("a checkout is shown with its whole story, after its due work is done", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as ControlDocument);
@@ -158,7 +158,7 @@ test("a checkout is shown with all that has happened to it, after what time has 
   expect(types).toEqual(["order.created 1", "order.pending 2", "order.expired 3"]);
 });
 
-test("every refusal has its status and code, and both are described", async () => {
+test("every refusal has a described status and code", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -310,7 +310,7 @@ async function openTwoStores() {
   return { harness, call, make, settle, ids };
 }
 
-test("what is in another store is as unknown as what is nowhere, and nothing is written", async () => {
+test("a row of another store is as unknown as a missing row, and nothing is written", async () => {
   const { harness, call, ids, settle } = await openTwoStores();
   const scoped = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
   expect(scoped).toEqual(expect.arrayContaining(Object.keys(BODIES)));
@@ -340,7 +340,7 @@ test("what is in another store is as unknown as what is nowhere, and nothing is 
 
 const POST = { method: "POST", suffix: "", headers: [], body: "", connection: "fresh" };
 
-test("an id in a body or a query is of the store in the path, too", async () => {
+test("an id in a body or query must belong to the store in the path", async () => {
   const { harness, call, make, settle, ids } = await openTwoStores();
   const other = `/__sandbox/stores/${OTHER_STORE}`;
   const own = await make(`${other}/endpoints`, { url: "http://localhost:3000/hooks" });
@@ -381,7 +381,7 @@ test("an id in a body or a query is of the store in the path, too", async () => 
   }
 });
 
-test("a store is named by its id, or as the default; what is no store is not found", async () => {
+test("a path names a store by id or as default, and any other is not found", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -403,7 +403,7 @@ test("a store is named by its id, or as the default; what is no store is not fou
   }
 });
 
-test("the client acts on the first store, unless it is told which", async () => {
+test("the client acts on the first store unless another is named", async () => {
   const asked: string[] = [];
   const world: Pick<World, "send"> = {
     send: ({ url }) => {
@@ -425,7 +425,7 @@ test("the client acts on the first store, unless it is told which", async () => 
   ]);
 });
 
-test("without a token, and off the table, nothing is there", async () => {
+test("a request without a token, or to an unknown path, finds nothing", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -462,7 +462,7 @@ test("without a token, and off the table, nothing is there", async () => {
   expect([exit, JSON.parse(stderr)]).toMatchObject([4, { error: { code: "credential_missing" } }]);
 });
 
-test("return origins: once each, oldest first, at most 20, and still there after a restart", async () => {
+test("return origins are unique, listed oldest first, at most 20, and survive a restart", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -502,7 +502,7 @@ test("return origins: once each, oldest first, at most 20, and still there after
   expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
 });
 
-test("checkout return-origins: what it prints, and what it does not send", async () => {
+test("checkout return-origins prints the origins, and sends nothing for a wrong one", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: storeId } = ready;
@@ -548,7 +548,7 @@ test("checkout return-origins: what it prints, and what it does not send", async
   expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
 });
 
-test("an origin keeps the path that it was given, and another path is taken where one is named", async () => {
+test("an added origin keeps its path unless another path is named", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const run = async (words: string) => (await harness.run(["return-origins", ...words.split(" ")])).stdout;
@@ -575,7 +575,7 @@ test("an origin keeps the path that it was given, and another path is taken wher
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("must begin with a slash")]);
 });
 
-test("checkout return-origins without a sandbox says so", async () => {
+test("checkout return-origins without a sandbox says how to start one", async () => {
   const result = await createHarness().run(["return-origins", "list", "--json"]);
   expect([result.code, JSON.parse(result.stderr)]).toMatchObject([7, { error: { code: "no_sandbox" } }]);
 });

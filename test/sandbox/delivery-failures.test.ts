@@ -31,7 +31,7 @@ function lock(site: Site): () => void {
   return () => void other.exec("ROLLBACK");
 }
 
-test("a delivery that came due while the database was locked is sent once it is free, without another event", async () => {
+test("a delivery that came due while the database was locked is sent after the lock, without another event", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
@@ -50,7 +50,7 @@ test("a delivery that came due while the database was locked is sent once it is 
   expect(types(shop.got)).toEqual(["order.created", "order.created"]);
 });
 
-test("an answer that could not be recorded for a lock is recorded once it is free, and nothing is sent twice", async () => {
+test("an answer that a lock kept from being recorded is recorded later, and nothing is sent twice", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -67,7 +67,7 @@ test("an answer that could not be recorded for a lock is recorded once it is fre
   expect([shop.got.length, delivery?.state, delivery?.tries]).toEqual([1, "succeeded", 1]);
 });
 
-test("a delivery that was given up while its try was under way stays given up, whatever is answered then", async () => {
+test("a delivery that was given up during its attempt stays given up, whatever the answer", async () => {
   for (const status of [200, 500, 410]) {
     const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
@@ -89,7 +89,7 @@ test("a delivery that was given up while its try was under way stays given up, w
   }
 });
 
-test("an endpoint that fails holds back no event of another one, and is judged alone", async () => {
+test("a failing endpoint delays no other endpoint, and is disabled alone", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;
@@ -115,7 +115,7 @@ test("an endpoint that fails holds back no event of another one, and is judged a
   expect(types(swift.got).slice(3)).toEqual(["order.created", "order.cancelled"]);
 });
 
-test("what waits at an endpoint for a place in flight is not postponed because another endpoint fails", async () => {
+test("deliveries that wait for a place in flight are not postponed by another failing endpoint", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(broken.url);
@@ -137,7 +137,7 @@ test("what waits at an endpoint for a place in flight is not postponed because a
   );
 });
 
-test("a stop sends nothing more, and records what is answered before its end; a start goes on behind it", async () => {
+test("a stop sends nothing more and records the last answers, and the next start continues after them", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -160,7 +160,7 @@ test("a stop sends nothing more, and records what is answered before its end; a 
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("after a connection that failed the next try has one of its own, and after anything else a kept one", async () => {
+test("the attempt after a failed connection uses a new connection, and any other reuses one", async () => {
   const failure = (kind: "connection_lost" | "bad_answer" | "timeout", onKept: boolean): OutboundResult => ({
     ok: false,
     failure: kind,
@@ -193,7 +193,7 @@ test("after a connection that failed the next try has one of its own, and after 
   }
 });
 
-test("a 410 to a try of before its endpoint was paused disables it no more", async () => {
+test("a 410 to an attempt from before a pause does not disable the endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -208,7 +208,7 @@ test("a 410 to a try of before its endpoint was paused disables it no more", asy
   expect(await site.endpoint(id)).toMatchObject({ state: "paused", failing_since: null });
 });
 
-test("a try at a listener's old address that fails pauses it no more once it is registered elsewhere", async () => {
+test("a failed attempt at a listener's old address does not pause its new registration", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [old, fresh] = [site.receiver(5000), site.receiver(5001)];
   const register = async ({ url }: { readonly url: string }) =>
@@ -233,7 +233,7 @@ test("a try at a listener's old address that fails pauses it no more once it is 
   expect((await site.endpoint(id)).state).toBe("enabled");
 });
 
-test("more deliveries than are looked at in one go are dropped, and the one behind them is sent without another event", async () => {
+test("a delivery behind more dropped ones than one search reads is sent without another event", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -254,7 +254,7 @@ test("more deliveries than are looked at in one go are dropped, and the one behi
   expect(site.harness.clock.pending().filter((at) => at <= now)).toEqual([]);
 });
 
-test("a place in flight that a dropped delivery leaves is taken by one other delivery alone", async () => {
+test("the place in flight of a dropped delivery is taken by exactly one other delivery", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   holdAnswer(shop);
@@ -267,7 +267,7 @@ test("a place in flight that a dropped delivery leaves is taken by one other del
   expect(shop.got).toHaveLength(2);
 });
 
-test("only a listener that cannot be reached is away: all others fail, and are tried again by the schedule", async () => {
+test("only an unreachable listener is paused; any other endpoint fails and is retried by the schedule", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
   const { url } = site.receiver(5000);
@@ -286,7 +286,7 @@ test("only a listener that cannot be reached is away: all others fail, and are t
   }
 });
 
-test("an attempt is audited with the address that it went to, and one that may not be sent with none", async () => {
+test("an attempt is audited with the address that it went to, and a forbidden one without an address", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--allow-target", "shop.example"]);
   const address = "10.1.2.3";
   site.harness.name("shop.example", [address]);
@@ -309,7 +309,7 @@ test("an attempt is audited with the address that it went to, and one that may n
   expect([asked.length, forbidden]).toMatchObject([1, { state: "due", tries: 1, attempts: [attempt] }]);
 });
 
-test("a kept connection that was dead is no failure of its endpoint", async () => {
+test("a dead kept connection is not a failure of its endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -326,7 +326,7 @@ test("a kept connection that was dead is no failure of its endpoint", async () =
   answer(200);
 });
 
-test("a replay that fails or is delayed postpones no event that waits to be tried again", async () => {
+test("a failed or delayed replay postpones no waiting event", async () => {
   for (const how of ["fails", "is delayed"]) {
     const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
@@ -350,7 +350,7 @@ test("a replay that fails or is delayed postpones no event that waits to be trie
   }
 });
 
-test("events behind a delayed one say that they wait for it, also if they were there before", async () => {
+test("events behind a delayed one say that they wait for it, even if they are older", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
@@ -363,7 +363,7 @@ test("events behind a delayed one say that they wait for it, also if they were t
   expect((await site.deliveries()).map(({ next_at: at }) => at)).toEqual([until, until, until]);
 });
 
-test("after the clock went back the events behind one that was taken or dropped do not wait for its old time", async () => {
+test("events behind a sent or dropped one do not wait for its old time after the clock went back", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -388,7 +388,7 @@ test("after the clock went back the events behind one that was taken or dropped 
   );
 });
 
-test("while the store's clock stands nothing is tried again, and once it moves everything is", async () => {
+test("deliveries are not retried while the store's clock is frozen, and all are once it moves", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
@@ -404,7 +404,7 @@ test("while the store's clock stands nothing is tried again, and once it moves e
   expect((await site.deliveries())[0]).toMatchObject({ state: "succeeded", tries: 2 });
 });
 
-test("a move of the clock tells its attempts in the order of their starts, whichever ended first", async () => {
+test("a clock move lists its attempts by their starts, whichever ended first", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [slow, swift] = [site.receiver(3000), site.receiver(3001)];
   const ids: string[] = [];
@@ -422,7 +422,7 @@ test("a move of the clock tells its attempts in the order of their starts, which
   );
 });
 
-test("a move of the clock waits 20 s for a receiver that does not answer, and tells the others' attempts", async () => {
+test("a clock move waits 20 s for a silent receiver, and lists the other attempts", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--delivery-timeout", "60s"]);
   const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
   const ids: string[] = [];
@@ -443,7 +443,7 @@ test("a move of the clock waits 20 s for a receiver that does not answer, and te
   );
 });
 
-test("a move of the clock waits for the attempts that were due, not for those of events that come meanwhile", async () => {
+test("a clock move waits only for attempts that were due, not for those of later events", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [busy, failing, other] = [site.receiver(3000), site.receiver(3001), site.receiver(3002)];
   await site.addEndpoint(busy.url, ["order.created", "order.expired"]);
@@ -467,7 +467,7 @@ test("a move of the clock waits for the attempts that were due, not for those of
   expect([withStatus(200), withStatus(500), expired.length]).toEqual([2, 2, 4]);
 });
 
-test("a start sends at once what was under way at the end, which it ends at the store's time", async () => {
+test("a start repeats at once the attempts that the last end cut off, and records them at the store's time", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   holdAnswer(shop);

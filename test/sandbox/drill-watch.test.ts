@@ -23,7 +23,7 @@ const POST = {
   connection: "kept",
 };
 
-test("a request is posted to an endpoint as it is given, under a lease alone", async () => {
+test("postToEndpoint sends a request unchanged, and only under a lease", async () => {
   const site = await openSite();
   const lease = await site.openLease("webhook");
   const receiver = site.receiver(3000);
@@ -70,7 +70,7 @@ test("a request is posted to an endpoint as it is given, under a lease alone", a
   expect(await codeOf(wanted)).toBe("not_found");
 });
 
-test("a receiver that limits the rate gets each request again after a pause, and all pauses have an end", async () => {
+test("a receiver with a rate limit gets each request again after a pause, and the pauses are limited", async () => {
   const site = await openSite([]);
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);
@@ -99,7 +99,7 @@ test("a receiver that limits the rate gets each request again after a pause, and
   expect(await secondsOf(7, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32, 32]);
 });
 
-test("an event that a drill sends is sent anew where the receiver has closed the kept connection, and only there", async () => {
+test("a drill sends an event again only if the receiver had closed the kept connection", async () => {
   const site = await openSite();
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);

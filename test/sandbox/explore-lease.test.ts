@@ -40,7 +40,7 @@ async function openLease(harness: Harness, sandbox: RunningSandbox): Promise<str
   return (JSON.parse(String(answer.body)) as { data: { id: string } }).data.id;
 }
 
-test("an exploration is on disk until its lease ends, which undoes its effects", async () => {
+test("an exploration is on disk until the end of its lease undoes its effects", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await openLease(harness, sandbox);
@@ -54,7 +54,7 @@ test("an exploration is on disk until its lease ends, which undoes its effects",
   expect(await effects(harness)).toEqual({ faults: 0, aheadMs: 0 });
 });
 
-test("a start undoes what the exploration of a killed sandbox has left, and nothing in other stores", async () => {
+test("a start undoes the effects of a killed sandbox's exploration, and nothing in other stores", async () => {
   const harness = createHarness();
   const before = await harness.start();
   await ask(harness, "stores create --name Tea");

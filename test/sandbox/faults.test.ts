@@ -58,7 +58,7 @@ const WHILE_IT_LASTS: Readonly<Record<ApiAction, readonly [code: number, made: n
 
 for (const command of ["orders", "sessions"] as const)
   for (const action of API_ACTIONS)
-    test(`${command} create makes one checkout through ${action}, once and for long`, async () => {
+    test(`${command} create makes one checkout under ${action}, once and repeatedly`, async () => {
       const site = await open();
       const list = command === "orders" ? site.orders : site.sessions;
       const create = (orderId: string) =>
@@ -76,7 +76,7 @@ for (const command of ["orders", "sessions"] as const)
       expect([after.code, (await list("long")).length]).toEqual([0, 1]);
     });
 
-test("what a fault did stands in the answer, the log of requests and its explanation", async () => {
+test("the answer, the request log and the explanation name the fault", async () => {
   const site = await open();
   const answers = async (action: string) => {
     const { fault } = await site.ask<{ readonly fault: FaultLine }>(`faults add ${action}`);
@@ -112,7 +112,7 @@ test("what a fault did stands in the answer, the log of requests and its explana
   expect(statuses).toEqual([500, 201, 0, 201, 201, 201, 201, 0, 429, 503]);
 });
 
-test("what a fault keeps from the service is logged without the tokens of the sandbox", async () => {
+test("a request that a fault withheld is logged without the sandbox's tokens", async () => {
   const harness = createHarness();
   const token = "a-token-that-somebody-has-set-0123456789";
   const sandbox = await harness.start(EPHEMERAL, { env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: token } });
@@ -134,7 +134,7 @@ test("what a fault keeps from the service is logged without the tokens of the sa
   expect(logged).not.toContain(token);
 });
 
-test("faults that answer answer as the service would: its codes, Retry-After, and what stands before it", async () => {
+test("an answer made by a fault has the service's codes and Retry-After, and comes after the credential check", async () => {
   const site = await open();
   const rows = [
     ["storage_full", 503, "storage_unavailable", "the disk is full"],
@@ -173,7 +173,7 @@ async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   return hits;
 }
 
-test("nth, times, probability and until say which requests it hits; the same seed hits the same ones", async () => {
+test("nth, times, probability and until select the faulty requests, the same ones for the same seed", async () => {
   const site = await open();
   const hits = async (line: string, count = 12): Promise<string> => {
     await site.type("faults clear");
@@ -202,7 +202,7 @@ test("nth, times, probability and until say which requests it hits; the same see
   expect(await site.faults()).toEqual([]);
 });
 
-test("of many requests at once exactly as many are hit as was asked for, and each counts", async () => {
+test("a fault hits exactly its number of concurrent requests, and counts each", async () => {
   const site = await open();
   await site.type("faults add status --times 7 --nth 5");
   await site.type("faults add status --nth 1000");
@@ -211,7 +211,7 @@ test("of many requests at once exactly as many are hit as was asked for, and eac
   expect(await site.faults()).toMatchObject([{ matched: 40, applied: 0 }]);
 });
 
-test("it hits only the requests that it is for: store, method, path and order_id, after the credential", async () => {
+test("a fault hits only requests of its store, method, path and order_id, after the credential check", async () => {
   const site = await open();
   const other = await site.ask<{ readonly store_id: string; readonly api_key: string }>("stores create");
   const send = async (path: string, orderId?: string, key = site.sandbox.ready.api_key ?? "") => {
@@ -260,7 +260,7 @@ test("it hits only the requests that it is for: store, method, path and order_id
   expect(elsewhere.stdout).toBe("no faults are scheduled\n");
 });
 
-test("counts go on after a restart, and the start and the status tell that faults are active", async () => {
+test("the counts of faults survive a restart, and the start and the status say that faults are active", async () => {
   const site = await open([]);
   await site.type("faults add status --nth 4 --times 2");
   expect(await hitsOf(site.sandbox, 3)).toBe("...");
@@ -275,7 +275,7 @@ test("counts go on after a restart, and the start and the status tell that fault
   await again.stop();
 });
 
-test("each profile hits, and our client makes one order each", async () => {
+test("every fault profile hits, and our client still creates one order", async () => {
   for (const profile of FAULT_PROFILES.filter((name) => name !== "webhook-storm")) {
     const site = await open();
     await site.type(`faults add --profile ${profile} --seed a-seed`);
@@ -288,7 +288,7 @@ test("each profile hits, and our client makes one order each", async () => {
   }
 });
 
-test("a webhook-storm brings every event, some twice, late and out of order; each leaves in the end", async () => {
+test("the profile webhook-storm delivers every event, some twice, late and out of order", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -310,7 +310,7 @@ test("a webhook-storm brings every event, some twice, late and out of order; eac
   );
 });
 
-test("a delivery is held back once, whatever its fault is allowed", async () => {
+test("a delivery is held back once, however often its fault may apply", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -329,7 +329,7 @@ test("a delivery is held back once, whatever its fault is allowed", async () => 
   }
 });
 
-test("deliveries are matched by type, order_id and endpoint", async () => {
+test("faults match deliveries by type, order_id and endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url);
@@ -350,7 +350,7 @@ test("deliveries are matched by type, order_id and endpoint", async () => {
   expect(other.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
 });
 
-test("a pattern fits what a regular expression would say", () => {
+test("a path pattern matches like the equal regular expression", () => {
   const part = fc.stringMatching(/^[ab]{0,3}$/);
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("*"));
   fc.assert(
@@ -360,7 +360,7 @@ test("a pattern fits what a regular expression would say", () => {
   );
 });
 
-test("exec adds the faults of profiles and files, for its command alone", async () => {
+test("exec adds the faults of profiles and files only for its command", async () => {
   const harness = createHarness();
   let written = 0;
   const fileOf = (text: string): string => {

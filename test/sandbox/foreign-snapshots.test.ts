@@ -65,7 +65,7 @@ async function heldBackOf(harness: Harness, cwd: string): Promise<unknown> {
   return (JSON.parse(stdout) as { readonly held_back: unknown }).held_back;
 }
 
-test("what is due in a snapshot of another sandbox is not sent before it is adopted, and every place says so", async () => {
+test("due deliveries of another sandbox's snapshot wait until it is adopted, and every place says so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });
@@ -127,7 +127,7 @@ function apiKeyOf(harness: Harness): string {
   return Object.values(stores)[0]?.api_key ?? "";
 }
 
-test("a snapshot proves the sandbox that took it: not one that was changed, has no proof, or is of a copy of its folder", async () => {
+test("a snapshot proves the sandbox that took it, unless it was changed, has no proof or comes from a copied folder", async () => {
   const { harness, theirs, ours, file, received, listens, run } = await twoFolders();
   cpSync(join(theirs, ".checkout"), join(ours, ".checkout"), { recursive: true });
   const own = readFileSync(file);
@@ -168,7 +168,7 @@ test("a snapshot proves the sandbox that took it: not one that was changed, has 
   expect(received.length).toBeGreaterThan(0);
 });
 
-test("only the store that came from elsewhere waits; a reset, a snapshot of ours and a deletion keep to that", async () => {
+test("only a store from elsewhere waits for adoption, also after resets, own snapshots and deletions", async () => {
   const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
   listens();
   const { ready } = await harness.start(["--port", "0"], { cwd });
@@ -218,7 +218,7 @@ test("only the store that came from elsewhere waits; a reset, a snapshot of ours
   expect(held()).toEqual([]);
 });
 
-test("a test suite's restore adopts: its author names the bytes", async () => {
+test("a restore by the test kit adopts the snapshot", async () => {
   const [source, target] = [await startSandbox({ port: null }), await startSandbox({ port: null })];
   onTestFinished(async () => {
     await source.close();
@@ -234,7 +234,7 @@ test("a test suite's restore adopts: its author names the bytes", async () => {
   expect(receiver.received.length).toBeGreaterThan(before);
 });
 
-test("an approval of production comes with no snapshot of another sandbox: only an administrator of this one gives it", async () => {
+test("a snapshot of another sandbox brings no approval of production", async () => {
   const { harness, theirs, ours: cwd, run } = await twoFolders();
   const source = await harness.start(["--port", "0"], { cwd: theirs });
   await run("admin approve-credential");
@@ -251,7 +251,7 @@ test("an approval of production comes with no snapshot of another sandbox: only 
   }
 });
 
-test("a restore while another process writes is refused for now, as each write is, and is called no conflict", async () => {
+test("a restore during another process's write is refused as storage_unavailable, not as a conflict", async () => {
   const { harness, theirs, run } = await twoFolders();
   const { ready, request } = await harness.start(["--port", "0"]);
   await run(`snapshots create mine --store ${ready.store_id}`);

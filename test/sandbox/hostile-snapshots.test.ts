@@ -45,7 +45,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE checkouts SET status = 'paid'", /it is damaged: CHECK constraint failed in checkouts/],
 ];
 
-test("a refusal names what is wrong, and nothing is restored", async () => {
+test("a refused snapshot names its mistake, and nothing is restored", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -65,7 +65,7 @@ test("a refusal names what is wrong, and nothing is restored", async () => {
   }
 });
 
-test("evidence of another sandbox is not restored, and a sandbox's own is", async () => {
+test("evidence is restored only from the sandbox's own snapshot", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -91,7 +91,7 @@ test("evidence of another sandbox is not restored, and a sandbox's own is", asyn
   expect(evidence(await target.snapshot())).toEqual([0, 0, 1, 0, 0]);
 });
 
-test("a name of a store that an older version took is restored as it is, and no longer taken", async () => {
+test("a store name of an older version is restored unchanged, but no longer accepted", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -134,7 +134,7 @@ function referencesOf(bytes: Uint8Array): readonly Reference[] {
   return found;
 }
 
-test("a row that refers to none of its snapshot is damage, and nobody else's write fails of it", async () => {
+test("a row with a dangling reference makes the snapshot damaged, and fails no other write", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -158,7 +158,7 @@ test("a row that refers to none of its snapshot is damage, and nobody else's wri
   }
 });
 
-test("an endpoint elsewhere is restored, and its address is parsed before each attempt", async () => {
+test("an endpoint on another machine is restored, and its address is checked before each attempt", async () => {
   const bytes = await richBytes();
   const strange: readonly (readonly [url: string, ca: string | null])[] = [
     ["https://evil.example/hooks", null],
@@ -184,7 +184,7 @@ test("an endpoint elsewhere is restored, and its address is parsed before each a
   }
 });
 
-test("no clock goes beyond the years that a snapshot's may have", async () => {
+test("a clock cannot move beyond the years that a snapshot allows", async () => {
   const sandbox = await startSandbox({ port: null });
   onTestFinished(() => sandbox.close());
   const { clock } = sandbox.store;

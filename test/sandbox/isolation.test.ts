@@ -232,7 +232,7 @@ const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.
 /** Those on something in a store are drawn twice as often: many of their bodies are refused before the id is read. */
 const OF_ONE = IN_STORE.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
 
-test("no request to one store finds, shows or changes anything of another", async () => {
+test("a request to one store finds, shows and changes nothing of another", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
   const document = JSON.parse(
     (await send(tokens.control, { path: "/__sandbox/openapi.json" })).text,
@@ -288,7 +288,7 @@ test("no request to one store finds, shows or changes anything of another", asyn
   expect(asked).toBeGreaterThan(CONTROL_REQUESTS / 40);
 });
 
-test("what one store has shown is no evidence for another one", async () => {
+test("evidence of one store does not count for another", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const [one, other] = sites;
   const checklists = async (): Promise<readonly string[]> => {
@@ -326,7 +326,7 @@ test("what one store has shown is no evidence for another one", async () => {
   expect(after[0]).not.toBe(before[0]);
 });
 
-test("v1: what is another store's is as unknown as what is nowhere, and its keys and orders are free here", async () => {
+test("in v1 another store's rows are unknown, and its keys and order_ids are free", async () => {
   const { pair, sites, send, settle } = await openTwoStores();
   const routes = await v1Routes();
   const theirs = fc.constantFrom(0, 1).chain((from) =>
@@ -377,7 +377,7 @@ function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], numb
   return apiKey;
 }
 
-test("pages: a form of one checkout does nothing at another store's, whoever sends it", async () => {
+test("the form of one checkout does nothing at a checkout of another store, whoever sends it", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const pages = await Promise.all(
     sites.map(async ({ id, apiKey }) => {
@@ -413,7 +413,7 @@ function checkoutsIn(events: string): readonly string[] {
   return data.events.map(({ checkout_id: id }) => id);
 }
 
-test("the access matrix of v1: each set of scopes, in each store, active or not", async () => {
+test("every set of scopes has its access to v1, in each store, active or not", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const subsets = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
     SCOPES.filter((_scope, at) => (bits & (2 ** at)) !== 0),
@@ -475,7 +475,7 @@ test("the access matrix of v1: each set of scopes, in each store, active or not"
   }
 });
 
-test("the access matrix of the control API: each token at each store", async () => {
+test("every token has its access to the control API, at each store", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   // The only operation that needs neither a body nor an id: what it removes must not stand among what stays.
   for (const { id } of sites)

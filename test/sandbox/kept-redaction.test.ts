@@ -107,7 +107,7 @@ const OTHERS: readonly (() => string)[] = [
   () => `198.51.100.${digits(2)} 41 11 11 11 11 11 11 11`,
 ];
 
-test("a card number is not kept, in whatever form and place it was written", () => {
+test("a card number is not stored, whatever its form and place", () => {
   for (let run = 0; run < size(2000, 200_000); run += 1) {
     const card = cardNumber();
     const [before, after] = oneOf(AROUND);
@@ -119,7 +119,7 @@ test("a card number is not kept, in whatever form and place it was written", () 
   }
 });
 
-test("a text without a card number is kept byte for byte", () => {
+test("a text without a card number is stored byte for byte", () => {
   for (let run = 0; run < size(2000, 200_000); run += 1) {
     const text = oneOf(OTHERS)();
     expect([SEED, redactStored(text)]).toEqual([SEED, text]);
@@ -129,7 +129,7 @@ test("a text without a card number is kept byte for byte", () => {
     expect(redactStored(text)).toBe(text);
 });
 
-test("card numbers of a text are found each by itself, and among other numbers", () => {
+test("every card number of a text is found, also among other numbers", () => {
   const rows = [
     ["4111111111111111 5555555555554444", "…1111 …4444"],
     ["1999 4111 1111 1111 1111 2026", "1999 …1111 2026"],
@@ -143,7 +143,7 @@ test("card numbers of a text are found each by itself, and among other numbers",
   for (const [text, kept] of rows) expect(redactStored(text)).toBe(kept);
 });
 
-test("a number that stands in the order_id stays: it names an order", () => {
+test("a card-like number in an order_id is kept, because it names an order", () => {
   for (const orderId of ["4111111111111111", "O-4111111111111111", "4111-1111-1111-1111"]) {
     const body = (text: string): string => JSON.stringify({ order_id: orderId, description: text });
     expect(redactStored(body("5555555555554444"), orderId)).toBe(body("…4444"));
@@ -153,7 +153,7 @@ test("a number that stands in the order_id stays: it names an order", () => {
   expect(redactStored("4111111111111111", "")).toBe("…1111");
 });
 
-test("an escape of JSON hides no card number", () => {
+test("a card number in JSON escapes is found", () => {
   const rows = ["4111\\u00a01111\\u20111111\\u30001111", "\\uff14111111111111111", "\\u0034111111111111111"];
   for (const row of rows)
     expect(redactBody(`{"d":"${row}"}`, (text) => redactStored(text))).toBe('{"d":"…1111"}');
@@ -161,7 +161,7 @@ test("an escape of JSON hides no card number", () => {
   expect(redactBody(other, (text) => redactStored(text))).toBe(other);
 });
 
-test("a header whose name says secret keeps no value, whatever that looks like", () => {
+test("a header with a secret name is stored without its value", () => {
   const names = ["key", "token", "secret", "auth", "password", "signature", "cookie"];
   const secret = (): string => `${hex(6)} ${hex(6)}; ${hex(6)}=${hex(6)}`;
   for (let run = 0; run < size(300, 20_000); run += 1) {
@@ -200,7 +200,7 @@ function talkative(text: string): Service {
   return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
 }
 
-test("no secret header and no card number is in a file, a log or what a command says", async () => {
+test("secret headers and card numbers are in no file, log or output", async () => {
   const harness = createHarness();
   const cards = ["4111111111111111", "5555-5555-5555-4444", "3782 822463 10005"];
   const [pan = "", dashed = "", amex = ""] = cards;
@@ -269,7 +269,7 @@ test("no secret header and no card number is in a file, a log or what a command 
     for (const one of [...cards, secret]) expect(text).not.toContain(one);
 });
 
-test("a refusal is explained as before, with secrets in the request and without", async () => {
+test("a refusal is explained equally with and without secrets in the request", async () => {
   const terms = { order_id: "4111111111111111", amount_minor: 4_111_111_111_111_111, currency: "EUR" };
   const full = { ...terms, payment_method: "alipay_plus" };
   const refusals: readonly (readonly [string, object, Record<string, string>])[] = [

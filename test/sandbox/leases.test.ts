@@ -241,7 +241,7 @@ function isDelivery({ url }: OutboundRequest): boolean {
 }
 
 for (const kind of KINDS)
-  test(`${kind}: killed at any of its requests, nothing of it is left`, async () => {
+  test(`${kind}: a kill at any of its requests leaves nothing behind`, async () => {
     const site = await openSite();
     // A store with an order, as it is at each of the runs that follow.
     await site.create("before-all-drills");
@@ -261,7 +261,7 @@ for (const kind of KINDS)
     expect((await site.drills())[0]).toMatchObject({ kind, passed: true });
   });
 
-test("a webhook drill whose command is killed sends no further request, and keeps nothing", async () => {
+test("a webhook drill whose command is killed sends nothing more and stores nothing", async () => {
   const site = await openSite();
   const kill = new AbortController();
   const cases = (): number => site.asked.filter((line) => line === "POST /hooks").length;
@@ -296,7 +296,7 @@ async function holdWebhooks(site: Site) {
   return { end, kill: () => kill.abort(), ended };
 }
 
-test("what a drill holds is shown with its reason, and is no pause of an endpoint", async () => {
+test("deliveries that a drill holds are shown with the reason, and their endpoint is not paused", async () => {
   const site = await openSite(ON_DISK);
   const { harness } = site;
   const paused = await site.addEndpoint("http://localhost:3001/hooks");
@@ -337,7 +337,7 @@ test("what a drill holds is shown with its reason, and is no pause of an endpoin
   ]);
 });
 
-test("a fault that somebody adds during a drill stays, and those of the drill end with it", async () => {
+test("a fault that was added during a drill stays, and the drill's own faults end with it", async () => {
   const site = await openSite();
   const drill = await holdWebhooks(site);
   const actions = async (): Promise<readonly string[]> =>
@@ -351,7 +351,7 @@ test("a fault that somebody adds during a drill stays, and those of the drill en
   expect(await actions()).toEqual(["drop"]);
 });
 
-test("a drill whose lease has ended before its end shows nothing", async () => {
+test("a drill whose lease ended early records nothing", async () => {
   const site = await openSite();
   const drill = await holdWebhooks(site);
   const [running] = (await site.readiness()).underway;
@@ -363,7 +363,7 @@ test("a drill whose lease has ended before its end shows nothing", async () => {
   expect(await site.drills()).toEqual([]);
 });
 
-test("a drill ends when its time is over although its command is there", async () => {
+test("a drill ends at its timeout, even if its command still runs", async () => {
   const site = await openSite();
   await holdWebhooks(site);
   expect((await site.readiness()).underway).toMatchObject([{ drill: "duplicates" }]);
@@ -372,7 +372,7 @@ test("a drill ends when its time is over although its command is there", async (
   await expectNothingLeft(site, "timeout");
 });
 
-test("a sandbox that stops ends its drills first, and lets what they held go after its next start", async () => {
+test("a stopping sandbox ends its drills, and their held deliveries go out after the next start", async () => {
   const site = await openSite(ON_DISK);
   const drill = await holdWebhooks(site);
   await site.stop();
@@ -402,7 +402,7 @@ async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) 
 }
 
 for (const kind of ["idempotency"] as const)
-  test(`${kind}: where the sandbox refuses one of its calls, it ends and says why, and nothing is left`, async () => {
+  test(`${kind}: a refused call ends it with the reason, and leaves nothing behind`, async () => {
     const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = chosenOf(await requestsOf(site, kind));

@@ -95,7 +95,7 @@ async function readAll(ask: ReturnType<typeof asker>, storeId: string, query: Qu
   return ids;
 }
 
-test("every filter and every search gives what a plain filter of all rows gives, newest first, part by part", async () => {
+test("every filter and search returns the rows that a plain scan finds, newest first, page by page", async () => {
   const { storeId, add, ask } = await openLists();
   const random = seededRandom(SEED);
   const one = <Value>(values: readonly Value[]): Value =>
@@ -161,7 +161,7 @@ test("every filter and every search gives what a plain filter of all rows gives,
         }
 });
 
-test("a rare kind among many is found at once, and nothing of another store is", async () => {
+test("a rare row among many is found at once, and no row of another store", async () => {
   const { storeId, add, ask } = await openLists();
   const rare = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
   add([row(1, storeId, rare), row(2, OTHER_STORE, rare)]);
@@ -178,7 +178,7 @@ test("a rare kind among many is found at once, and nothing of another store is",
     expect(await ask(storeId, { before })).toMatchObject({ status: 404 });
 });
 
-test("a search says how far it looked, and goes on from there", async () => {
+test("a search says how far it looked, and continues from there", async () => {
   const { storeId, add, ask } = await openLists();
   add([row(0, storeId, { description: "the needle" })]);
   add(
@@ -199,7 +199,7 @@ test("a search says how far it looked, and goes on from there", async () => {
   expect(named.next_before).toBe(id(19_999));
 });
 
-test("a look finds the same where another store's checkouts lie between, few or many", async () => {
+test("a search finds the same rows, however many checkouts of another store lie between", async () => {
   const { storeId, add, ask } = await openLists();
   for (const [from, between] of [
     [0, 1],
@@ -226,7 +226,7 @@ test("a look finds the same where another store's checkouts lie between, few or 
   });
 });
 
-test("one order_id of more checkouts than an index sorts is listed whole, part by part", async () => {
+test("an order_id with very many checkouts is listed whole, page by page", async () => {
   const { storeId, add, ask } = await openLists();
   const rows = Array.from({ length: PICKED + 100 }, (_, number) =>
     row(number, storeId, { order_id: "again", status: number % 50 === 0 ? "expired" : "failed" }),
@@ -359,7 +359,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
   log.value.close();
 });
 
-test("deliveries are listed part by part, with those to endpoints that were removed", async () => {
+test("deliveries are listed page by page, with those to removed endpoints", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const ask = async (line: string): Promise<Record<string, unknown>> => {
@@ -394,7 +394,7 @@ test("deliveries are listed part by part, with those to endpoints that were remo
   await sandbox.stop();
 });
 
-test("events and deliveries of an order_id are those of each of its checkouts in the store", async () => {
+test("events and deliveries of an order_id are those of all its checkouts in the store", async () => {
   const harness = createHarness();
   await harness.start();
   type Entry = Readonly<Record<string, string>>;
@@ -465,7 +465,7 @@ test("events and deliveries of an order_id are those of each of its checkouts in
   }
 });
 
-test("what a checkout and an order_id narrow is what both let through", async () => {
+test("a filter by checkout and order_id returns the rows that match both", async () => {
   const { harness, sandbox } = await openLists();
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
   await harness.run(["endpoints", "add", "http://localhost:3000/"]);
@@ -491,7 +491,7 @@ test("what a checkout and an order_id narrow is what both let through", async ()
     expect([list, await found(list, "a"), await found(list, "b")]).toEqual([list, 1, 0]);
 });
 
-test("orders and sessions are listed, filtered and gone on with, newest first, and shown by the end of their id", async () => {
+test("orders and sessions are listed, filtered and continued, newest first, with short ids", async () => {
   const harness = createHarness();
   await harness.start();
   const type = (line: string) => harness.run(line.split(" "));
@@ -549,7 +549,7 @@ test("orders and sessions are listed, filtered and gone on with, newest first, a
   });
 });
 
-test("an end that two ids have is refused with both, one that none has is not there, and no other service is asked", async () => {
+test("an ambiguous short id is refused with both ids, an unknown one is not found, and no other service is asked", async () => {
   const { harness, storeId, add } = await openLists();
   const twin = (head: string): string => `${head}99a3c4-5d00-7000-8000-0000cafe0001`;
   add([
@@ -590,7 +590,7 @@ test("an end that two ids have is refused with both, one that none has is not th
   }
 });
 
-test("tables fit: columns go one after the other, and then the widest is cut; ids are short", async () => {
+test("a table drops columns to fit, then cuts the widest, and shows short ids", async () => {
   const entry = {
     id: id(1),
     object: "order",

@@ -33,7 +33,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
   };
 }
 
-test(`the cause of each of ${ODD_ENDPOINTS.length} odd endpoints is its own`, async () => {
+test(`each of ${ODD_ENDPOINTS.length} odd endpoints has its own cause`, async () => {
   expect(ODD_ENDPOINTS.length).toBeGreaterThan(100);
   for (const row of ODD_ENDPOINTS) {
     const [name, open, code] = row;
@@ -108,7 +108,7 @@ const INVENTED: readonly (readonly [string | undefined, string])[] = [
   [undefined, "Network access is disabled in tests"],
 ];
 
-test("an error is told by its code, and an error that no system gave keeps its text", () => {
+test("a system error is described by its code, and any other error keeps its text", () => {
   const opened = { isTls: true, isOpen: true, isConnected: false, receivedBytes: 0 };
   const before = { ...opened, isTls: false, isOpen: false };
   const faultOf = (error: Error, progress = before) => describeFailure(error, progress).facts?.fault;
@@ -132,7 +132,7 @@ test("an error is told by its code, and an error that no system gave keeps its t
   }
 });
 
-test("each fault has a cause in both languages, and none of them says that the receiver is not running but the one", () => {
+test("every failure has a cause in both languages, and only one says that the receiver is not running", () => {
   const chinese = selectorOf("zh");
   for (const code of CONNECTION_FAULTS) {
     const words = DELIVERY_CAUSES.get(code)?.words("x", "x", "x");

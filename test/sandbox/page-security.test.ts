@@ -47,7 +47,7 @@ async function statusOf(sandbox: RunningSandbox, id: string): Promise<string> {
   return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
 }
 
-test("a form counts only with its own token, from its own page, in its own form", async () => {
+test("a form is accepted only with its own token, from its own page, in its own encoding", async () => {
   const { id, token, host, post, status } = await openPage();
   const start = `/pay/${id}/start`;
   const right = `token=${token}`;
@@ -91,7 +91,7 @@ test("a form counts only with its own token, from its own page, in its own form"
   expect(await status()).toBe("pending");
 });
 
-test("the token of one checkout is worth nothing for another", async () => {
+test("the form token of one checkout is refused for another", async () => {
   const { harness, post, get, token } = await openPage();
   const other = await harness.run([
     "orders",
@@ -107,7 +107,7 @@ test("the token of one checkout is worth nothing for another", async () => {
   expect(tokenOf(await get(`/pay/${id}`))).not.toBe(token);
 });
 
-test("a token is good after a restart", async () => {
+test("a form token is valid after a restart", async () => {
   const { harness, sandbox, id, token, host } = await openPage();
   await sandbox.stop();
   const again = await harness.start();
@@ -121,7 +121,7 @@ test("a token is good after a restart", async () => {
   expect([answer.status, answer.headers["Location"]]).toEqual([303, `/pay/${id}`]);
 });
 
-test("every page forbids frames, inline scripts, foreign addresses, referrers and keeping", async () => {
+test("every page forbids frames, inline scripts, foreign addresses, referrers and caching", async () => {
   const { id, token, get, post } = await openPage();
   const started = await post(`/pay/${id}/start`, `token=${token}`);
   const answers = [
@@ -153,7 +153,7 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
   }
 });
 
-test("the root of the sandbox is a page that says what it is, and its links lead somewhere", async () => {
+test("the root of the sandbox is a page that describes itself, with working links", async () => {
   const { sandbox, get, host } = await openPage();
   const { status, body } = await get("/");
   const home = String(body);
@@ -166,7 +166,7 @@ test("the root of the sandbox is a page that says what it is, and its links lead
   expect(head.status).toBe(200);
 });
 
-test("looking changes nothing, however it is done", async () => {
+test("a request other than the POST of a form changes no checkout", async () => {
   const { sandbox, id, get, token, post, status } = await openPage();
   const known = PAGES_AREA.routes
     .filter(({ role }) => role === "payer")
@@ -185,7 +185,7 @@ test("looking changes nothing, however it is done", async () => {
   expect(await status()).toBe("pending");
 });
 
-test("what a wallet sends has to make sense, and what is over leads to the page as it is", async () => {
+test("a wallet's form must be valid, and one for an ended attempt leads to the current page", async () => {
   const { id, token, post, status } = await openPage();
   const wallet = (attempt: number, fields: string) =>
     post(`/pay/${id}/wallet/${attempt}`, `token=${token}${fields}`);
@@ -220,7 +220,7 @@ test("what a wallet sends has to make sense, and what is over leads to the page 
   expect((await post(`/pay/${unknown}/start`, `token=${token}`)).status).toBe(403);
 });
 
-test("what a page cannot do says what it can", async () => {
+test("an unsupported method of a page is answered with the supported ones", async () => {
   const { sandbox, id, host } = await openPage();
   const rows = [
     ["DELETE", `/pay/${id}`, 405, "GET, HEAD, OPTIONS"],
@@ -236,7 +236,7 @@ test("what a page cannot do says what it can", async () => {
   }
 });
 
-test("only a payment that came too late is told as one; an order that has settled says so no more", async () => {
+test("only a late payment is shown as late, and no longer after the order has settled", async () => {
   const { harness, id, token, get, post } = await openPage();
   await post(`/pay/${id}/start`, `token=${token}`);
   await post(`/pay/${id}/cancel`, `token=${token}`);
@@ -269,7 +269,7 @@ test("only a payment that came too late is told as one; an order that has settle
   expect(await said(`/pay/${other}`)).not.toContain("settles automatically");
 });
 
-test("walking away from an attempt that is over leads to its wallet", async () => {
+test("leaving an ended attempt leads to its wallet", async () => {
   const { id, token, get, post } = await openPage();
   const closed = async (): Promise<string> => String((await get(`/pay/${id}/wallet/1/closed`)).body);
   await post(`/pay/${id}/start`, `token=${token}`);
@@ -283,7 +283,7 @@ test("walking away from an attempt that is over leads to its wallet", async () =
   expect(await closed()).toContain("Payment cancelled");
 });
 
-test("a refusal leads back to the checkout that was meant, where there is one", async () => {
+test("a refused form links back to its checkout, if there is one", async () => {
   const { id, get, post } = await openPage();
   const other = "00000000-0000-7000-8000-000000000000";
   const rows = [
@@ -301,7 +301,7 @@ test("a refusal leads back to the checkout that was meant, where there is one", 
   expect(shown).toEqual(rows.map(([, status, leadsBack]) => [status, leadsBack]));
 });
 
-test("money is paid to the shop only where it was paid", async () => {
+test("the page says that the shop was paid only after a payment", async () => {
   const { id, token, get, post } = await openPage();
   await post(`/pay/${id}/start`, `token=${token}`);
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
@@ -328,7 +328,7 @@ test("pages of checkouts and the portal never share an origin", async () => {
   expect([foreign.status, String(foreign.body)]).toEqual([403, expect.stringContaining("--allow-host")]);
 });
 
-test("a page that looks again each second is not in the log; what people do is", async () => {
+test("the polls of an open page are not in the log, and actions of people are", async () => {
   const { sandbox, id, get, token, post } = await openPage();
   for (let second = 0; second < 5; second += 1) await get(`/pay/${id}`, { "HX-Request": "true" });
   await get("/assets/checkout.css");
@@ -358,7 +358,7 @@ function verdictOf(outcome: Outcome<void>): string {
   return outcome.ok ? "" : `${outcome.refusal.code}: ${outcome.refusal.message}`;
 }
 
-test("a request is for this server by its Host, and by a path; CONNECT and expectations are refused", () => {
+test("a request needs the server's Host and a path; CONNECT and Expect are refused", () => {
   const here = allowedHosts(4242, { flag: "--allow-host", added: [] });
   const outside = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
   const rows: readonly (readonly [HttpRequest, RegExp])[] = [
@@ -383,7 +383,7 @@ test("a request is for this server by its Host, and by a path; CONNECT and expec
   );
 });
 
-test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a refusal says what came", () => {
+test("a form must come from our own page by Sec-Fetch-Site, or else by Origin, and a refusal says what came", () => {
   const origin = "https://pay.example";
   const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
     [[SITE, "same-origin"], ""],
@@ -402,7 +402,7 @@ test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a re
     expect([lines, verdictOf(requireOwnPage(asked(lines), origin))]).toEqual([lines, got && refused + got]);
 });
 
-test("another origin's page may lead a browser to a whole page, where that opens from anywhere, and do no more", () => {
+test("a foreign page may link to a public page, and can do nothing more", () => {
   const led = ["Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"];
   const rows: readonly (readonly [request: HttpRequest, anywhere: string, own: string])[] = [
     [asked([]), "", ""],

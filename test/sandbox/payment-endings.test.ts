@@ -122,7 +122,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   ],
 ];
 
-test("every ending of a payment, with both methods, by the forms and links of the pages alone", async () => {
+test("the forms and links of the pages lead to every ending of a payment, with both methods", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const customer = customerOf(sandbox);

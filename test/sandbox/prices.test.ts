@@ -39,7 +39,7 @@ const ADDED = {
   retired: false,
 };
 
-test("a price is added once, approved with its row in the audit log, and orders take it", async () => {
+test("a price is added once, approved with an audit row, and used by orders", async () => {
   const { type, text, acts } = await openCatalog();
   const add = `prices add tea ${TEA}`;
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: true, missing_capabilities: [] } });
@@ -54,7 +54,7 @@ test("a price is added once, approved with its row in the audit log, and orders 
   expect(await text("prices list")).toMatch(/^tea +7\.00 EUR +alipay_plus +yes$/m);
 });
 
-test("an id keeps its terms: another price under it is a conflict that names what differs", async () => {
+test("another price with the same id is a conflict that names the differences", async () => {
   const { type } = await openCatalog();
   expect((await type(`prices add tea ${TEA}`)).code).toBe(0);
   expect((await type(`prices add mate ${TEA} --unapproved`)).code).toBe(0);
@@ -94,7 +94,7 @@ test("an id keeps its terms: another price under it is a conflict that names wha
   expect(after).toContainEqual({ ...ADDED, retired: true });
 });
 
-test("a create tells why it cannot name a price, and what to do; a replay needs no price", async () => {
+test("a create says why it cannot use a price and what to do, and a replay needs no price", async () => {
   const { sandbox, type } = await openCatalog();
   expect((await type(`prices add unseen ${TEA} --unapproved`)).code).toBe(0);
   const create = async (priceId: string, key: string) => {
@@ -124,7 +124,7 @@ test("a create tells why it cannot name a price, and what to do; a replay needs 
   }
 });
 
-test("the administrator approves a price and takes it back, each with its row; nobody else does", async () => {
+test("only the administrator approves and revokes a price, each with an audit row", async () => {
   const { type, text, acts } = await openCatalog();
   expect(await text(`prices add tea ${TEA} --unapproved`)).toContain("checkout admin approve-price <id>");
   expect(await acts()).toEqual([]);
@@ -150,7 +150,7 @@ test("the administrator approves a price and takes it back, each with its row; n
   expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);
 });
 
-test("what the store cannot be paid with is allowed, and said", async () => {
+test("a price with a method or currency that the store lacks is added with a note", async () => {
   const { type, text } = await openCatalog();
   await type("admin disable-capability wechat_pay");
   const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";
@@ -159,7 +159,7 @@ test("what the store cannot be paid with is allowed, and said", async () => {
   expect(await text(add)).toContain("the store cannot be paid with wechat_pay and GBP");
 });
 
-test("what cannot be a price is exit 2 with the field, sandbox or no sandbox", async () => {
+test("an invalid price exits with 2 and names the field, with or without a sandbox", async () => {
   const harness = createHarness();
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const rows = [
@@ -185,7 +185,7 @@ test("what cannot be a price is exit 2 with the field, sandbox or no sandbox", a
   }
 });
 
-test("no secret comes into a catalog by the control API either, and none is repeated", async () => {
+test("the control API refuses a price with a secret, and does not repeat it", async () => {
   const { harness, sandbox } = await openCatalog();
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
@@ -205,7 +205,7 @@ test("no secret comes into a catalog by the control API either, and none is repe
   }
 });
 
-test("a price id means the price of the caller's store, whatever another store calls by it", async () => {
+test("a price id is looked up in the caller's store", async () => {
   const { type } = await openCatalog();
   expect((await type("stores create --name second")).code).toBe(0);
   expect((await type(`prices add tea ${TEA}`)).code).toBe(0);

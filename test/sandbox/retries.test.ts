@@ -29,7 +29,7 @@ async function repairedSite(orders = 1, args: readonly string[] = EPHEMERAL) {
   return { ...site, shop, endpointId, orders: ids, retry };
 }
 
-test("a retry sends what waits now, each order in its own order, and every event once", async () => {
+test("a retry sends waiting deliveries now, in the order of each checkout, and every event once", async () => {
   const site = await repairedSite(4);
   expect(await site.retry()).toEqual({ retried: 12, more: false });
   await site.advance(1);
@@ -42,7 +42,7 @@ test("a retry sends what waits now, each order in its own order, and every event
   expect(await site.advance(200 * HOUR)).toEqual([]);
 });
 
-test("a retry can be limited to an order_id or an endpoint, and is an attempt of the schedule", async () => {
+test("a retry can be limited to an order_id or an endpoint, and counts as an attempt of the schedule", async () => {
   const site = await repairedSite(2);
   const other = site.receiver(3001);
   const second = await site.addEndpoint(other.url);
@@ -91,7 +91,7 @@ test("more deliveries than one request retries are continued by the next request
   expect(await retry()).toEqual({ retried: 1, more: false });
 });
 
-test("an accepted replay settles the delivery that waits, and the order's later events follow at once", async () => {
+test("an accepted replay settles the waiting delivery, and the later events of the order follow at once", async () => {
   const site = await repairedSite();
   const [created] = await site.events();
   await site.control(`/events/${created?.event_id ?? ""}/replay`, {});
@@ -113,7 +113,7 @@ test("an accepted replay settles the delivery that waits, and the order's later 
   expect(site.shop.got).toHaveLength(3);
 });
 
-test("a replay that is refused settles nothing, and an accepted one no later replay", async () => {
+test("a refused replay settles nothing, and an accepted one settles no later replay", async () => {
   const site = await repairedSite();
   const [created] = await site.events();
   const replay = () => site.control(`/events/${created?.event_id ?? ""}/replay`, {});
@@ -136,7 +136,7 @@ test("a replay that is refused settles nothing, and an accepted one no later rep
   expect(await site.deliveries("?state=due")).toEqual([]);
 });
 
-test("replay-failed also sends what waits after a failed attempt, and counts it", async () => {
+test("replay-failed also sends and counts deliveries that wait after a failed attempt", async () => {
   const site = await repairedSite(4);
   const since = "2020-01-01T00:00:00Z";
   const replayed = async () => (await site.control<Replayed>("/deliveries/replay", { since })).data;
@@ -148,14 +148,14 @@ test("replay-failed also sends what waits after a failed attempt, and counts it"
 
 const FAILED = { since: "2020-01-01T00:00:00Z" };
 
-test("replay-failed does not count what waits until a paused endpoint is enabled", async () => {
+test("replay-failed does not count deliveries to a paused endpoint", async () => {
   const site = await repairedSite();
   await site.control(`/endpoints/${site.endpointId}/state`, { action: "pause" });
   const { data } = await site.control<Replayed>("/deliveries/replay", FAILED);
   expect(data).toEqual({ replayed: 0, retried: 0, more: false });
 });
 
-test("a store for which nothing is delivered refuses both verbs, and says why", async () => {
+test("a store whose deliveries wait for adoption refuses retry and replay-failed, and says why", async () => {
   const site = await repairedSite(1, []);
   const database = site.database();
   database.prepare("INSERT INTO held_stores (store_id) SELECT id FROM stores").run();
@@ -176,7 +176,7 @@ test("a store for which nothing is delivered refuses both verbs, and says why", 
   expect(site.shop.got).toEqual([]);
 });
 
-test("the commands say what is sent, and where to look if nothing waits", async () => {
+test("deliveries retry and events replay-failed say what is sent, and where to look if nothing waits", async () => {
   const site = await repairedSite();
   const run = async (...words: string[]) =>
     (await site.harness.run(["deliveries", "retry", ...words])).stdout;

@@ -119,7 +119,7 @@ function bearer(token: string | undefined): Readonly<Record<string, string>> {
   return token === undefined ? {} : { Authorization: `Bearer ${token}` };
 }
 
-test("every way in stands in one area, under its prefix, with a role that is known", async () => {
+test("every route is in one area, under its prefix, with a known role", async () => {
   const { ways } = await openSite();
   expect(ways.length).toBeGreaterThan(40);
   const roles = new Set([
@@ -141,7 +141,7 @@ test("every way in stands in one area, under its prefix, with a role that is kno
   expect(new Set(names).size).toBe(names.length);
 });
 
-test("another method is refused on every path, with those that it takes", async () => {
+test("every path refuses other methods and names its own", async () => {
   const { ways, tokens, ask } = await openSite();
   for (const way of ways) {
     const allowed = ways
@@ -158,7 +158,7 @@ test("another method is refused on every path, with those that it takes", async 
   }
 });
 
-test("a credential opens its own ways and no others", async () => {
+test("a credential opens exactly its own routes", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   const closed = ways.filter((way) => !isPortals(way) && way.role !== "payer" && way.role !== "anyone");
@@ -177,7 +177,7 @@ test("a credential opens its own ways and no others", async () => {
   expect(rows()).toBe(before);
 });
 
-test("a foreign page opens nothing that is closed, and sends no form", async () => {
+test("a foreign page reaches no protected route and can send no form", async () => {
   const { ways, tokens, ask, settle, rows } = await openSite();
   // A page that has the merchant's key uses it: the code that it gets is noted as every other one.
   const noted = "assumption_uses";
@@ -203,7 +203,7 @@ test("a foreign page opens nothing that is closed, and sends no form", async () 
   expect(rows(noted)).toBe(before);
 });
 
-test("a GET that anybody may send writes nothing, wherever it comes from", async () => {
+test("a public GET writes nothing, wherever it comes from", async () => {
   const { ways, ask, rows, settle } = await openSite();
   const before = rows();
   const open = ways.filter(
@@ -220,7 +220,7 @@ test("a GET that anybody may send writes nothing, wherever it comes from", async
   expect(rows()).toBe(before);
 });
 
-test("a foreign host opens nothing at all", async () => {
+test("a foreign Host opens no route", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   for (const way of ways) {
@@ -232,7 +232,7 @@ test("a foreign host opens nothing at all", async () => {
   expect(rows()).toBe(before);
 });
 
-test("no Host line and several open nothing either, and are the caller's mistake", async () => {
+test("a request with no Host or several is a 400 on every route", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   const own = "127.0.0.1:4242";
@@ -245,7 +245,7 @@ test("no Host line and several open nothing either, and are the caller's mistake
   expect(rows()).toBe(before);
 });
 
-test("a name that was allowed opens what it was allowed for: v1 and the pages, or the control API", async () => {
+test("an allowed host name opens only its area: v1 and the pages, or the control API", async () => {
   const { ways, tokens, ask } = await openSite(ALLOWED);
   const isControl = ({ path }: Way): boolean => path.startsWith("/__sandbox/");
   expect(ways.filter(isControl).length).toBeGreaterThan(20);

@@ -66,7 +66,7 @@ async function during(work: Promise<unknown>, act: (round: number) => Promise<vo
   return rounds;
 }
 
-test("a snapshot shows the moment at which it was asked for, and others are answered while it is written", async () => {
+test("a snapshot shows the state at its request, and other requests are answered while it is written", async () => {
   const { harness, sandbox, control, other, create, count } = await open();
   const before = count("checkouts");
   const taken = control("snapshots", { name: "all" });
@@ -89,7 +89,7 @@ test("a snapshot shows the moment at which it was asked for, and others are answ
   expect([before, before + 1]).toContain(held);
 });
 
-test("a clock moves in steps, others are answered in between, and each of them is a right state on disk", async () => {
+test("a clock moves in steps, other requests are answered in between, and each step is a valid state", async () => {
   const { control, other, storeId, database, create } = await open();
   await control(`stores/${storeId}/clock`, { action: "freeze" });
   const clockAt = database.prepare("SELECT clock_frozen_at FROM stores WHERE id = ?").pluck();
@@ -113,7 +113,7 @@ test("a clock moves in steps, others are answered in between, and each of them i
   expect(fired.map(({ at }) => at)).toEqual(fired.map(({ at }) => at).toSorted());
 });
 
-test("a reset goes in steps, and other stores are answered in between", async () => {
+test("a reset runs in steps, and other stores are answered in between", async () => {
   const { control, other, storeId, create, count } = await open();
   const left = new Set<number>();
   const answered = await during(control("reset", { store: storeId }), async (round) => {
@@ -137,7 +137,7 @@ function heldBy(folder: string, name: string, storeId: string): readonly unknown
   return [storeIds.includes(storeId), ...counts];
 }
 
-test("a snapshot beside a reset or a deletion holds the store whole, empty or not at all, or is refused for now", async () => {
+test("a snapshot during a reset or deletion has the store whole, empty or not at all, or is refused for now", async () => {
   for (const kind of ["reset", "delete"] as const) {
     const { harness, sandbox, control, other, storeId: first, database, count } = await open();
     const storeId = kind === "reset" ? first : String(other["store_id"]);
@@ -171,7 +171,7 @@ test("a snapshot beside a reset or a deletion holds the store whole, empty or no
   }
 });
 
-test("a restore beside a reset ends with the one or the other, whole", async () => {
+test("a restore during a reset ends with the result of one of them, whole", async () => {
   for (const isRestoreFirst of [true, false]) {
     const { control, sandbox, storeId, create, count } = await open();
     await control(`stores/${storeId}/snapshots`, { name: "whole" });
@@ -189,7 +189,7 @@ test("a restore beside a reset ends with the one or the other, whole", async () 
   }
 });
 
-test("a state that is closed while a snapshot of it is written gives it up, and its file is whole without its log", async () => {
+test("a state that is closed during a snapshot abandons it, and its file is whole without its log", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const opened = openStore(path, { scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -209,7 +209,7 @@ test("a state that is closed while a snapshot of it is written gives it up, and 
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
-test("a long answer that is made in steps is the same answer", () => {
+test("a long answer that is made in steps is the same as one made at once", () => {
   const id = "01000000-0000-7000-8000-000000000001";
   const move = { checkoutId: id, orderId: "o", from: "created", to: "expired", eventId: id } as const;
   const fired = Array.from({ length: 1200 }, (_, index) => ({ ...move, at: index }));

@@ -39,7 +39,7 @@ function gated(): { readonly work: () => Promise<void>; readonly end: () => void
   return { work: () => promise, end: resolve };
 }
 
-test("an erasure waits for the open requests of its stores, and these alone", async () => {
+test("an erasure waits only for the open requests of its stores", async () => {
   const { gate, happened, settle, visit, enter, erase } = openGate();
   const [one, other, nobody] = [visit("a"), visit("b"), visit(undefined)];
   for (const [name, each] of Object.entries({ one, other, nobody })) await enter(name, each);
@@ -70,7 +70,7 @@ test("an erasure waits for the open requests of its stores, and these alone", as
   expect(gate.isClosed("a")).toBe(false);
 });
 
-test("neither waits for ever: a request is refused, and an erasure lets the requests in again", async () => {
+test("a waiting request is refused in the end, and a waiting erasure lets requests in again", async () => {
   const { gate, happened, settle, let10sPass, visit, enter, erase } = openGate();
   const open = visit("a");
   await enter("open", open);
@@ -98,7 +98,7 @@ test("neither waits for ever: a request is refused, and an erasure lets the requ
   expect(happened).toEqual(["reset done"]);
 });
 
-test("erasures of one store follow each other, and a failure opens it", async () => {
+test("erasures of one store run one after the other, and a failed one opens the store again", async () => {
   const { gate, happened, settle, erase } = openGate();
   const first = gated();
   const failing = gate.alone(["a", "b"], async () => {
@@ -117,7 +117,7 @@ test("erasures of one store follow each other, and a failure opens it", async ()
   expect(["a", "b", "c", "d"].map(gate.isClosed)).toEqual([false, false, false, false]);
 });
 
-test("a request that waited for a store which is deleted is let in to hear that it is gone", async () => {
+test("a request that waited for a deleted store is told that it is gone", async () => {
   const { happened, settle, enter, erase } = openGate();
   let isThere = true;
   const erased = erase("delete", ["a"], async () => {

@@ -220,7 +220,7 @@ async function bugsOf(harness: Harness, ids: PortalIds): Promise<readonly string
   return bugs;
 }
 
-test(`no value that a table takes makes an answer, a page or a command fail (seed ${SEED})`, async () => {
+test(`no value that a table accepts breaks an answer, a page or a command (seed ${SEED})`, async () => {
   const { bytes, apiKey } = await richSnapshot();
   const places = placesOf(bytes);
   const harness = createHarness();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-test("only a listener's own endpoint is left by its listener", async () => {
+test("a listener can leave only its own endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });
@@ -18,7 +18,7 @@ test("only a listener's own endpoint is left by its listener", async () => {
   expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
 });
 
-test("an endpoint whose listener went away is never told to be enabled, which would deliver to a closed port", async () => {
+test("no message suggests enabling the endpoint of a listener that has gone", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { data } = await site.control<{ readonly id: string }>("/listener", { url: site.receiver(3001).url });
   const retry = async () => (await site.control("/deliveries/retry", { endpoint_id: data.id })).error;
@@ -35,7 +35,7 @@ test("an endpoint whose listener went away is never told to be enabled, which wo
   }
 });
 
-test("a further page is never mixed with what is newer: since or wait_ms", async () => {
+test("a further page of events excludes since and wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);
   await site.order();

@@ -16,7 +16,7 @@ const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 const MAX_ATTEMPTS = DEFAULT_DELIVERY_SCHEDULE.length;
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
-test("each change of a checkout is delivered once, in its order, signed over the bytes that are stored", async () => {
+test("every change of a checkout is delivered once, in order, signed over the stored bytes", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -35,7 +35,7 @@ test("each change of a checkout is delivered once, in its order, signed over the
   expect(await site.advance(200 * HOUR)).toEqual([]);
 });
 
-test("an endpoint gets the types that it wants, and nothing from before it was there", async () => {
+test("an endpoint gets only its event types, and nothing from before it was added", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.order();
   const [all, paid] = [site.receiver(3000), site.receiver(3001)];
@@ -47,7 +47,7 @@ test("an endpoint gets the types that it wants, and nothing from before it was t
   expect(types(paid.got)).toEqual(["order.succeeded"]);
 });
 
-test("the whole schedule runs on an advanced clock, each wait within a fifth of its base, and is audited", async () => {
+test("an advanced clock runs the whole schedule, with audited waits within a fifth of their base", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => ({ status: 500, body: "x".repeat(10_000) });
@@ -90,7 +90,7 @@ test("the whole schedule runs on an advanced clock, each wait within a fifth of 
   expect(new Set(shop.got.map(({ body }) => body)).size).toBe(1);
 });
 
-test("what follows from an answer", () => {
+test("a delivery ends or is retried by its receiver's answer", () => {
   const at = (result: Parameters<typeof decideAfterAttempt>[0], tries = 1, jitter = 0.5) => {
     const schedule = DEFAULT_DELIVERY_SCHEDULE;
     const verdict = decideAfterAttempt(result, { tries, schedule, jitter, now: 1_000_000 });
@@ -124,7 +124,7 @@ async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
   return { waits, tries: delivery?.tries, state: delivery?.state, nextAt: delivery?.next_at };
 }
 
-test("an order is settled or expires at its time, and its event is sent, although nobody asks", async () => {
+test("an order settles or expires at its time, and its event is sent, without any request", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.cancelled", "order.expired"]);
@@ -138,7 +138,7 @@ test("an order is settled or expires at its time, and its event is sent, althoug
   );
 });
 
-test("a schedule of one's own is followed to its end, each wait within a fifth of its delay", async () => {
+test("a custom schedule is followed to its end, with waits within a fifth of their delay", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--delivery-schedule", "0s,10s,1m,500ms"]);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -153,7 +153,7 @@ test("a schedule of one's own is followed to its end, each wait within a fifth o
   }
 });
 
-test("a delivery that waits while the schedule changes keeps its time, and then follows the new one by its tries", async () => {
+test("a waiting delivery keeps its time when the schedule changes, and then follows the new schedule", async () => {
   const [before, shorter, longer] = ["0s,10m,10m,10m,10m", "0s,1m", "0s,1m,1m,1m,1m,1m,1m"];
   for (const [now, tries] of [
     [shorter, 3],
@@ -178,7 +178,7 @@ test("a delivery that waits while the schedule changes keeps its time, and then 
   }
 });
 
-test("events of one checkout wait for each other, those of others do not", async () => {
+test("events wait only for earlier events of the same checkout", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const blocked = new Set<string>();
@@ -213,7 +213,7 @@ function holdAnswers(receiver: Receiver): () => void {
   return () => waiting.splice(0).forEach((answer) => answer({ status: 200, headers: {}, body: "" }));
 }
 
-test("an endpoint that does not answer keeps no other from its deliveries, and has as many in flight as are allowed", async () => {
+test("a silent endpoint delays no other, and has at most its allowed number in flight", async () => {
   const orders = 12;
   for (const [args, inOrder, atOnce] of [
     [[], false, 8],
@@ -244,7 +244,7 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
   }
 });
 
-test("tries that end within a few iterations of the event loop are recorded together, and the next ones are sent together", async () => {
+test("attempts that end at nearly the same time are recorded together, and the next are sent together", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const waiting: (() => void)[] = [];
@@ -268,7 +268,7 @@ test("tries that end within a few iterations of the event loop are recorded toge
   waiting.splice(0).forEach((answer) => answer());
 });
 
-test("tries of one checkout never overlap at an endpoint: neither its next event, nor a duplicate, nor a replay", async () => {
+test("attempts of one checkout never overlap at an endpoint, including duplicates and replays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id: endpointId } = await site.addEndpoint(shop.url);
@@ -306,7 +306,7 @@ test("tries of one checkout never overlap at an endpoint: neither its next event
   expect([...new Set(ofOrder)]).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a delivery that waits to be tried again takes no place, nor do the later events of its checkout", async () => {
+test("a delivery that waits for its retry takes no place in flight, nor do the later events of its checkout", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -321,7 +321,7 @@ test("a delivery that waits to be tried again takes no place, nor do the later e
   );
 });
 
-test("a wait before the next try depends on the delivery and its tries alone", () => {
+test("the pause before a retry depends only on the delivery and its number of attempts", () => {
   const ids = Array.from({ length: 200 }, (_unused, index) => `delivery-${index}`);
   const values = ids.map((id) => jitterOf(id, 1));
   expect(values).toEqual(ids.map((id) => jitterOf(id, 1)));
@@ -331,7 +331,7 @@ test("a wait before the next try depends on the delivery and its tries alone", (
     expect(values.filter((value) => value >= quarter && value < quarter + 0.25).length).toBeGreaterThan(25);
 });
 
-test("410 disables an endpoint, so do 120 hours without success; it misses what comes then, and can be enabled", async () => {
+test("a 410, or 120 hours without success, disables an endpoint, which misses later events and can be enabled", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -364,7 +364,7 @@ test("410 disables an endpoint, so do 120 hours without success; it misses what 
   expect(await site.endpoint(id)).toMatchObject({ state: "enabled", failing_since: null });
 });
 
-test("what happens while an endpoint is disabled is never delivered to it", async () => {
+test("events during the time that an endpoint is disabled are never delivered to it", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -381,7 +381,7 @@ test("what happens while an endpoint is disabled is never delivered to it", asyn
   expect(shop.got.map(({ event }) => event.data.id)).toEqual(told);
 });
 
-test("one success begins the count of failing hours anew", async () => {
+test("one success restarts the count of failing hours", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -394,7 +394,7 @@ test("one success begins the count of failing hours anew", async () => {
   expect((await site.endpoint(id)).failing_since).not.toBeNull();
 });
 
-test("a replay is the same event_id and bytes with a new time and signature, and changes no state", async () => {
+test("a replay has the same event_id and bytes with a new timestamp and signature, and changes no state", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(shop.url);
@@ -426,7 +426,7 @@ test("a replay is the same event_id and bytes with a new time and signature, and
   expect(causes.filter((cause) => cause === "replay")).toHaveLength(2);
 });
 
-test("a rotated secret signs beside the old one until the overlap is over; the store's own stays what it is", async () => {
+test("a rotated secret signs beside the old one during the overlap, and the store's secret stays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -462,7 +462,7 @@ test("a rotated secret signs beside the old one until the overlap is over; the s
   expect(await secrets()).toHaveLength(3);
 });
 
-test("deliveries survive a restart, and an attempt that it cut off is told and made again", async () => {
+test("deliveries survive a restart, and an attempt that it cut off is recorded and repeated", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   shop.answers = () => new Promise<HttpResponse>(() => undefined);
@@ -482,7 +482,7 @@ test("deliveries survive a restart, and an attempt that it cut off is told and m
   expect(delivery?.tries).toBe(1);
 });
 
-test("a listener that went away is paused without a lost try, and gets everything when it is back", async () => {
+test("a listener that disconnects is paused without using up an attempt, and gets everything when it returns", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const register = (body: object = {}) =>
@@ -518,7 +518,7 @@ test("a listener that went away is paused without a lost try, and gets everythin
   expect((await site.deliveries()).every(({ tries }) => tries === 1)).toBe(true);
 });
 
-test("a listener can ask for what was before: after an event, or from a moment on", async () => {
+test("a listener can ask for earlier events, after an event or from a time on", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   for (let count = 0; count < 3; count += 1) {
     await site.order();
@@ -539,7 +539,7 @@ test("a listener can ask for what was before: after an event, or from a moment o
   );
 });
 
-test("each fault of deliveries is what it says, once, and then all is right again", async () => {
+test("every delivery fault has its effect once, and later deliveries are right", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created", "order.cancelled"]);
@@ -593,7 +593,7 @@ test("each fault of deliveries is what it says, once, and then all is right agai
   );
 });
 
-test("a fault can wait for one event, for several deliveries, and be removed", async () => {
+test("a delivery fault can wait for one event, apply several times, and be removed", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -617,7 +617,7 @@ test("a fault can wait for one event, for several deliveries, and be removed", a
   expect(shop.got.at(-1)?.verdict).toBe("ok");
 });
 
-test("a test of an endpoint is an event of its own, without a checkout", async () => {
+test("a test of an endpoint is a separate event without a checkout", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.succeeded"]);
@@ -632,7 +632,7 @@ test("a test of an endpoint is an event of its own, without a checkout", async (
   expect((await site.control(`/endpoints/${id}/test`, {})).error?.code).toBe("state_conflict");
 });
 
-test("a removed endpoint gets nothing more; its audit stays", async () => {
+test("a removed endpoint gets nothing more, and its audit rows stay", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -649,7 +649,7 @@ test("a removed endpoint gets nothing more; its audit stays", async () => {
   expect((await site.control(`/endpoints/${id}`)).error?.code).toBe("not_found");
 });
 
-test("a kept connection that turns out to be dead uses up no attempt", async () => {
+test("a dead kept connection uses up no attempt", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -665,7 +665,7 @@ test("a kept connection that turns out to be dead uses up no attempt", async () 
   expect((await site.deliveries()).map(({ state, tries }) => [state, tries])).toEqual([["succeeded", 1]]);
 });
 
-test("events can be waited for, and are told in their order after a position", async () => {
+test("a client can wait for events after a position, and gets them in order", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.order("order-1");
   const [first] = await site.events("?since=0");
@@ -684,7 +684,7 @@ test("events can be waited for, and are told in their order after a position", a
   expect((await site.control("/endpoints?what=1")).error?.code).toBe("invalid_parameter");
 });
 
-test("events that wait for an earlier one of their order say when they can be sent: not before that one", async () => {
+test("events behind an earlier one of their order are due no sooner than that one", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -710,7 +710,7 @@ test("events that wait for an earlier one of their order say when they can be se
   expect((await ofOrder("late")).map(({ tries }) => tries)).toEqual([1, 1, 1]);
 });
 
-test("deliveries can be waited for, as they are to be", async () => {
+test("a client can wait for a delivery in a given state", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   expect(await site.deliveries("?wait_ms=1000")).toEqual([]);
@@ -721,7 +721,7 @@ test("deliveries can be waited for, as they are to be", async () => {
   expect((await site.control("/deliveries?wait_ms=99999999")).error?.code).toBe("invalid_parameter");
 });
 
-test("no program can change or delete what is audited", async () => {
+test("the database refuses to change or delete audit rows", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -745,7 +745,7 @@ test("no program can change or delete what is audited", async () => {
   database.close();
 });
 
-test("a listener that asks for an unknown event is refused, and nothing of it is kept", async () => {
+test("a listener that asks for an unknown event is refused and not stored", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const first = await site.control<{ readonly id: string }>("/listener", { url: listener.url });
@@ -759,7 +759,7 @@ test("a listener that asks for an unknown event is refused, and nothing of it is
   expect(await site.endpoint(first.data.id)).toMatchObject({ url: listener.url, event_types: ["*"] });
 });
 
-test("after the clock went back the newest secret still signs first", async () => {
+test("the newest secret signs first, even after the clock went back", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   await site.advance(240 * HOUR);
@@ -773,7 +773,7 @@ test("after the clock went back the newest secret still signs first", async () =
   expect(before).not.toContain(newest);
 });
 
-test("a replay that fails holds nobody back, and one that succeeds hurries nobody", async () => {
+test("a failed replay delays no other delivery, and a successful one hurries none", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
