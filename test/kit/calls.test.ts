@@ -16,7 +16,7 @@ async function newStore(options: SandboxOptions = {}): Promise<Store> {
   return sandbox.createStore();
 }
 
-test("a type that no event has is refused at once, with the list of types", async () => {
+test("an unknown event type is refused at once, with the list of types", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   const wrong = "order.suceeded";
@@ -45,7 +45,7 @@ test("a wait for a delivery that times out names the endpoint, and ends after th
   await expect(wrong).rejects.toThrow("startSandbox: waitTimeoutMs must be milliseconds from 0 to");
 });
 
-test("an attempt without an answer has the error's own text, which a wait that times out tells", async () => {
+test("an attempt without an answer has the error's own text, which a timed-out wait repeats", async () => {
   const store = await newStore({ waitTimeoutMs: 0 });
   const { id } = await store.endpoints.add("http://127.0.0.1:1/hooks");
   await store.orders.create(ORDER);
@@ -60,7 +60,7 @@ test("an attempt without an answer has the error's own text, which a wait that t
   );
 });
 
-test("an order is paid and read by its order_id, the newest of several", async () => {
+test("an order_id pays and reads its newest order", async () => {
   const store = await newStore();
   const first = await store.orders.create(ORDER);
   expect(await store.orders.get("order-1001")).toEqual(first);
@@ -76,7 +76,7 @@ test("an order is paid and read by its order_id, the newest of several", async (
   await expect(store.pay("order-1001")).rejects.toThrow(`checkout ${second.id} is already paid`);
 });
 
-test("a store lists its orders and its sessions, newest first, each kind apart", async () => {
+test("a store lists its orders and its sessions separately, newest first", async () => {
   const store = await newStore();
   const make = (at: number) => store.orders.create({ ...ORDER, order_id: `order-${at}` });
   const orders = await Promise.all(Array.from({ length: 60 }, (_, at) => make(at)));
@@ -98,7 +98,7 @@ test("a store lists its orders and its sessions, newest first, each kind apart",
   await expect(store.orders.list(misspelled)).rejects.toThrow(/order_id/);
 });
 
-test("a payment that stays open, and a decline without an event of its own", async () => {
+test("a payment can stay open, and a decline has no event of its own", async () => {
   const store = await newStore();
   const { id } = await store.orders.create(ORDER);
   expect((await store.pay(id, "pending")).status).toBe("pending");
@@ -120,7 +120,7 @@ test("a paused endpoint gets its deliveries when it is enabled", async () => {
   expect(received.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a request is found by its path with and without the version", async () => {
+test("a request is found by its path, with or without the version", async () => {
   const store = await newStore();
   await store.orders.create(ORDER);
   const found = await store.requests.waitFor("POST /v1/orders");
@@ -128,7 +128,7 @@ test("a request is found by its path with and without the version", async () => 
   expect(await store.requests.waitFor("/orders")).toEqual(found);
 });
 
-test("the story of a failed test says that a sandbox with a seed has no port", async () => {
+test("the story of a failed test says that a seeded sandbox has no port", async () => {
   const hint = "for an application that sends requests itself, add port: 0";
   expect(await storyOf(await newStore())).toContain(hint);
   const withPort = createSuite({ seed: "s", port: 0 });

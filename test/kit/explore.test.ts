@@ -24,7 +24,7 @@ function shopOf(table: Readonly<Record<string, ExploreShop>>, name: string): Exp
   return { ...shop, ...SMALL };
 }
 
-test("a careful shop holds, broken ones are found with the least schedule and the cause", async () => {
+test("explore holds for a careful shop, and finds broken ones with the least schedule and the cause", async () => {
   const careful = explore({
     ...optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id")),
     seed: "s",
@@ -58,7 +58,7 @@ test("a careful shop holds, broken ones are found with the least schedule and th
   ]);
 });
 
-test("a page that believes its customer is found by returns, and a second booking by bookings", async () => {
+test("returns find a page that believes its customer, and bookings find a second booking", async () => {
   const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
@@ -81,7 +81,7 @@ test("a page that believes its customer is found by returns, and a second bookin
   expect([twice.histories, twice.places]).toEqual([twice.schedules, twice.table.map(({ place }) => place)]);
 });
 
-test("one schedule is run alone, shrunk to the pair that breaks, and told so that it can be run again", async () => {
+test("a single schedule is run, shrunk to its breaking pair and reported so that it can be run again", async () => {
   const name = "does not look for duplicates of an order that was made at the second attempt";
   const options = optionsFor(shopOf(BROKEN_SHOPS, name));
   const result = await explore({ ...options, seed: "s", only: { faults: LOST_AND_DOUBLED } });
@@ -97,7 +97,7 @@ test("one schedule is run alone, shrunk to the pair that breaks, and told so tha
   expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);
 });
 
-test("a seed repeats the schedules in their order, with the same ids through the sandbox's own fetch", async () => {
+test("a seed repeats the schedules in order, with the same ids through the sandbox's own fetch", async () => {
   const runs = await Promise.all(
     ["s", "s", "t"].map(async (seed) => {
       const sandbox = await startSandbox({ seed });
@@ -141,7 +141,7 @@ test("a seed repeats the schedules in their order, with the same ids through the
 
 const STATUS_ALONE = "the view returns only a status; it could also return times and amountMinor";
 
-test("with a seed, stores that are created at the same time have the ids of stores that are created in turn", async () => {
+test("stores of a seeded sandbox have the same ids whether created at once or in turn", async () => {
   const [together, inTurn] = await Promise.all(
     ["together", "in turn"].map(async (order) => {
       const sandbox = await startSandbox({ seed: "s", port: null });
@@ -154,7 +154,7 @@ test("with a seed, stores that are created at the same time have the ids of stor
   expect(together).toEqual(inTurn);
 });
 
-test("an application that does not work without faults, and a wrong option, are refused", async () => {
+test("explore refuses an application that fails without faults, and a wrong option", async () => {
   const works = optionsFor({});
   const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });
   await expect(fails).rejects.toThrow("the purchase fails even without faults: no stock");
@@ -168,6 +168,6 @@ test("an application that does not work without faults, and a wrong option, are 
   await expect(foreign).rejects.toThrow("sandbox must be a sandbox that startSandbox returned");
 });
 
-test("each broken shop is in the table", () => {
+test("every broken shop of the kit is in the table", () => {
   expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
 });

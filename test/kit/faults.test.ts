@@ -28,7 +28,7 @@ test("a lost answer leaves one order, which the same key finds", async () => {
   expect(await store.orders.get(order.id)).toEqual(order);
 });
 
-test("an answer that is none of the service's is told as it came, under the id that the log has", async () => {
+test("an answer that is not the service's is reported as it came, with the id of the log", async () => {
   const store = await newStore();
   for (const [fault, status] of [
     [{ action: "empty" }, 201],
@@ -43,7 +43,7 @@ test("an answer that is none of the service's is told as it came, under the id t
   }
 });
 
-test("faults are removed and cleared, and are one store's", async () => {
+test("faults belong to one store, and are removed and cleared", async () => {
   const store = await newStore();
   const { id } = await store.faults.add({
     action: "status",
@@ -61,7 +61,7 @@ test("faults are removed and cleared, and are one store's", async () => {
   await expect(foreign).rejects.toThrow("these are the faults of store");
 });
 
-test("a receiver gets a forged delivery, and does not verify it", async () => {
+test("a receiver gets a forged delivery as not verified", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "bad_signature", match: { eventType: "order.created" } });
@@ -78,7 +78,7 @@ async function storyOfDeliveries(store: Store): Promise<readonly string[]> {
   return [...told, ...due].map((text) => text.replaceAll(/127\.0\.0\.1:\d+\//g, "hooks"));
 }
 
-test("a delivery that a fault holds back says so while it waits, what waits for it, and when it arrived", async () => {
+test("a delivery that a fault holds back says so, with what waits for it and when it arrived", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
@@ -116,7 +116,7 @@ test("a delivery that a fault holds back says so while it waits, what waits for 
   );
 });
 
-test("a delivery that a fault held back for less than a second has the time of its arrival too", async () => {
+test("a delivery that a fault held back for less than a second has its time of arrival", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "delay", latencyMs: 300 });
@@ -127,7 +127,7 @@ test("a delivery that a fault held back for less than a second has the time of i
   ]);
 });
 
-test("the fault of an attempt stays in the story after the retry, and a dropped delivery names its fault", async () => {
+test("the story keeps the fault of an attempt after the retry, and names the fault of a dropped delivery", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "changed_body", match: { eventType: "order.created" } });
@@ -148,7 +148,7 @@ test("the fault of an attempt stays in the story after the retry, and a dropped 
   expect(attempts.map(({ fault }) => fault)).toEqual(["changed_body", null]);
 });
 
-test("a fault is shown whole, with the seed that decides, and in the log of what it hit", async () => {
+test("a fault is listed whole, with its seed, and is in the log of the requests that it hit", async () => {
   const store = await newStore();
   const hits: (readonly boolean[])[] = [];
   for (const seed of ["one", "one", "two"]) {
@@ -210,14 +210,14 @@ test("a refusal names the fields of the kit", async () => {
     );
 });
 
-test("an endpoint takes its events in order where that is asked for", async () => {
+test("an endpoint can take its events in order", async () => {
   const store = await newStore();
   await store.endpoints.add("http://127.0.0.1:9/", { inOrder: true });
   await store.endpoints.add("http://127.0.0.1:9/b");
   expect((await store.endpoints.list()).map(({ inOrder }) => inOrder)).toEqual([true, false]);
 });
 
-test("a request tells the decisions that its answer relied on", async () => {
+test("a request lists the decisions that its answer relied on", async () => {
   const store = await newStore();
   await store.orders.create({ order_id: "order-1", price_id: "price_coffee" });
   expect(await store.requests.list()).toMatchObject([{ fault: null, decisions: [7] }]);

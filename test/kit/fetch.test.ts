@@ -26,7 +26,7 @@ async function newSandbox(): Promise<Sandbox> {
   return sandbox;
 }
 
-test("a signal ends an answer at once, and its body, as it does with fetch", async () => {
+test("a signal ends an answer and its body at once, as with fetch", async () => {
   const sandbox = await newSandbox();
   for (const send of [fetch, sandbox.fetch]) {
     const store = await sandbox.createStore();
@@ -55,7 +55,7 @@ test("a signal ends an answer at once, and its body, as it does with fetch", asy
   }
 });
 
-test("a body that breaks off fails as that of fetch does", async () => {
+test("a body that breaks off fails as with fetch", async () => {
   const sandbox = await newSandbox();
   for (const send of [fetch, sandbox.fetch]) {
     const store = await sandbox.createStore();
@@ -66,7 +66,7 @@ test("a body that breaks off fails as that of fetch does", async () => {
   }
 });
 
-test("without a socket the address is that of the application, and redirects to it stay within the sandbox", async () => {
+test("a sandbox without a socket has the application's address, and redirects to it stay in the sandbox", async () => {
   const config = { sandbox: { public_url: "http://127.0.0.1:3000" } };
   for (const port of [null, 0]) {
     const sandbox = await startSandbox({ port, config });

@@ -22,7 +22,7 @@ async function start(): Promise<Sandbox> {
   return sandbox;
 }
 
-test("a store comes back to its snapshot, and other stores stay as they are", async () => {
+test("a restore returns a store to its snapshot, and leaves other stores unchanged", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   const receiver = await store.receiver();
@@ -53,7 +53,7 @@ test("a store comes back to its snapshot, and other stores stay as they are", as
   });
 });
 
-test("a whole sandbox comes back, also in another one of the same seed, and goes on there", async () => {
+test("a whole sandbox is restored, also into another one of the same seed, and continues there", async () => {
   const [sandbox, another] = [await start(), await start()];
   const store = await sandbox.createStore({ name: "Kept" });
   const order = await store.orders.create(ORDER);
@@ -70,7 +70,7 @@ test("a whole sandbox comes back, also in another one of the same seed, and goes
   expect(await same.orders.create({ ...ORDER, order_id: "order-2" })).toMatchObject({ status: "created" });
 });
 
-test("after a restore of another sandbox's snapshot its stores have handles that work, old ones and new ones", async () => {
+test("old and new handles of stores work after a restore of another sandbox's snapshot", async () => {
   const own = { id: "01890000-0000-7000-8000-000000000001", name: "Coffee" };
   const begin = async (config: CheckoutConfig): Promise<Sandbox> => {
     const sandbox = await startSandbox({ port: null, config });
@@ -124,7 +124,7 @@ test("after a restore of another sandbox's snapshot its stores have handles that
   }
 });
 
-test("a restore in the same sandbox leaves the keys of its stores alone", async () => {
+test("a restore in the same sandbox keeps the keys of its stores", async () => {
   const sandbox = await startSandbox({ port: null });
   onTestFinished(() => sandbox.close());
   const store = await sandbox.createStore();
@@ -137,7 +137,7 @@ test("a restore in the same sandbox leaves the keys of its stores alone", async 
   }
 });
 
-test("a snapshot while a store is being reset is refused, and one of before or after holds it whole or empty", async () => {
+test("a snapshot during a reset is refused, and one before or after has the store whole or empty", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const { id } = await store.orders.create(ORDER);
@@ -168,7 +168,7 @@ test("a snapshot while a store is being reset is refused, and one of before or a
   }
 });
 
-test("a snapshot of one store is taken while another one is being reset, and none of that one", async () => {
+test("a snapshot of a store can be taken during the reset of another, but not of that other", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   await store.orders.create(ORDER);
@@ -187,7 +187,7 @@ test("a snapshot of one store is taken while another one is being reset, and non
   );
 });
 
-test("a snapshot that cannot be restored is refused with its reason, and nothing of the sandbox is changed", async () => {
+test("a snapshot that cannot be restored is refused with the reason, and changes nothing", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   const [one, all] = [await store.snapshot(), await sandbox.snapshot()];
@@ -255,7 +255,7 @@ test("a snapshot that cannot be restored is refused with its reason, and nothing
   );
 });
 
-test("a restore first ends what waits for events of its stores, and forgets what was logged and relied on since", async () => {
+test("a restore ends waits for events of its stores, and deletes later log entries and assumptions", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const control = async (path: string) => {

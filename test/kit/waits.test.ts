@@ -53,7 +53,7 @@ function countedLog() {
   };
 }
 
-test("a write is read once for all who wait, and by nobody when all have what they wanted", async () => {
+test("a write is read once for all waiters, and not at all if none is left", async () => {
   const { log, write, reads, hearers } = countedLog();
   write("before");
   const waits = Array.from({ length: 100 }, (_, at) => log.waitFor(`item-${at % 10}`));
@@ -75,7 +75,7 @@ test("a write is read once for all who wait, and by nobody when all have what th
   );
 });
 
-test("what is written while a log is read is not missed", async () => {
+test("a write during a read of the log is not missed", async () => {
   const { log, write, duringNextRead } = countedLog();
   duringNextRead(() => write("first"));
   const wait = log.waitFor("first");
@@ -86,7 +86,7 @@ test("what is written while a log is read is not missed", async () => {
   expect(await Promise.all([found, other])).toEqual(["third", "second"]);
 });
 
-test("who does not know what to look for fails alone", async () => {
+test("a waiter whose filter throws fails alone", async () => {
   const { log, write } = countedLog();
   const waits = Promise.allSettled([
     log.waitFor(() => {
