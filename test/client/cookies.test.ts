@@ -6,7 +6,7 @@ import { sendHttp } from "../../src/web/send.ts";
 
 const SHOP = "http://localhost:3000/thanks";
 
-test("the cookies of a host return to each of its ports, and to no other host", () => {
+test("a cookie is sent to every port of its host and to no other host", () => {
   const jar = createCookieJar();
   expect(jar.of(SHOP)).toEqual({});
   jar.keep(SHOP, undefined);
@@ -19,7 +19,7 @@ test("the cookies of a host return to each of its ports, and to no other host", 
   expect(jar.of(SHOP)).toEqual({});
 });
 
-test("a host keeps no more than 50 cookies, and changes those that it has", () => {
+test("the cookie jar keeps at most 50 cookies of a host, and replaces known ones", () => {
   const jar = createCookieJar();
   jar.keep(SHOP, Array.from({ length: 60 }, (_, at) => `c${at}=1`).join("\n"));
   jar.keep(SHOP, "c0=2");
@@ -27,7 +27,7 @@ test("a host keeps no more than 50 cookies, and changes those that it has", () =
   expect([kept?.length, kept?.[0], kept?.at(-1)]).toEqual([50, "c0=2", "c49=1"]);
 });
 
-test("an answer of a real server keeps its lines of Set-Cookie apart", async () => {
+test("several Set-Cookie lines of a real server are kept apart", async () => {
   const server = createServer((_request, response) => {
     response.setHeader("Set-Cookie", ["sid=1; Expires=Fri, 27 Nov 2026 10:00:00 GMT", "lang=en"]);
     response.end("thanks");

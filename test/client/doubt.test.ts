@@ -34,7 +34,7 @@ async function createThrough(harness: Harness, damages: readonly Damage[], retri
   return { ...(JSON.parse(stdout || stderr) as Omit<Said, "code">), code };
 }
 
-test("what may have been made is in doubt until an answer proves it, whatever is answered in between", async () => {
+test("an order that may exist is in doubt until an answer proves it, whatever other answers come", async () => {
   const refusal = { code: expect.any(Number) as number, error: { code: "scope_missing" } };
   const rows: readonly (readonly [string, readonly Damage[], object])[] = [
     ["an answer that is lost", [loses], { code: 7, error: { code: "outcome_unknown" } }],
@@ -57,7 +57,7 @@ test("what may have been made is in doubt until an answer proves it, whatever is
   }
 });
 
-test("a refusal after a lost answer does not end the doubt, in the same run and in a later one", async () => {
+test("a refusal after a lost answer does not end the doubt, in the same run or a later one", async () => {
   for (const damages of [
     [[loses, refusesWith(403, "scope_missing")]],
     [[loses], [refusesWith(403, "scope_missing")]],
@@ -72,7 +72,7 @@ test("a refusal after a lost answer does not end the doubt, in the same run and 
   }
 });
 
-test("what can pass is tried again with the same key and body", async () => {
+test("a transient error is retried with the same key and body", async () => {
   const passing = [
     refusesWith(408, "request_timeout"),
     answersWith(408, ""),
@@ -90,7 +90,7 @@ test("what can pass is tried again with the same key and body", async () => {
   }
 });
 
-test("while a create is on the wire its key and its body are in the journal, on disk", async () => {
+test("the journal has the key and body of a create on disk before it is sent", async () => {
   const harness = createHarness();
   await harness.start();
   const seen: unknown[] = [];
@@ -114,7 +114,7 @@ function keyboard(): { readonly world: Partial<World>; readonly press: () => voi
   return { world: { onStop }, press: () => stop("SIGINT") };
 }
 
-test("a create that is interrupted on the wire is in doubt, and no later run makes a second one of it", async () => {
+test("an interrupted create is in doubt, and no later run makes a second order", async () => {
   for (const isTaken of [true, false]) {
     const harness = createHarness();
     await harness.start();
@@ -142,7 +142,7 @@ test("a create that is interrupted on the wire is in doubt, and no later run mak
   }
 });
 
-test("Ctrl-C in the pause before a retry leaves the doubt that the tries before it have left, and no other", async () => {
+test("Ctrl-C in the pause before a retry keeps the doubt of the earlier tries", async () => {
   for (const [damage, said, state] of [
     [loses, "the service may have created it", "pending"],
     [refusesWith(429, "rate_limited"), "nothing was created", "refused"],

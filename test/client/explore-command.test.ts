@@ -30,7 +30,7 @@ async function explored(harness: Harness, ...words: readonly string[]): Promise<
   return [code, JSON.parse(stdout) as Found];
 }
 
-test("clients that repeat a create with its key hold, and what nothing shows is not judged", async () => {
+test("a client that repeats a create with its key holds, and unseen rules are not judged", async () => {
   const harness = createHarness();
   for (const { name, client } of GOOD_CLIENTS.slice(0, 4)) {
     installClient(harness, client);
@@ -50,7 +50,7 @@ test("clients that repeat a create with its key hold, and what nothing shows is 
   }
 });
 
-test("broken clients are found, with the least schedule and the cause", async () => {
+test("explore finds broken clients, with the least schedule and the cause", async () => {
   const harness = createHarness();
   const names = Object.keys(BROKEN.exploreClients);
   const clients = BROKEN_CLIENTS.filter(({ name }) => names.includes(name));
@@ -62,7 +62,7 @@ test("broken clients are found, with the least schedule and the cause", async ()
   }
 });
 
-test("a finding says how to run its schedule again, and its faults are written for exec", async () => {
+test("a finding has the command that repeats its schedule, and --write makes a file for exec", async () => {
   const harness = createHarness();
   const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key for each try")?.client ?? rightClient;
   installClient(harness, client);
@@ -84,7 +84,7 @@ test("a finding says how to run its schedule again, and its faults are written f
   expect(shown.stderr).toContain("explore: 11 schedules with 1 fault");
 });
 
-test("a secret in the output of the purchase is found, whatever the exit code", async () => {
+test("a secret in the output of the purchase is a finding, whatever the exit code", async () => {
   const harness = createHarness();
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
@@ -98,7 +98,7 @@ test("a secret in the output of the purchase is found, whatever the exit code", 
   expect(JSON.stringify(broken)).not.toMatch(/svc_test_\w{16}/);
 });
 
-test("a command that does not work without faults teaches nothing, and wrong faults are refused", async () => {
+test("a command that fails without faults exits with 3, and wrong faults are refused", async () => {
   const harness = createHarness();
   installClient(harness, () => Promise.resolve(0));
   const idle = await harness.run(["explore", "--", "client"]);
@@ -112,7 +112,7 @@ test("a command that does not work without faults teaches nothing, and wrong fau
   }
 });
 
-test("a search that the budget ends says how many schedules it left out, in text, JSON, JUnit and the checklist", async () => {
+test("a search that used up its budget reports the schedules left out, in text, JSON, JUnit and the checklist", async () => {
   const harness = createHarness();
   await harness.start();
   installClient(harness, async (purchase) => {
@@ -134,7 +134,7 @@ test("a search that the budget ends says how many schedules it left out, in text
   expect(JSON.parse(json.stdout)).toMatchObject({ not_run: Number(left) });
 });
 
-test("the output of a failed purchase is told in one line", async () => {
+test("the output of a failed purchase is shown in one line", async () => {
   const harness = createHarness();
   harness.setShell(() =>
     Promise.resolve({

@@ -13,7 +13,7 @@ import {
 } from "../support/killed-shops.ts";
 import { BROKEN } from "../support/broken.table.ts";
 
-test("a served shop that can be killed at any moment holds", async () => {
+test("a served shop that survives every kill holds", async () => {
   const [code, found] = await exploreShop(STEADY_SHOPS, "takes its time, and books in one transaction", 1);
   expect([code, found.broken, found.held]).toEqual([0, [], found.schedules]);
   expect(found.not_judged).toEqual([]);
@@ -27,7 +27,7 @@ test("a served shop that can be killed at any moment holds", async () => {
   ]);
 });
 
-test("a served shop that a kill breaks is found, told, and run again by the line that is told", async () => {
+test("a served shop that a kill breaks is found, and the printed command repeats the finding", async () => {
   const name = "stores the event id, and books later";
   const harness = createHarness();
   const { [name]: shop } = KILLED_SHOPS;
@@ -52,7 +52,7 @@ test("a served shop that a kill breaks is found, told, and run again by the line
   expect([payer.code, payer.stdout]).toEqual([0, expect.stringContaining('"schedules":1,"held":1')]);
 });
 
-test("a secret in the view of an order is found", async () => {
+test("a secret in the view of an order is a finding", async () => {
   const harness = createHarness();
   const { "books and knows in one transaction": onlyBooks } = STEADY_SHOPS;
   if (onlyBooks === undefined) throw new Error("it is in the table");
@@ -61,7 +61,7 @@ test("a secret in the view of an order is found", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
-test("a view without bookings is told which fields of JSON it could have", async () => {
+test("the advice for a view without bookings names the JSON fields", async () => {
   const harness = createHarness();
   installShop(harness, {
     onHook: ({ status, disk }) => {
@@ -73,7 +73,7 @@ test("a view without bookings is told which fields of JSON it could have", async
   expect(stdout).toContain("it could also return times and amount_minor");
 });
 
-test("a shop that does not start teaches nothing, and options that do not fit are refused", async () => {
+test("a shop that does not start exits with 3, and conflicting options are refused", async () => {
   const harness = createHarness();
   installShop(harness, { onHook: () => undefined, onStart: () => false });
   const idle = await harness.run(["explore", ...SERVED]);
@@ -90,7 +90,7 @@ test("a shop that does not start teaches nothing, and options that do not fit ar
   }
 });
 
-test("each shop that is killed is in the table", () => {
+test("every killed shop is in the table", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
 });
 
@@ -120,7 +120,7 @@ async function runningShop(name: string, events = "*") {
   };
 }
 
-test("a shop that runs is explored in its store, one schedule after the other, and nothing is left", async () => {
+test("a running shop is explored in its store, one schedule at a time, and nothing is left behind", async () => {
   // Payments alone, which have fewer places.
   const { harness, explore, left } = await runningShop(
     "books and knows in one transaction",
@@ -136,7 +136,7 @@ test("a shop that runs is explored in its store, one schedule after the other, a
   expect(new Set(ids.map((one) => one.order_id)).size).toBe(25);
 });
 
-test("an exploration of a shop that runs leaves nothing behind when it is killed", async () => {
+test("a killed exploration of a running shop leaves nothing behind", async () => {
   const { harness, explore, left } = await runningShop("books and knows in one transaction");
   const kill = new AbortController();
   let runs = 0;
@@ -150,7 +150,7 @@ test("an exploration of a shop that runs leaves nothing behind when it is killed
   await eventually("the lease has ended", async () => expect(await left()).toEqual([[], false, true]));
 });
 
-test("a call that names a lease that has ended changes nothing", async () => {
+test("a call under an ended lease changes nothing", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start(EPHEMERAL);
   const call = (path: string, body: object, lease = {}) =>
@@ -174,7 +174,7 @@ test("a call that names a lease that has ended changes nothing", async () => {
   expect(faults.stdout).toContain('"faults":[]');
 });
 
-test("a store whose clock was moved, or that has faults, is not explored, nor a receiver that it does not have", async () => {
+test("a store with a moved clock or faults, or without the receiver, is not explored", async () => {
   const { harness, explore, left } = await runningShop("books and knows in one transaction");
   await harness.run(["faults", "add", "latency", "--times", "5"]);
   const faulty = await explore(["--depth", "1"]);
@@ -193,7 +193,7 @@ test("a store whose clock was moved, or that has faults, is not explored, nor a 
   expect(await left()).toEqual([[], false, true]);
 });
 
-test("an exploration is recorded in the running sandbox, and shown beside the items of the checklist", async () => {
+test("an exploration is recorded in the running sandbox and shown beside the checklist's items", async () => {
   const { harness, explore } = await runningShop("books and knows in one transaction");
   await explore(["--depth", "1", "--budget", "1ms"]);
   const { stdout } = await harness.run(["checklist", "--json"]);

@@ -42,7 +42,7 @@ async function drill(
   ];
 }
 
-test("no broken client passes, no right one is refused, and each breaks the right rules", async () => {
+test("every broken client breaks its rules, and every right one passes", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
@@ -56,7 +56,7 @@ test("no broken client passes, no right one is refused, and each breaks the righ
   ]);
 });
 
-test("wrong clients that no run can see are those of the list, which the documents have", async () => {
+test("the wrong clients that no run can find are those that the documents list", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];
@@ -69,7 +69,7 @@ test.each([
   ["ends before its create is sent", 0, true],
   ["sends nothing", 0, false],
   ["is no command", 127, false],
-] as const)("a command that %s shows nothing", async (_what, exitCode, isLate) => {
+] as const)("a command that %s leaves the item unknown", async (_what, exitCode, isLate) => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
@@ -83,7 +83,7 @@ test.each([
   });
 });
 
-test("a cause is named by the answer that shows it, and the record has it", async () => {
+test("a cause is named with the answer that shows it, and recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [
@@ -154,7 +154,7 @@ function partsOf({
   };
 }
 
-test("a client of right parts passes, and with one wrong part among them never", async () => {
+test("a client of right parts passes, and one with a single wrong part fails", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   await fc.assert(
@@ -167,7 +167,7 @@ test("a client of right parts passes, and with one wrong part among them never",
   );
 });
 
-test("an order_id of a merchant's shape has other digits, and fits", () => {
+test("a drawn order_id has the merchant's form with other digits", () => {
   const random = Uint8Array.from({ length: 64 }, (_, at) => at * 37 + 11);
   const rows: readonly (readonly [like: string, shape: RegExp | undefined])[] = [
     ["order-10010203", /^order-\d{8}$/],

@@ -26,7 +26,7 @@ async function instanceOf(harness: Harness): Promise<string> {
   return status;
 }
 
-test("a folder's sandbox keeps its instance over starts, and is another one after each reset and each restore", async () => {
+test("a folder's sandbox keeps its instance id over starts, and changes it with every reset and restore", async () => {
   const harness = createHarness();
   let sandbox = await harness.start();
   const seen = [await instanceOf(harness)];
@@ -73,7 +73,7 @@ async function inMemory(harness: Harness) {
 const create = (orderId: string, key?: string): string =>
   `orders create --order-id ${orderId} --price-id price_coffee${key === undefined ? "" : ` --idempotency-key ${key}`}`;
 
-test("what the journal knows of an instance that is gone is not taken for what was done in this one", async () => {
+test("journal entries of an earlier instance do not count for the present one", async () => {
   const harness = createHarness();
   await harness.start();
   const first = await told(harness, create("o-1", "own-key-1"));
@@ -88,7 +88,7 @@ test("what the journal knows of an instance that is gone is not taken for what w
   expect([again.code, again.json["replayed"]]).toEqual([0, false]);
 });
 
-test("each start in memory is another instance, which a command is told by the sandbox itself", async () => {
+test("every start in memory is another instance, and the sandbox tells commands its id", async () => {
   const harness = createHarness();
   const ids: unknown[] = [];
   for (const orderId of ["o-1", "o-2"]) {
@@ -105,7 +105,7 @@ test("each start in memory is another instance, which a command is told by the s
   expect(new Set(ids.map((one) => JSON.stringify(one))).size).toBe(2);
 });
 
-test("a create that ended without an answer keeps its key, whether its sandbox can be asked or not", async () => {
+test("a create without an answer keeps its key, whether or not its sandbox can be reached", async () => {
   const harness = createHarness();
   const { sandbox, env } = await inMemory(harness);
   harness.setFault(async (request, pass) => {
@@ -126,7 +126,7 @@ test("a create that ended without an answer keeps its key, whether its sandbox c
   await sandbox.stop();
 });
 
-test("listen forwards again what comes again after a restore, and takes nothing for seen that another instance sent", async () => {
+test("listen forwards repeated events after a restore, and counts no event of another instance as seen", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const shop = site.receiver(3000);
@@ -147,7 +147,7 @@ test("listen forwards again what comes again after a restore, and takes nothing 
   expect([last?.event_id, last?.outcome]).toEqual([before[0]?.event_id, "forwarded"]);
 });
 
-test("events and keys are remembered for an instance; where either is unknown, they are known", () => {
+test("events and keys are remembered by instance, or for all if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {

@@ -46,7 +46,7 @@ async function judge({
   return { site, shop, harness, code, stdout, stderr, report, findings };
 }
 
-test("a shop of a section is served on the port in PORT, bought from by its page, and judged by its own order_ids", async () => {
+test("a described shop is served on the port in PORT, bought from by its page, and judged by its own order_ids", async () => {
   const { shop, code, stdout, stderr, report, findings, harness } = await judge({
     kind: { cookie: COOKIE, orderIdOf: (cart) => `W-${cart.slice(-20)}` },
     section: {
@@ -71,7 +71,7 @@ test("a shop of a section is served on the port in PORT, bought from by its page
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
-test("a cookie comes from a file or a variable; without it nothing is judged", async () => {
+test("the cookie comes from a file or a variable, and without it nothing is judged", async () => {
   const kind = { cookie: COOKIE };
   const site = await openWebhookSite(EPHEMERAL);
   const shop = describedShop(site, kind);
@@ -88,7 +88,7 @@ test("a cookie comes from a file or a variable; without it nothing is judged", a
   expect([typed.code, typed.stderr]).toEqual([2, expect.stringContaining("unknown option")]);
 });
 
-test("a view that is late is judged with the settle that it needs, and not judged with another", async () => {
+test("a late view is judged only with a sufficient settle", async () => {
   const late = { kind: { late: 20_000 } };
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h", "--json"];
   const impatient = await judge({ ...late, options });
@@ -100,7 +100,7 @@ test("a view that is late is judged with the settle that it needs, and not judge
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
-test("a run whose budget is used up says how much it left out, and with which budget it runs all", async () => {
+test("a run that used up its budget says what it left out, and which budget runs all", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
   const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
@@ -113,7 +113,7 @@ test("a run whose budget is used up says how much it left out, and with which bu
   expect((await harness.run(["checklist", "--json"])).stdout).toContain("was not run");
 });
 
-test("a finding is repeated by the line that it names, with the options of its run", async () => {
+test("the printed command repeats a finding with the options of its run", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "10s", "--budget", "1h", "--json"];
   const { report, code } = await judge({ kind: { books: 2 }, options });
   expect(code).toBe(1);
@@ -125,7 +125,7 @@ test("a finding is repeated by the line that it names, with the options of its r
   expect(rerun).toContain(`--paid-when '"paid"'`);
 });
 
-test("the parts on webhooks and lost answers read the section too", async () => {
+test("the parts on webhooks and creates read the section, too", async () => {
   const { harness, site } = await judge({
     section: { create: "create-order", endpoint: `${SHOP}/hooks`, order_view: `${SHOP}/orders/{order_id}` },
     options: ["--only", "no_such_history"],
@@ -143,7 +143,7 @@ test("the parts on webhooks and lost answers read the section too", async () => 
   expect([run.stderr, harness.commands[0]?.commandLine]).toEqual([run.stderr, "create-order"]);
 });
 
-test("explore takes the view and the served shop of the section, and asks before it runs a command of it", async () => {
+test("explore takes view and serve from the section, and asks before it runs a command", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   describedShop(site).open();

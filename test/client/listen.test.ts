@@ -61,7 +61,7 @@ function portOf({ ready }: Listening): number {
 const outcomes = (lines: readonly ListenLine[]): (string | null)[][] =>
   lines.map(({ type, outcome }) => [type, outcome]);
 
-test("each event is verified and forwarded as it came: the bytes, the three headers, the content type and what was added", async () => {
+test("every event is verified and forwarded unchanged: bytes, headers and content type", async () => {
   const site = await openShop();
   const got = record(site.harness, 3000);
   const listening = await site.listen([
@@ -125,7 +125,7 @@ test("each event is verified and forwarded as it came: the bytes, the three head
   );
 });
 
-test("a person reads one line for each event, and what is told by colour alone is told in words too", async () => {
+test("a terminal shows one line for each event, and words for every colour", async () => {
   const site = await openShop();
   // The lines are by this machine's clock, and the next attempt is by the store's.
   await site.advance(26 * 3600 * SECOND);
@@ -163,7 +163,7 @@ test("a person reads one line for each event, and what is told by colour alone i
 `);
 });
 
-test("lines of sessions and of orders stand one below the other once there is a session, and no answer has its cause", async () => {
+test("lines of sessions and orders are aligned, and a missing answer has its cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   await site.order("order-1001");
@@ -183,7 +183,7 @@ test("lines of sessions and of orders stand one below the other once there is a 
   expect(listening.text().stdout).toContain("\n  → nothing answers at this address");
 });
 
-test("what the target answers goes back: a failure comes again, and the line says when", async () => {
+test("the target's answer goes back: a failed event comes again, and the line says when", async () => {
   const site = await openShop();
   site.shop.answers = (number) =>
     number === 1
@@ -212,7 +212,7 @@ test("what the target answers goes back: a failure comes again, and the line say
   expect(lines[2]?.next_try_at).toBeNull();
 });
 
-test("a target that is down, hangs or breaks off is a 502, and gets the event when it is back", async () => {
+test("a target that is down, hangs or breaks off counts as 502, and gets the event when it returns", async () => {
   const site = await openShop();
   site.harness.vacate(3000);
   const listening = await site.listen();
@@ -247,7 +247,7 @@ test("a target that is down, hangs or breaks off is a 502, and gets the event wh
   expect(types(shop.got)).toEqual(["order.created", "order.expired"]);
 });
 
-test("what is not signed as it should be never reaches the target, and the cause is named", async () => {
+test("a wrongly signed request never reaches the target, and its cause is named", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -283,7 +283,7 @@ test("what is not signed as it should be never reaches the target, and the cause
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("a person reads below the line which fault was asked for, and nothing is guessed beside it", async () => {
+test("the line of a faulty delivery names the fault, without guesses", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -296,7 +296,7 @@ test("a person reads below the line which fault was asked for, and nothing is gu
   );
 });
 
-test("a person reads below the line why a delivery is not verified", async () => {
+test("the line of an unverified delivery is followed by its cause", async () => {
   const harness = createHarness();
   const line = ["listen", "--port", "4300", "--forward", HOOKS];
   const listening = await harness.launch(line, { env: { CHECKOUT_SIGNING_SECRET: SECRET } });
@@ -314,7 +314,7 @@ test("a person reads below the line why a delivery is not verified", async () =>
   );
 });
 
-test("a secret that is rotated holds from that moment on, the old one as long as it signs too", async () => {
+test("a rotated secret verifies at once, and the old one during the overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -330,7 +330,7 @@ test("a secret that is rotated holds from that moment on, the old one as long as
   expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "forwarded", "forwarded"]);
 });
 
-test("a duplicate is dropped and marked, also one that comes to the next run", async () => {
+test("a duplicate is dropped and marked, also in the next run", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
@@ -361,7 +361,7 @@ test("a duplicate is dropped and marked, also one that comes to the next run", a
   );
 });
 
-test("a journal that fails keeps no event from its target, and no duplicate from being one", async () => {
+test("events are forwarded and duplicates dropped even if the journal fails", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   const journal = new Database(join(site.harness.cwd, ".checkout/journal.db"));
@@ -374,7 +374,7 @@ test("a journal that fails keeps no event from its target, and no duplicate from
   expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");
 });
 
-test("what the target did not take is no duplicate when it comes again", async () => {
+test("an event that the target refused is not a duplicate when it comes again", async () => {
   const site = await openShop();
   site.shop.answers = (number) => (number === 1 ? 500 : 200);
   const listening = await site.listen();
@@ -387,7 +387,7 @@ test("what the target did not take is no duplicate when it comes again", async (
   ]);
 });
 
-test("a replay that somebody asked for is forwarded, by whatever means", async () => {
+test("a requested replay is forwarded, however it was requested", async () => {
   const site = await openShop();
   const listening = await site.listen();
   await site.order();
@@ -415,7 +415,7 @@ test("a replay that somebody asked for is forwarded, by whatever means", async (
   });
 });
 
-test("--since brings again what the target has taken: from a span by the store's clock, or after an event", async () => {
+test("--since forwards accepted events again, from a span of the store's clock or after an event", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.order();
@@ -446,7 +446,7 @@ test("--since brings again what the target has taken: from a span by the store's
   expect(data.endpoints.map(({ state }) => state)).toEqual(["paused"]);
 });
 
-test("routes: the first that fits wins, --forward takes the rest, and without it the rest is only shown", async () => {
+test("the first matching --route wins, --forward takes the rest, and without it the rest is only shown", async () => {
   const site = await openShop();
   const [paid, orders] = [site.receiver(3001), site.receiver(3002)];
   const routes = ["--route", `order.succeeded=${paid.url}`, "--route", `order.*=${orders.url}`];
@@ -478,7 +478,7 @@ test("routes: the first that fits wins, --forward takes the rest, and without it
   );
 });
 
-test("another host has to be allowed, is looked up for each event, and leads nowhere forbidden", async () => {
+test("a target on another host must be allowed, is resolved for every event, and leads nowhere forbidden", async () => {
   const site = await openShop();
   const sentTo: (readonly string[] | undefined)[] = [];
   site.harness.setFault((request, pass) => {
@@ -508,7 +508,7 @@ test("another host has to be allowed, is looked up for each event, and leads now
   ]);
 });
 
-test("the first line of --json says all that a program needs", async () => {
+test("the first line of listen --json has everything that a program needs", async () => {
   const site = await openShop();
   const args = ["--forward", HOOKS, "--route", "order.*=http://localhost:3001/", "--events", "order.*"];
   const { ready } = await site.listen(args);
@@ -526,7 +526,7 @@ test("the first line of --json says all that a program needs", async () => {
   });
 });
 
-test("--events narrows what is sent, and what was waiting", async () => {
+test("--events limits new and waiting events", async () => {
   const site = await openShop();
   const all = await site.listen();
   await all.stop();
@@ -542,7 +542,7 @@ test("--events narrows what is sent, and what was waiting", async () => {
   expect(types(site.shop.got)).toEqual(["order.succeeded"]);
 });
 
-test("while nobody listens events wait, and come in their order to the next one, at the same endpoint", async () => {
+test("events wait while nobody listens, and go in order to the next listener, at the same endpoint", async () => {
   const site = await openShop();
   const first = await site.listen();
   const id = await site.order();
@@ -564,7 +564,7 @@ test("while nobody listens events wait, and come in their order to the next one,
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "enabled", url: second.ready.url });
 });
 
-test("a sandbox that goes and comes back, elsewhere too, is found again, and said once", async () => {
+test("a sandbox that restarts, also on another port, is found again and reported once", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   await site.stop();
@@ -595,7 +595,7 @@ test("--exit-on-disconnect ends with 7", async () => {
   expect(JSON.parse(stderr)).toMatchObject({ ok: false, error: { code: "disconnected" }, exit_code: 7 });
 });
 
-test("another listen takes over; the first one says so and leaves the endpoint alone", async () => {
+test("a second listen takes over, and the first one says so and leaves the endpoint alone", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -607,7 +607,7 @@ test("another listen takes over; the first one says so and leaves the endpoint a
   expect(outcomes(await second.heard(1))).toEqual([["order.created", "forwarded"]]);
 });
 
-test("one that is stopped before it sees that another took over does not pause that one", async () => {
+test("a listen that stops before it notices the second one does not pause it", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -615,7 +615,7 @@ test("one that is stopped before it sees that another took over does not pause t
   expect(await site.endpoint(second.ready.endpoint_id ?? "")).toMatchObject({ state: "enabled" });
 });
 
-test("an endpoint that was removed beside it is registered again, one that was paused or disabled is told of", async () => {
+test("listen registers a removed endpoint again, and reports a paused or disabled one", async () => {
   const site = await openShop();
   site.shop.answers = () => 410;
   const listening = await site.listen();
@@ -645,7 +645,7 @@ test("an endpoint that was removed beside it is registered again, one that was p
   expect((await listening.heard(2))[1]).toMatchObject({ outcome: "forwarded", target_status: 200 });
 });
 
-test("a stop lets what is being forwarded finish", async () => {
+test("a stop waits for events that are being forwarded", async () => {
   const site = await openShop();
   const release: ((response: HttpResponse) => void)[] = [];
   site.shop.answers = () => new Promise<HttpResponse>((resolve) => void release.push(resolve));
@@ -660,7 +660,7 @@ test("a stop lets what is being forwarded finish", async () => {
   );
 });
 
-test("--print-secret prints the secret that deliveries are signed with, before and after somebody listened", async () => {
+test("--print-secret prints the secret of the deliveries, before and after a first listen", async () => {
   const site = await openShop();
   const before = await site.harness.run(["listen", "--print-secret"]);
   expect([before.code, before.stderr]).toEqual([0, ""]);
@@ -777,7 +777,7 @@ async function openReceiver(
   return { harness, got, listening, send, signed };
 }
 
-test("a service that knows nothing of us: verified, forwarded once, refused where the signature is wrong", async () => {
+test("events of a real service are verified and forwarded once, and refused with a wrong signature", async () => {
   const site = await openReceiver();
   expect(site.listening.ready).toMatchObject({
     url: "http://127.0.0.1:4300/",
@@ -816,7 +816,7 @@ test("a service that knows nothing of us: verified, forwarded once, refused wher
   expect(`${stdout}${stderr}`).not.toContain(SECRET);
 });
 
-test("a target's Retry-After goes back to the sender, and without one none does", async () => {
+test("a target's Retry-After is passed back to the sender, and none is added", async () => {
   const site = await openReceiver();
   const answers = [
     { status: 503, headers: { "Retry-After": "7" }, body: "busy" },
@@ -839,7 +839,7 @@ test("a target's Retry-After goes back to the sender, and without one none does"
   ]);
 });
 
-test("an event is known by the id in its signed body, whatever the header says", async () => {
+test("an event is recognised by the id in its signed body, whatever the header says", async () => {
   const site = await openReceiver();
   // Of a later version: that its header contradicts it cannot be seen by what an event of this one must have.
   const { rawHeaders, body } = site.signed({ event_id: EVENT.event_id, type: "order.later" });
@@ -854,7 +854,7 @@ test("an event is known by the id in its signed body, whatever the header says",
   expect(site.got.length).toBe(1);
 });
 
-test("what is no delivery is answered, and goes nowhere", async () => {
+test("a request that is not a delivery is answered and not forwarded", async () => {
   const site = await openReceiver();
   const good = site.signed();
   const rows = [
@@ -871,7 +871,7 @@ test("what is no delivery is answered, and goes nowhere", async () => {
   expect([site.got.length, site.listening.deliveries().length]).toEqual([0, 0]);
 });
 
-test("the vectors: whatever is refused is not forwarded, whatever is signed is, event or not", async () => {
+test("of the signature vectors exactly the valid ones are forwarded, events or not", async () => {
   const { vectors } = JSON.parse(
     readFileSync(join(import.meta.dirname, "../../fixtures/signatures.json"), "utf8"),
   ) as { readonly vectors: readonly Vector[] };
@@ -910,7 +910,7 @@ test("the vectors: whatever is refused is not forwarded, whatever is signed is, 
   expect(refused).toBeGreaterThanOrEqual(60);
 });
 
-test("one digit of the signature, one byte of the body: nothing that was changed reaches the target", async () => {
+test("a delivery with one changed digit or byte never reaches the target", async () => {
   const site = await openReceiver();
   const { rawHeaders, body } = site.signed();
   const at = rawHeaders.indexOf(DEFAULT_HEADER_NAMES.signature) + 1;
@@ -930,7 +930,7 @@ test("one digit of the signature, one byte of the body: nothing that was changed
   expect(site.got.length).toBe(1);
 });
 
-test("two tries of one event at once are forwarded once, others do not wait, and there is a limit to both", async () => {
+test("two concurrent deliveries of an event are forwarded once, others do not wait, and both are limited", async () => {
   const site = await openReceiver();
   const release: (() => void)[] = [];
   let reached = 0;
@@ -958,7 +958,7 @@ test("two tries of one event at once are forwarded once, others do not wait, and
   expect(site.listening.deliveries().filter(({ outcome }) => outcome === "duplicate").length).toBe(1);
 });
 
-test("the secret comes from a file too, two of them during a rotation", async () => {
+test("--secret-file can have two secrets during a rotation", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secrets.txt"), `whsec_another-one\n${SECRET}\n`);
@@ -981,7 +981,7 @@ test("the secret comes from a file too, two of them during a rotation", async ()
   expect((await listening.stop()).code).toBe(0);
 });
 
-test("a service that names its headers otherwise is verified by them, and they go on as they came", async () => {
+test("--header-names verifies a service's own headers, and forwards them unchanged", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
@@ -1013,7 +1013,7 @@ test("a service that names its headers otherwise is verified by them, and they g
   ]);
 });
 
-test("a body that goes too deep for any parser is no accident", async () => {
+test("a body that is nested too deeply for any parser is answered", async () => {
   const site = await openReceiver();
   const deep = Buffer.from("[".repeat(500_000) + "]".repeat(500_000));
   const rawHeaders = [...site.signed().rawHeaders];
@@ -1043,7 +1043,7 @@ for (const [count, bytes] of [
   // Each of them is searched for as long as a search may take.
   [5, 200_000],
 ] as const) {
-  test(`${count} requests of ${bytes} bytes that nobody signed are answered before any cause is searched, and hold up no delivery`, async () => {
+  test(`${count} unsigned requests of ${bytes} bytes are answered before a cause is searched, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
@@ -1065,7 +1065,7 @@ const MIB = 1024 * 1024;
 /** More than one search may hash. */
 const BURST_MIB = 128;
 
-test("causes are searched within a budget of bytes, in slices between which others come first", async () => {
+test("causes are searched within a budget of bytes, in slices that let other work go first", async () => {
   const asked = (bytes: number) => ({
     rawBody: Buffer.alloc(bytes, "x"),
     headers: Object.entries(
@@ -1107,7 +1107,7 @@ test("causes are searched within a budget of bytes, in slices between which othe
   }
 });
 
-test("a listener has a Host of its own, and tells nobody its paths", async () => {
+test("a listener accepts only its own Host, and tells nobody its paths", async () => {
   const target = "http://localhost:3000/very/secret-path";
   const site = await openReceiver({ args: ["--forward", target, "--allow-host", "tunnel.example"] });
   const good = site.signed();
@@ -1142,7 +1142,7 @@ test("a listener has a Host of its own, and tells nobody its paths", async () =>
   expect(told.filter((text) => /secret-path|very|localhost|3000|hooks/.test(text))).toEqual([]);
 });
 
-test("what cannot work is a usage error, before anything listens", async () => {
+test("an impossible combination of options is a usage error before anything listens", async () => {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
   writeFileSync(join(harness.cwd, "key.txt"), "svc_test_abc\n");
@@ -1186,7 +1186,7 @@ test("what cannot work is a usage error, before anything listens", async () => {
   }
 });
 
-test("without a sandbox it says what to start; a port that is taken names who has it", async () => {
+test("listen without a sandbox says what to start, and a taken port is named with its owner", async () => {
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);
@@ -1198,7 +1198,7 @@ test("without a sandbox it says what to start; a port that is taken names who ha
   expect(taken.stderr).toContain("port 4300 is used by another-program (pid 4711)");
 });
 
-test("an ephemeral sandbox is named by the environment; then nothing is kept on disk", async () => {
+test("listen at an ephemeral sandbox of the environment keeps nothing on disk", async () => {
   const harness = createHarness();
   const env = {
     CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test",
@@ -1219,7 +1219,7 @@ test("an ephemeral sandbox is named by the environment; then nothing is kept on 
   expect(() => harness.readState("journal.db")).toThrow(/ENOENT/);
 });
 
-test("keys: r replays the last event, d shows it without its signature, q ends", async () => {
+test("the keys of listen: r replays the last event, d shows it without its signature, q quits", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
   expect(listening.text().stdout).toContain("r replays the last event, d shows its details, q quits");
@@ -1253,7 +1253,7 @@ test("keys: r replays the last event, d shows it without its signature, q ends",
   ).toBe("paused");
 });
 
-test("a listener that is stopped has told what it took, and ends without waiting for any time to pass", async () => {
+test("a stopped listener has reported its events, and ends without waiting for a timer", async () => {
   const site = await openShop();
   const listening = await site.listen();
   await site.order();
@@ -1264,7 +1264,7 @@ test("a listener that is stopped has told what it took, and ends without waiting
   expect(site.harness.clock.now()).toBe(before);
 });
 
-test("Ctrl-C as a key ends it, and with --json no key means anything", async () => {
+test("Ctrl-C as a key ends listen, and with --json keys are ignored", async () => {
   const site = await openShop();
   const first = await site.harness.launch(["listen"], { typed: [] });
   first.press("\u0003");
@@ -1276,7 +1276,7 @@ test("Ctrl-C as a key ends it, and with --json no key means anything", async () 
   expect((await second.stop()).code).toBe(0);
 });
 
-test("a listener of an hour asks the sandbox rarely, is told of a change at once, and holds up no stop", async () => {
+test("a listener polls the sandbox rarely, hears of a change at once, and delays no stop", async () => {
   const site = await openShop();
   let asked = 0;
   site.harness.setFault((request, deliver) => {
@@ -1295,7 +1295,7 @@ test("a listener of an hour asks the sandbox rarely, is told of a change at once
   await site.stop();
 });
 
-test("the terminal of a sandbox shows each delivery, and nothing of what its own tools ask", async () => {
+test("the sandbox's terminal shows every delivery and no request of its own tools", async () => {
   for (const format of ["text", "json"]) {
     const site = await openShop([...EPHEMERAL, "--log-format", format]);
     const listener = await site.listen();

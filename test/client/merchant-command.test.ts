@@ -37,7 +37,7 @@ const HOSTILE_IDS = [
   "\u202Eexe.\u200B",
 ];
 
-test("a shell gets an id byte for byte in its environment, and runs nothing that stands in it", async () => {
+test("a command gets an id byte for byte in its environment, and never runs it", async () => {
   expect(HOSTILE_IDS.length).toBeGreaterThan(40);
   const folder = tempFolder();
   const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
@@ -54,7 +54,7 @@ test("a shell gets an id byte for byte in its environment, and runs nothing that
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a command has no token of the sandbox, and one that cannot be started is a result", async () => {
+test("a command gets no token of the sandbox, and one that cannot start is a result", async () => {
   const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
   const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });
@@ -78,7 +78,7 @@ async function order(harness: Harness, orderId: string): Promise<void> {
   expect([orderId, stderr]).toEqual([orderId, ""]);
 }
 
-test("each drill and explore run the typed command line, whatever the ids of the shop's orders are", async () => {
+test("drills and explore run the typed command line, whatever the order_ids", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -94,7 +94,7 @@ test("each drill and explore run the typed command line, whatever the ids of the
   }
 });
 
-test("explore reads the view of its own order only, not of one that a stranger creates meanwhile", async () => {
+test("explore reads only the view of its own order, not of one that a stranger creates meanwhile", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -118,7 +118,7 @@ test("explore reads the view of its own order only, not of one that a stranger c
   expect(viewed.size).toBeGreaterThan(1);
 });
 
-test("a command with {order_id} is refused by each option, and names the variable to read", async () => {
+test("every option refuses a command with {order_id}, and names the variable to read", async () => {
   const harness = createHarness();
   const view = "--order-view-command x --paid-when paid";
   const rows = [

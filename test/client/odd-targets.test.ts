@@ -69,7 +69,7 @@ async function forwarded(row: OddEndpoint) {
   return { result, lines };
 }
 
-test(`listen tells of each of ${ODD_ENDPOINTS.length} odd targets its own cause, beside the error, and nothing else`, async () => {
+test(`listen reports each of ${ODD_ENDPOINTS.length} odd targets with its own cause beside the error`, async () => {
   const allowed = ODD_ENDPOINTS.filter(([, , code]) => code !== "target_forbidden");
   expect(allowed.length).toBeGreaterThan(80);
   for (const row of allowed) {

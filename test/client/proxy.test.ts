@@ -14,7 +14,7 @@ const PASSWORD = "hunter2";
 const SERVICE = { base: "https://pay.example/v1", proxy: `http://me:${PASSWORD}@proxy.example:3128` };
 const KEY = "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC";
 
-test("which proxy: by scheme, unless the host is excepted or this machine; lower case wins", () => {
+test("the proxy is chosen by scheme, except for no_proxy hosts and this machine; lower case wins", () => {
   const env = { HTTPS_PROXY: "http://s:1", HTTP_PROXY: "http://h:2", ALL_PROXY: "http://a:3" };
   const rows: readonly (readonly [string, Record<string, string>, string | undefined])[] = [
     ["https://pay.example/v1", env, "http://s:1/"],
@@ -53,7 +53,7 @@ test("which proxy: by scheme, unless the host is excepted or this machine; lower
     ]);
 });
 
-test("v1 calls to another machine name the proxy; the control API, deliveries and this machine never do", async () => {
+test("only v1 calls to another machine use the proxy; the control API and deliveries never do", async () => {
   const harness = createHarness();
   const env = { HTTPS_PROXY: SERVICE.proxy, ALL_PROXY: SERVICE.proxy, CHECKOUT_RETRIES: "0" };
   const sent: OutboundRequest[] = [];
@@ -112,7 +112,7 @@ function send(url: string, proxy: string, more: Partial<OutboundRequest> = {}) {
   return REAL.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
 }
 
-test("whatever a proxy does, it is told whether anything was sent, and the proxy is named without its password", async () => {
+test("any failure of a proxy says whether something was sent, and names the proxy without its password", async () => {
   const bare = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`;
   const rows: readonly (readonly [string, string, "nothing was sent" | "unknown" | number])[] = [
     ["https", bare("407 No"), "nothing was sent"],
@@ -156,7 +156,7 @@ test("whatever a proxy does, it is told whether anything was sent, and the proxy
   expect(waiting).toMatchObject({ ok: false, failure: "aborted" });
 });
 
-test("through a proxy that works the service answers, http and https, and its certificate is checked", async () => {
+test("the service answers through a proxy, by http and https, with its certificate checked", async () => {
   const heard: string[] = [];
   const tls = createTlsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (request, response) => {
     heard.push(Object.keys(request.headers).join());
@@ -185,7 +185,7 @@ test("through a proxy that works the service answers, http and https, and its ce
   expect(plain).toMatchObject({ ok: true, body: "plain http://pay.example/v1?a=1 for pay.example" });
 });
 
-test("what speaks no TLS is told in words, without a place in OpenSSL's sources", async () => {
+test("a server without TLS is reported in words, without OpenSSL's source lines", async () => {
   const plain = createHttpServer((_request, response) => void response.end("plain"));
   const port = await listenUntilEnd(plain);
   const url = `https://127.0.0.1:${port}/v1`;

@@ -39,7 +39,7 @@ function eventsOf(harness: Harness, id: string): string[] {
   });
 }
 
-test("the payer's place: every outcome, its events, and what cannot happen any more", async () => {
+test("sandbox pay gives every outcome with its events, and refuses what can no longer happen", async () => {
   const rows = [
     [
       "succeeded",
@@ -80,7 +80,7 @@ test("the payer's place: every outcome, its events, and what cannot happen any m
   }
 });
 
-test("a result that comes too late is recorded, never applied", async () => {
+test("a late result is recorded and never applied", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const id = await idOf(harness, "order-1");
@@ -98,7 +98,7 @@ test("a result that comes too late is recorded, never applied", async () => {
   await sandbox.stop();
 });
 
-test("advance does what falls due, each thing at its own time, and prints it in order", async () => {
+test("sandbox clock advance does due work at its own time, and prints it in order", async () => {
   const harness = createHarness();
   await harness.start();
   const first = await idOf(harness, "order-1");
@@ -118,7 +118,7 @@ test("advance does what falls due, each thing at its own time, and prints it in 
   expect(await statusOf(harness, first)).toBe("expired");
 });
 
-test("expiry is right by timer, on read, after the process was down, and after the clock went back", async () => {
+test("a checkout expires by timer, on read, after downtime and after the clock went back", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const byTimer = await idOf(harness, "order-1");
@@ -141,7 +141,7 @@ test("expiry is right by timer, on read, after the process was down, and after t
   expect(anew).toMatchObject({ replayed: false });
 });
 
-test("an order that is open or paid is not created again, and one that ended otherwise is", async () => {
+test("an order can be created again only if it ended without a payment", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const createAgain = async (orderId: string): Promise<string> => {
@@ -166,7 +166,7 @@ test("an order that is open or paid is not created again, and one that ended oth
   }
 });
 
-test("a create after the expiry of its order is taken before any timer has rung", async () => {
+test("a create after the order's expiry is accepted before any timer has fired", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { world: { after: () => undefined } });
   const first = await idOf(harness, "order-1");
@@ -179,7 +179,7 @@ test("a create after the expiry of its order is taken before any timer has rung"
   expect(eventsOf(harness, first)).toEqual(["order.created 1 null", "order.expired 2 created"]);
 });
 
-test("the lifetime that a sandbox was started with holds for what is created from then on", async () => {
+test("--checkout-lifetime applies to checkouts that are created after the start", async () => {
   const harness = createHarness();
   const hour = await harness.start();
   const before = await idOf(harness, "order-1");
@@ -208,7 +208,7 @@ test("the lifetime that a sandbox was started with holds for what is created fro
   expect(await fired("1ms")).toEqual(["order-4 expired"]);
 });
 
-test("reserved order_ids settle themselves after a moment, also after a crash", async () => {
+test("a reserved order_id settles by itself after a moment, also after a crash", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const outcomes = ["succeeded", "failed", "cancelled", "expired", "declined"] as const;
@@ -230,7 +230,7 @@ test("reserved order_ids settle themselves after a moment, also after a crash", 
   ]);
 });
 
-test("a CI script only creates and waits", async () => {
+test("a CI script needs only a create with --wait", async () => {
   const harness = createHarness();
   await harness.start();
   const wait = async (orderId: string, ...more: string[]) => {
@@ -253,7 +253,7 @@ test("a CI script only creates and waits", async () => {
   expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
 });
 
-test("what was due first happens first, whoever notices", async () => {
+test("due work is done in order of its times, whoever notices it", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -273,7 +273,7 @@ test("what was due first happens first, whoever notices", async () => {
   await sandbox.stop();
 });
 
-test("an advance does everything on its way, however much that is", async () => {
+test("an advance does all work on its way, however much", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -290,7 +290,7 @@ test("an advance does everything on its way, however much that is", async () => 
   expect((moved["fired"] as unknown[]).length).toBe(orders);
 });
 
-test("a wait that fails does not lose what was created, and is over when it said", async () => {
+test("a failed wait still reports the created order, and ends at its timeout", async () => {
   const harness = createHarness();
   await harness.start();
   const began = harness.clock.now();
@@ -316,7 +316,7 @@ test("a wait that fails does not lose what was created, and is over when it said
   expect(harness.clock.now() - began).toBeLessThan(8000);
 });
 
-test("the control API takes the control token alone, and nothing from a browser", async () => {
+test("the control API accepts only the control token, and nothing from a browser", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
@@ -346,7 +346,7 @@ test("the control API takes the control token alone, and nothing from a browser"
   }
 });
 
-test("moves of a clock at the same time all count, and looking at it changes nothing", async () => {
+test("concurrent moves of a clock all count, and reading it changes nothing", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--quiet"]);
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as {

@@ -13,7 +13,7 @@ function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].toSorted();
 }
 
-test("no broken or cheating receiver passes, and each is told its causes and no others", async () => {
+test("every broken or cheating receiver fails with exactly its causes", async () => {
   const found = [];
   for (const { name, make } of BROKEN_RECEIVERS) {
     const report = await drillWebhooksInMemory(make(), { consent: true });
@@ -28,7 +28,7 @@ test("no broken or cheating receiver passes, and each is told its causes and no 
   );
 });
 
-test("no right receiver is refused, whatever its make", async () => {
+test("every right receiver passes", async () => {
   const found = [];
   for (const { name, make } of GOOD_RECEIVERS) {
     const report = await drillWebhooksInMemory(make(), { consent: true });
@@ -39,7 +39,7 @@ test("no right receiver is refused, whatever its make", async () => {
   );
 });
 
-test("receivers that no drill can see pass, as the list of them says", async () => {
+test("wrong receivers that no drill can find are those of the list", async () => {
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);
@@ -47,7 +47,7 @@ test("receivers that no drill can see pass, as the list of them says", async () 
 });
 
 // The same receivers beside a sandbox, by the command: its verdict and its exit code.
-test("beside a sandbox the command tells the same causes, and its exit code is that of its verdict", async () => {
+test("the command beside a sandbox reports the same causes, with the verdict's exit code", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const told = async ({ make }: { readonly make: () => Receiver }) => {
@@ -63,7 +63,7 @@ test("beside a sandbox the command tells the same causes, and its exit code is t
     expect([one.name, ...(await told(one))]).toEqual([one.name, [], "passed", 0]);
 });
 
-test("a receiver that fails on one type that it accepted before does not pass, whichever was accepted last", async () => {
+test("a receiver that fails on a type that it accepted before does not pass", async () => {
   const site = await openDrillSite();
   const session = async (): Promise<string> => {
     const { body } = await site.sandbox().request({
@@ -102,7 +102,7 @@ test("a receiver that fails on one type that it accepted before does not pass, w
   }
 });
 
-test("of the orders that a receiver accepted, the newest alone is sent again", async () => {
+test("only the newest order that a receiver accepted is sent again", async () => {
   const site = await openDrillSite();
   await site.pay(await site.order(), "succeeded");
   await eventually("all events are accepted", async () =>
