@@ -13,7 +13,7 @@ function notingStorage(changes: number) {
   return { asked, storage: storage as unknown as ObjectStorage };
 }
 
-test("named parameters become positional, each value once, and what is not there becomes null", () => {
+test("named parameters become positional, each value once, and missing ones become null", () => {
   const { asked, storage } = notingStorage(0);
   const insert = createConnection(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
   insert.run({ a: 1, b: "two", c: 3 });
@@ -24,7 +24,7 @@ test("named parameters become positional, each value once, and what is not there
   ]);
 });
 
-test("the changes of a statement are read only before the next one runs", () => {
+test("the changes of a statement can be read until the next one runs", () => {
   const { storage } = notingStorage(3);
   const update = createConnection(storage).prepare("UPDATE t SET a = 1");
   expect(update.run().changes).toBe(3);
@@ -33,7 +33,7 @@ test("the changes of a statement are read only before the next one runs", () => 
   expect(() => first.changes).toThrow("another statement has run since");
 });
 
-test("values that make a row of more than 2 MB are refused before they are written", () => {
+test("a row of more than 2 MB is refused before it is written", () => {
   const { asked, storage } = notingStorage(0);
   const insert = createConnection(storage).prepare("INSERT INTO t VALUES (?, ?)");
   insert.run("a".repeat(1_999_000), 1);

@@ -15,7 +15,7 @@ import { placeOf } from "../../src/hosted/routing.ts";
 const marks = fc.integer({ min: 0, max: MARK_COUNT - 1 });
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 
-test("an id carries the mark of its store, keeps its time, and is random in its last 12 characters", () => {
+test("an id has its store's mark, its time, and 12 random characters at its end", () => {
   const times = fc.integer({ min: 0, max: 2 ** 48 - 1 });
   const property = fc.property(marks, times, bytes(6), (mark, time, random) => {
     const id = markedUuid(mark, time, random);
@@ -28,7 +28,7 @@ test("an id carries the mark of its store, keeps its time, and is random in its 
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("an API key carries the mark of its store, and its other 134 bits are random", () => {
+test("an API key has its store's mark and 134 random bits", () => {
   const property = fc.property(marks, marks, bytes(20), (mark, other, random) => {
     const key = formatTestKey(markedKeyBytes(mark, random));
     expect([isTestKey(key), markOfKey(key)]).toEqual([true, mark]);
@@ -40,7 +40,7 @@ test("an API key carries the mark of its store, and its other 134 bits are rando
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("what is no id or no key of ours has no mark, and each mark has its own object", () => {
+test("a foreign id or key has no mark, and every mark has its own object", () => {
   const key = formatTestKey(markedKeyBytes(7, new Uint8Array(20)));
   expect([key.slice(0, -1), `${key}0`, key.replace("test", "live"), "", "x"].map(markOfKey)).toEqual(
     Array.from({ length: 5 }),
@@ -50,7 +50,7 @@ test("what is no id or no key of ours has no mark, and each mark has its own obj
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request leads to the object of its key, its checkout or its store, and only lists lead to the index", () => {
+test("a request goes to the object of its key, checkout or store, and only lists go to the index", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;

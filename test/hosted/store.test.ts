@@ -37,7 +37,7 @@ function versionOf({ database }: ReturnType<typeof objectDatabase>): unknown {
   return database.prepare("SELECT version FROM schema_version").pluck().all();
 }
 
-test("an object of the first release gets the later migrations only, and keeps its rows", () => {
+test("an object of the first release gets only the later migrations, and keeps its rows", () => {
   const [fresh, older] = [objectDatabase(), objectDatabase()];
   const { database } = older;
   const first = [...SANDBOX_FILE.migrations.slice(0, 4), REQUESTS_DDL];
@@ -53,7 +53,7 @@ test("an object of the first release gets the later migrations only, and keeps i
   expect(versionOf(older)).toEqual([SANDBOX_FILE.migrations.length + 1]);
 });
 
-test("only work that changes rows and reaches the disk is a write that has succeeded", async () => {
+test("only work that changed rows and reached the disk counts as a write", async () => {
   let isFull = false;
   const { storage } = objectDatabase(() =>
     isFull ? Promise.reject(new Error("database or disk is full: SQLITE_FULL")) : Promise.resolve(),
