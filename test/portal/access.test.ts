@@ -55,7 +55,7 @@ function allRows(path: string): string {
 
 const isAdmin = (path: string): boolean => /^\/portal\/admin(\/|$)/.test(path);
 
-test("each row names one of three roles, and the administrator's pages are all under one path", async () => {
+test("every route of the portal has one of three roles, and the administrator's are under one path", async () => {
   const { rows } = await openSite();
   const wrong = rows.filter(({ path, role }) => {
     const own = isAdmin(path) ? "portal administrator" : "portal merchant";
@@ -72,7 +72,7 @@ test("each row names one of three roles, and the administrator's pages are all u
   ]);
 });
 
-test("a cookie opens the rows of its role and no others, and changes nothing elsewhere", async () => {
+test("a cookie opens exactly the routes of its role, and changes nothing elsewhere", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const keys = {
     nobody: {},
@@ -109,7 +109,7 @@ test("a cookie opens the rows of its role and no others, and changes nothing els
   expect(stored()).toBe(before);
 });
 
-test("a form without the token of its session, from another origin, or sent as JSON does nothing", async () => {
+test("a form without its session's token, from another origin or as JSON does nothing", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();
   const origin = `http://${portalHost(sandbox)}`;
@@ -137,7 +137,7 @@ test("a form without the token of its session, from another origin, or sent as J
   expect(stored()).toBe(before);
 });
 
-test("a double click, or a form that is sent again, is one act and leads to one page", async () => {
+test("a form that is sent twice acts once and leads to one page", async () => {
   const { sandbox, merchant, stored } = await openSite();
   const home = `/portal/${sandbox.ready.store_id}`;
   const tokenOf = async (path: string): Promise<string> => {
@@ -176,7 +176,7 @@ test("a double click, or a form that is sent again, is one act and leads to one 
   expect((await send(`${home}/clock`, forged)).slice(0, 3)).toBe("403");
 });
 
-test("a page elsewhere can lead to a whole page, and to nothing else", async () => {
+test("a foreign page can link to a whole page of the portal and to nothing else", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();
   const reads = rows.filter(({ method }) => method === "GET");
@@ -208,7 +208,7 @@ test("a page elsewhere can lead to a whole page, and to nothing else", async () 
   expect(stored()).toBe(before);
 });
 
-test("a path that is written in another way opens nothing of another role, and changes nothing", async () => {
+test("another spelling of a path opens nothing of another role and changes nothing", async () => {
   const { sandbox, merchant, administrator, stored } = await openSite();
   const before = stored();
   const store = sandbox.ready.store_id;
@@ -251,7 +251,7 @@ test("a path that is written in another way opens nothing of another role, and c
   expect(stored()).toBe(before);
 });
 
-test("the portal has a name of its own: a page that is asked for at another is a redirect, and nothing else is done", async () => {
+test("a page of the portal under another host name redirects to its own, and nothing else is done", async () => {
   const { sandbox, rows, merchant, stored } = await openSite();
   const before = stored();
   const { port } = new URL(sandbox.ready.base_url);
@@ -289,7 +289,7 @@ test("the portal has a name of its own: a page that is asked for at another is a
   expect(stored()).toBe(before);
 });
 
-test("the page at the root says what opens the portal where there is one, and leads to none", async () => {
+test("the page at the root names the command that opens the portal, without a link", async () => {
   const named = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, hasPortal] of [
     [[], true],
@@ -303,7 +303,7 @@ test("the page at the root says what opens the portal where there is one, and le
   }
 });
 
-test("beside a public URL there is a portal only under another name, and else nothing of it answers", async () => {
+test("the portal beside a public URL exists only under another name", async () => {
   const off = createHarness();
   const without = await off.start(["--public-url", "https://pay.example"]);
   expect(without.ready).toMatchObject({ portal_url: null, sign_in_url: null });
@@ -354,7 +354,7 @@ test("beside a public URL there is a portal only under another name, and else no
   }
 });
 
-test("behind a proxy that writes localhost into each Host, the name that the browser asked for counts", async () => {
+test("behind a proxy that rewrites Host, the name that the browser asked for counts", async () => {
   const both = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, names] of [
     [[], []],

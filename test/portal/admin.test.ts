@@ -34,7 +34,7 @@ async function openAdmin() {
   return { harness, sandbox, merchant, admin };
 }
 
-test("what waits for the administrator comes first, and is answered: request, credential, gate", async () => {
+test("the administrator's page begins with the waiting requests, and answers them", async () => {
   const { harness, merchant, admin } = await openAdmin();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
@@ -60,7 +60,7 @@ test("what waits for the administrator comes first, and is answered: request, cr
   ]);
 });
 
-test("the administrator switches capabilities and activity, and approves prices", async () => {
+test("the administrator switches capabilities and stores, and approves prices", async () => {
   const { harness, admin, merchant } = await openAdmin();
   const terms = ["--amount-minor", "700", "--currency", "EUR", "--payment-method", "alipay_plus"];
   await harness.run(["prices", "add", "oolong", ...terms, "--unapproved"]);
@@ -95,7 +95,7 @@ test("the administrator switches capabilities and activity, and approves prices"
     expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
 });
 
-test("each weighty act asks once, and says what it does", async () => {
+test("every serious act asks once and says what it does", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [
@@ -107,7 +107,7 @@ test("each weighty act asks once, and says what it does", async () => {
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));
 });
 
-test("a merchant reaches no page and no act of the administrator, and the other way round", async () => {
+test("a merchant reaches no page or act of the administrator, nor the reverse", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');
@@ -129,7 +129,7 @@ test("a merchant reaches no page and no act of the administrator, and the other 
   );
 });
 
-test("no page of the administrator holds a secret, and a note becomes no markup", async () => {
+test("the administrator's pages have no secret, and notes are escaped", async () => {
   const { harness, sandbox, admin } = await openAdmin();
   const token = harness.adminToken();
   const page = await admin.act({

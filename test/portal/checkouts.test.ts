@@ -50,7 +50,7 @@ async function tellView(sandbox: RunningSandbox, id: string, kind: string): Prom
   expect(status).toBe(204);
 }
 
-test("the page of each checkout of an order leads to the others", async () => {
+test("the page of a checkout links to the order's other checkouts", async () => {
   const { harness, portal, create, show } = await openShop();
   const first = await create(TERMS);
   expect((await show(first)).text).not.toContain("of this order");
@@ -64,7 +64,7 @@ test("the page of each checkout of an order leads to the others", async () => {
   }
 });
 
-test("a checkout's page tells its whole story, line for line as checkout explain does", async () => {
+test("a checkout's page has the story of checkout explain, line for line", async () => {
   const { harness, sandbox, answer, create, show, explain } = await openShop();
   await harness.run(["return-origins", "add", "https://shop.example", "--path", "/thanks"]);
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -125,7 +125,7 @@ function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
 
 const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
 
-test("each act does what it says, and the states that do not allow it say so in words", async () => {
+test("every act of a checkout's page works, and a state that forbids it says so", async () => {
   const { portal, create, show } = await openShop();
   const rows = [
     ["succeeded", "Paid; this status is final.", "because the checkout was paid in time"],
@@ -156,7 +156,7 @@ test("each act does what it says, and the states that do not allow it say so in 
   expect([wrong.status, wrong.text.includes("outcome")]).toEqual([400, true]);
 });
 
-test("a payment that was under way when the checkout expired can come late, once", async () => {
+test("a payment in progress when the checkout expired can arrive late, once", async () => {
   const { sandbox, portal, create, show } = await openShop();
   const id = await create(TERMS);
   const pay = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
@@ -174,7 +174,7 @@ test("a payment that was under way when the checkout expired can come late, once
   expect(buttonsOf(await show(id)).can).toEqual([]);
 });
 
-test("a line folds out: bytes, headers, curl, signature, the receiver's answer, the likely cause, the differences", async () => {
+test("an unfolded line shows bytes, headers, curl, signature, answer, likely cause and differences", async () => {
   const { harness, portal, answer, create, show, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   Object.assign(answer, { status: 400, body: '{"why":"bad signature"}' });
@@ -217,7 +217,7 @@ test("a line folds out: bytes, headers, curl, signature, the receiver's answer, 
   expect((after.text.match(/attempt 1: 400/g) ?? []).length).toBe(2);
 });
 
-test("a delivery with an injected fault says that its signature has to be refused", async () => {
+test("a delivery with an injected fault says that its signature must be refused", async () => {
   const { harness, create, show } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   await harness.run(["faults", "add", "bad_signature"]);
@@ -231,7 +231,7 @@ test("a delivery with an injected fault says that its signature has to be refuse
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
-test("the list has every filter in its address, and pages of 50 that lose and repeat nothing", async () => {
+test("the list of checkouts has its filters in the address, and pages of 50 without gaps or repeats", async () => {
   const { harness, portal, create } = await openShop();
   const made: string[] = [];
   for (let count = 0; count < 120; count += 1) {
@@ -301,7 +301,7 @@ test("the list has every filter in its address, and pages of 50 that lose and re
   );
 });
 
-test("an empty list has a button that creates a test order, and leads to it", async () => {
+test("an empty list has a button that creates a test order and leads to it", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");
@@ -317,7 +317,7 @@ test("an empty list has a button that creates a test order, and leads to it", as
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);
 });
 
-test("the list says what the receiver answered last, and how old a checkout is by the store's clock", async () => {
+test("the list shows the receiver's last answer, and the age of a checkout by the store's clock", async () => {
   const { harness, portal, answer, create } = await openShop();
   const list = async (): Promise<string> => (await portal.get(`${portal.home}/checkouts`)).text;
   expect(await list()).toContain("checkout orders create --order-id order-1001 --price-id price_coffee");
@@ -337,7 +337,7 @@ test("the list says what the receiver answered last, and how old a checkout is b
   expect(await list()).toContain("no answer unreachable, retrying");
 });
 
-test("the list says how many of several endpoints have failed, in red only where none has taken it", async () => {
+test("the list counts failed endpoints, in red only if none accepted the event", async () => {
   const { harness, portal, create } = await openShop();
   const badges = async (): Promise<readonly (readonly string[])[]> => {
     const { html } = await portal.get(`${portal.home}/checkouts`);
@@ -371,7 +371,7 @@ test("the list says how many of several endpoints have failed, in red only where
   ]);
 });
 
-test("any id leads to its page, an order_id to its newest checkout, an idempotency key to what it made, and a text to what has it", async () => {
+test("the search leads from an id, order_id, idempotency key or text to its page", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const id = await create(TERMS);
@@ -474,7 +474,7 @@ test("any id leads to its page, an order_id to its newest checkout, an idempoten
   expect([anybody.status, anybody.headers["Location"]]).toEqual([401, undefined]);
 });
 
-test("texts from outside are shown as they are, and are never markup or an order of letters", async () => {
+test("texts from outside are shown unchanged, never as markup or reordered", async () => {
   const { harness, portal, answer, create, show } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const evil = '<img onerror=alert(1)>"\u202Egnp\u0007';
@@ -497,7 +497,7 @@ test("texts from outside are shown as they are, and are never markup or an order
   expect(text).toContain("\\u{0}");
 });
 
-test("a long story shows its last lines, and says how many there are before them", async () => {
+test("a long story shows its last lines and counts the earlier ones", async () => {
   const { harness, portal, create, show } = await openShop();
   const id = await create(TERMS);
   for (let count = 0; count < 250; count += 1) await create({ ...TERMS, amount_minor: 2000 + count });
@@ -515,7 +515,7 @@ test("a long story shows its last lines, and says how many there are before them
   );
 });
 
-test("a page in Chinese tells the story in Chinese", async () => {
+test("a Chinese page has the story in Chinese", async () => {
   const { sandbox, portal, create } = await openShop();
   const id = await create(TERMS);
   const answer = await askPortal(sandbox, {

@@ -243,7 +243,7 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
   expect(found).toEqual([]);
 });
 
-test("the page of a drill that runs has no English sentence of ours", async () => {
+test("the Chinese page of a running drill has no English sentence of ours", async () => {
   const { harness, sandbox, portal, run } = await openShop();
   const launch = `${portal.home}/launch`;
   const pages: string[] = [];

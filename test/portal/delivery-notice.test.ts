@@ -32,7 +32,7 @@ function lastOn({ html }: Page): string {
   return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
 }
 
-test("the line at the top says once what came of an act in the payer's place, and the head what happened last", async () => {
+test("the notice reports the result of a simulated payment once, and the head the last change", async () => {
   const { harness, portal, checkout } = await openShop();
   expect(lastOn(await portal.get(checkout))).toBe("· just now, by the merchant");
   const { location = "" } = await portal.post(`${checkout}/pay`, { outcome: "declined" });
@@ -65,7 +65,7 @@ test("the line at the top says once what came of an act in the payer's place, an
   );
 });
 
-test("a new endpoint is tested at once, and each delivery that an act asks for says what was answered", async () => {
+test("a new endpoint is tested at once, and every requested delivery shows its answer", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   const webhooks = `${portal.home}/webhooks`;
   answer.status = 500;
@@ -103,7 +103,7 @@ test("a new endpoint is tested at once, and each delivery that an act asks for s
   );
 });
 
-test("the error of a receiver that does not answer is shown in its own words, with its cause, also on the overview", async () => {
+test("the error of a silent receiver is shown with its cause, also on the overview", async () => {
   const { harness, portal } = await openShop();
   harness.vacate(3000);
   const added = await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
@@ -116,7 +116,7 @@ test("the error of a receiver that does not answer is shown in its own words, wi
   expect(overview.text).toMatch(/nothing answers at this address.+ connect ECONNREFUSED localhost:3000/);
 });
 
-test("several receivers are counted by their answers, and one that is slow is waited for two seconds", async () => {
+test("the notice counts several receivers by their answers, and waits two seconds for a slow one", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   harness.occupy(3001, { answer: () => new Promise(() => undefined), refuse: () => answer });
   await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
@@ -139,7 +139,7 @@ test("several receivers are counted by their answers, and one that is slow is wa
   );
 });
 
-test("a move of the clock answers after two seconds, says how far it is, and then what it has done, in groups", async () => {
+test("a long clock move shows its progress after two seconds, and then its results in groups", async () => {
   const { harness, portal, answer } = await openShop();
   await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
   const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ test("a move of the clock answers after two seconds, says how far it is, and the
   expect((await portal.get(`${portal.home}/clock`)).text).not.toContain("1 expired");
 });
 
-test("a move that goes on without its browser stays in its store: a reset waits for it", async () => {
+test("a reset waits for a clock move that continues without its browser", async () => {
   const { harness, portal, answer } = await openShop();
   const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
   harness.occupy(3001, { answer: () => answered.then(() => answer), refuse: () => answer });

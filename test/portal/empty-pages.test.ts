@@ -57,7 +57,7 @@ async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opene
   return lists;
 }
 
-test("every empty list of a fresh store has a button that fills it, beside the command", async () => {
+test("every empty list of a new store has a button that fills it, beside the command", async () => {
   const opened = await openPortal();
   const lists = await listsOfFreshStore(opened);
   const pages = lists.map(({ page }) => page.replace(/.*\}\//, ""));
@@ -109,7 +109,7 @@ test("a store without prices and an event without deliveries have a button that 
   expect(delivered).toContain(`${event}/replay"`);
 });
 
-test("a list of which no row matches the filters leads to the whole list", async () => {
+test("a list without matches links to the whole list", async () => {
   const { merchant, asMerchant } = await openPortal();
   const { home } = merchant;
   await merchant.act(`${home}/checkouts/test-orders`);

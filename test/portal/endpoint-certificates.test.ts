@@ -5,7 +5,7 @@ import { signedIn } from "../support/portal.ts";
 
 const URL = "https://localhost:3000/hooks";
 
-test("the form of an endpoint takes the text of CA certificates, and its page shows whose they are", async () => {
+test("an endpoint's form takes CA certificates as text, and its page shows their subjects", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start(EPHEMERAL));
   const form = `${portal.home}/webhooks/endpoints`;

@@ -31,7 +31,7 @@ function itemOf({ html }: Page, name: string): string {
   return textOf(`<li ${item}`);
 }
 
-test("the page has the six items of the checklist as the command prints them, each with what to type", async () => {
+test("the Launch page has the six items as the command prints them, each with the next command", async () => {
   const { harness, get } = await openPage();
   const { stdout } = await harness.run(["checklist", "--json"]);
   const { items } = JSON.parse(stdout) as {
@@ -53,7 +53,7 @@ test("the page has the six items of the checklist as the command prints them, ea
   expect(page.text).toContain("Not ready 1 of 6 items pass");
 });
 
-test("the page shows the last exploration below the items: its counts, its age, and a row for each place", async () => {
+test("the Launch page shows the last exploration with its counts, its age and a row for each place", async () => {
   const { sandbox, get } = await openPage();
   expect((await get()).text).not.toContain("Explored");
   const { store_id: storeId, control_token: token } = sandbox.ready;
@@ -77,7 +77,7 @@ test("the page shows the last exploration below the items: its counts, its age, 
   );
 });
 
-test("the page speaks Chinese", async () => {
+test("the Launch page is available in Chinese", async () => {
   const { sandbox, portal, at } = await openPage();
   const headers = { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh" };
   const { body } = await askPortal(sandbox, { path: at, headers });
@@ -85,7 +85,7 @@ test("the page speaks Chinese", async () => {
   expect(String(body)).toContain("没有登记返回地址，因此不会把顾客送回");
 });
 
-test("production is requested once, with a note that holds no secret; the item tells its age", async () => {
+test("production is requested once, with a note without secrets, and the item shows its age", async () => {
   const { harness, get, act, post } = await openPage();
   expect((await get()).text).toContain("Production has not been requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
@@ -100,7 +100,7 @@ test("production is requested once, with a note that holds no secret; the item t
   expect((await get()).html).not.toContain("/launch/production");
 });
 
-test("a drill is skipped with a reason, for 7 days, and is a risk of its item", async () => {
+test("a drill can be skipped with a reason for 7 days, which is a risk of its item", async () => {
   const { harness, get, act, post } = await openPage();
   await harness.run(["return-origins", "add", "https://shop.example"]);
   const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });
@@ -116,7 +116,7 @@ test("a drill is skipped with a reason, for 7 days, and is a risk of its item", 
   expect((await get()).html).toContain('name="drill" value="browser_return"');
 });
 
-test("the page shows the steps and the verdict of a drill of webhooks, and the command that runs it", async () => {
+test("the Launch page shows the webhook drill's steps, verdict and command", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const { get } = await openLaunch(site.harness, site.sandbox());
@@ -145,7 +145,7 @@ test("the page shows the steps and the verdict of a drill of webhooks, and the c
   expect(itemOf(await get(), "webhook_verification")).toContain("fail");
 });
 
-test("a drill of webhooks that runs is on the page", async () => {
+test("the Launch page shows a running webhook drill", async () => {
   const site = await openDrillSite();
   const { get } = await openLaunch(site.harness, site.sandbox());
   const pages: string[] = [];
@@ -162,7 +162,7 @@ test("a drill of webhooks that runs is on the page", async () => {
   expect((await get()).text).not.toContain("Webhook drill running");
 });
 
-test("a drill that runs is on the page until its command ends", async () => {
+test("the Launch page shows a running drill until its command ends", async () => {
   const { sandbox, get } = await openPage();
   const { control_token: token } = sandbox.ready;
   const control = async <Data>(path: string, body: object): Promise<Data> => {
@@ -180,7 +180,7 @@ test("a drill that runs is on the page until its command ends", async () => {
   expect((await get()).text).not.toContain("The webhooks of this store are held");
 });
 
-test("the assumptions that the store relied on are told, with the first time", async () => {
+test("the Launch page lists the store's assumptions with their first use", async () => {
   const { harness, get, portal, at } = await openPage();
   expect((await portal.get(`${at}/assumptions`)).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);

@@ -43,7 +43,7 @@ async function openPortal() {
   return { harness, sandbox, portal, ask, open, create, pass };
 }
 
-test("a page gets an empty answer until something that it shows has changed", async () => {
+test("a poll is answered empty until something on the page has changed", async () => {
   const { open, create, pass } = await openPortal();
   const pages = await Promise.all(
     ["/checkouts", "/requests", "/webhooks", "/overview"].map((path) => open(path)),
@@ -58,7 +58,7 @@ test("a page gets an empty answer until something that it shows has changed", as
   expect(await asked()).toEqual([304, 304, 304, 304]);
 });
 
-test("an empty answer is not logged, has no body, and is never kept", async () => {
+test("an empty answer to a poll is not logged, has no body and is not cached", async () => {
   const { open, harness } = await openPortal();
   const { answer } = await open("/checkouts");
   const { status, text, headers } = await answer();
@@ -66,7 +66,7 @@ test("an empty answer is not logged, has no body, and is never kept", async () =
   expect((await harness.run(["requests", "list", "--json"])).stdout).toContain('"requests":[]');
 });
 
-test("a checkout's page changes with its own events and requests and with the clock, and with nobody else's", async () => {
+test("a checkout's page changes only with its own events and requests and with the clock", async () => {
   const { open, create, pass, harness, sandbox } = await openPortal();
   const [own, other] = [await create("own"), await create("other")];
   await pass(1000);
@@ -86,7 +86,7 @@ test("a checkout's page changes with its own events and requests and with the cl
   expect(await page.ask()).toBe(304);
 });
 
-test("the pages of a checkout and of its delivery change when the delivery has ended, and with nobody else's", async () => {
+test("the pages of a checkout and its delivery change when that delivery ends, and with no other", async () => {
   const { open, create, harness, ask, portal } = await openPortal();
   const waiting: (() => void)[] = [];
   harness.occupy(3000, {
@@ -112,7 +112,7 @@ test("the pages of a checkout and of its delivery change when the delivery has e
   expect(await asked()).toEqual([200, 200]);
 });
 
-test("a page that was away catches up from its own position", async () => {
+test("a page that did not poll for a while catches up from its own position", async () => {
   const { open, create, pass, harness } = await openPortal();
   const [own, other] = [await create("own"), await create("other")];
   await pass(1000);
@@ -125,7 +125,7 @@ test("a page that was away catches up from its own position", async () => {
   expect([await page.ask(page.tag()), await page.ask(before)]).toEqual([304, 200]);
 });
 
-test("a tag of another run shows the page again, and loads a list anew", async () => {
+test("an ETag of an earlier run reloads the page or list", async () => {
   const { open, create } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
@@ -140,7 +140,7 @@ test("a tag of another run shows the page again, and loads a list anew", async (
   }
 });
 
-test("of more pages than are remembered the first is shown again, and then remembered again", async () => {
+test("a page that the server no longer remembers is sent whole, and remembered again", async () => {
   const { open, create, pass, ask, portal } = await openPortal();
   const ids = [await create("first"), await create("second")];
   await pass(1000);
@@ -155,7 +155,7 @@ test("of more pages than are remembered the first is shown again, and then remem
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("an act changes the pages of its store, and one of another store does not", async () => {
+test("an act changes only the pages of its store", async () => {
   const { open, harness } = await openPortal();
   await harness.run(["stores", "create", "--name", "Other"]);
   const page = await open("/webhooks");
@@ -166,7 +166,7 @@ test("an act changes the pages of its store, and one of another store does not",
   expect(await page.ask()).toBe(200);
 });
 
-test("a page about a store with many changes is shown every five seconds, and otherwise at once", async () => {
+test("a page of a very busy store is updated every five seconds, and otherwise at once", async () => {
   const { open, create, pass, portal } = await openPortal();
   const page = await open("/checkouts");
   for (let count = 0; count <= 50; count += 1) await portal.post(`${portal.home}/checkouts/test-orders`);
@@ -179,7 +179,7 @@ test("a page about a store with many changes is shown every five seconds, and ot
   expect(await page.ask()).toBe(200);
 });
 
-test("a page is refused once its browser is signed out, and after its store was deleted", async () => {
+test("polls are refused after a sign-out and after the deletion of the store", async () => {
   const { open, sandbox, harness } = await openPortal();
   const { stdout } = await harness.run(["stores", "create", "--name", "Other", "--json"]);
   const { store_id: id } = JSON.parse(stdout) as { readonly store_id: string };
@@ -195,7 +195,7 @@ test("a page is refused once its browser is signed out, and after its store was 
   expect(await page.ask()).toBe(401);
 });
 
-test("a reset shows the pages of its store again, but not the page that was loaded after it", async () => {
+test("a reset updates the open pages of its store, but not one that was loaded later", async () => {
   const { open, create, portal } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
@@ -206,7 +206,7 @@ test("a reset shows the pages of its store again, but not the page that was load
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("a drill changes the pages of its store when it begins, and when its command is gone", async () => {
+test("a drill updates the pages of its store at its begin and at its end", async () => {
   const { open, sandbox, pass } = await openPortal();
   const { control_token: token } = sandbox.ready;
   const page = await open("/launch");
@@ -220,7 +220,7 @@ test("a drill changes the pages of its store when it begins, and when its comman
   expect(await page.ask()).toBe(200);
 });
 
-test("a page that shows a secret once does not ask, because it would lose the secret", async () => {
+test("a page that shows a secret once does not poll, because an update would lose the secret", async () => {
   const { ask, portal } = await openPortal();
   const { location = "" } = await portal.post(`${portal.home}/keys`, { "orders:write": "yes" });
   const [first, again] = [await ask(location), await ask(location)];

@@ -3,7 +3,7 @@ import { openDrillSite } from "../support/drill-site.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
-test("the first page says how a store is connected until all its steps are done, and then what needs a look", async () => {
+test("the overview shows the first steps until all are done, and then what needs attention", async () => {
   const site = await openDrillSite();
   const { harness } = site;
   const portal = await signedIn(harness, site.sandbox());
@@ -25,7 +25,7 @@ test("the first page says how a store is connected until all its steps are done,
   expect(after.html).toContain(`href="${home}/overview"`);
 });
 
-test("the overview tells what fails with its cause, what was refused, what falls due and what is unpaid", async () => {
+test("the overview shows failures with causes, refusals, due work and unpaid orders", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { get, home } = await signedIn(harness, sandbox);

@@ -78,7 +78,7 @@ function addressesIn(html: string, path: string, from: string): string[] {
   return Array.from(html.matchAll(ADDRESS), ([, , address = ""]) => address.replaceAll("&amp;", "&"));
 }
 
-test("every address that a page, a form or a redirect of the portal names has its path, and answers", async () => {
+test("every address on a page, form or redirect of the portal has the portal's path and answers", async () => {
   const { sandbox, ids, merchant, administrator, path } = await openSite();
   const named = new Set<string>();
   const pages = portalPages(PORTAL_AREA.routes, ids);
@@ -122,7 +122,7 @@ test("every address that a page, a form or a redirect of the portal names has it
   ).toEqual([]);
 });
 
-test("both cookies are sent to the path of the portal alone, also when they end", async () => {
+test("both cookies are limited to the portal's path, also when they are deleted", async () => {
   const { harness, sandbox, path } = await openSite();
   const { admin_token: token } = JSON.parse(harness.readState("admin.json")) as {
     readonly admin_token: string;
@@ -150,7 +150,7 @@ test("both cookies are sent to the path of the portal alone, also when they end"
   }
 });
 
-test("an address that a browser or a tool gives back has the path once, with or without it", async () => {
+test("an address that a browser or tool returns gets the portal's path exactly once", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const clock = `/${ids.store_id}/clock?a=1`;
   const { Cookie, token } = { Cookie: merchant.cookie, token: merchant.formToken };
@@ -182,7 +182,7 @@ test("an address that a browser or a tool gives back has the path once, with or 
   }
 });
 
-test(`whoever does not name the path gets one page, the same for every guess (seed ${SEED})`, async () => {
+test(`every guess of the portal's path gets the same page (seed ${SEED})`, async () => {
   const { sandbox, ids, merchant, path } = await openSite();
   const key = path.slice("/portal/".length);
   const look = async (target: string, more: Readonly<Record<string, string>> = {}, method = "GET") => {
@@ -260,7 +260,7 @@ async function pathOf(harness: Harness, args: readonly string[], cwd?: string): 
   return portalPathOf({ ready });
 }
 
-test("the path stays as long as the state belongs to its folder, and a copy that is adopted gets another", async () => {
+test("the portal's path stays with the state folder, and an adopted copy gets another", async () => {
   const harness = createHarness();
   const first = await pathOf(harness, []);
   expect(first).toMatch(/^\/portal\/k-[\w-]{22}$/);
@@ -277,7 +277,7 @@ test("the path stays as long as the state belongs to its folder, and a copy that
   expect(new Set([...inMemory, first, adopted]).size).toBe(4);
 });
 
-test("in memory a seed gives the same path again, and another seed another one", async () => {
+test("a seeded sandbox in memory has the same portal path for the same seed", async () => {
   const pathFrom = async (options: SandboxOptions): Promise<string> => {
     const sandbox = await startSandbox(options);
     const answer = await sandbox.fetch(`${sandbox.origin}/__sandbox/sandbox`, {
@@ -297,7 +297,7 @@ test("in memory a seed gives the same path again, and another seed another one",
   expect(new Set([one, other, real, next]).size).toBe(4);
 });
 
-test("the path stands in no log, no argument of a process, no file but the one that leads on, and no output that is not asked for it", async () => {
+test("the portal's path is in no log, argument or unrelated file or output", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const key = path.slice("/portal/k-".length);
   const where = `http://${portalHost(sandbox)}${path}`;

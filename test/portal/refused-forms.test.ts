@@ -63,7 +63,7 @@ test.each(["en", "zh"])(
   },
 );
 
-test("the other fields of a refused form stay as they were typed, and other forms of the page are not filled", async () => {
+test("a refused form keeps its other fields as typed, and fills no other form of the page", async () => {
   const portal = await openPortal();
   const priced = await portal.post(`${portal.home}/catalog`, {
     ...PRICE,
@@ -89,7 +89,7 @@ test("the other fields of a refused form stay as they were typed, and other form
   expect(moved.html).toMatch(/name="to"\s+value="2026-01-15T13:00:00Z"/);
 });
 
-test("an act that is asked about first is open where it was refused, and no other of its page is", async () => {
+test("the question of a refused act stays open, and no other question of the page", async () => {
   const { harness, sandbox, portal } = await openHarness();
   const first = sandbox.ready.store_id;
   const made = await harness.run(["stores", "create", "--name", "Second", "--json"]);
@@ -112,7 +112,7 @@ test("an act that is asked about first is open where it was refused, and no othe
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });
 
-test("an act that came too late shows its page as it is now, and says at its top why it was refused", async () => {
+test("a late act shows the present page, with the reason of the refusal at its top", async () => {
   const { harness, portal } = await openHarness();
   const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
   const { data } = JSON.parse((await harness.run(line)).stdout) as { readonly data: { readonly id: string } };
@@ -126,7 +126,7 @@ test("an act that came too late shows its page as it is now, and says at its top
   expect([gone.status, gone.text.includes("there is no snapshot nothing")]).toEqual([404, true]);
 });
 
-test("the administrator's forms are refused in their place too", async () => {
+test("the administrator's forms show refusals in their place, too", async () => {
   const { harness, sandbox } = await openHarness();
   const { cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
   const path = `/portal/admin/${sandbox.ready.store_id}/acts`;
@@ -145,7 +145,7 @@ test("the administrator's forms are refused in their place too", async () => {
   expect(done.headers["Location"]).toMatch(/\/admin\/[\w-]+\?said=/);
 });
 
-test("what was typed is text, whatever it is", async () => {
+test("typed text is escaped, whatever it is", async () => {
   const portal = await openPortal();
   const hostile = '"><script>alert(1)</script>';
   const { html } = await portal.post(`${portal.home}/settings/return-origins`, { origin: hostile });
@@ -153,7 +153,7 @@ test("what was typed is text, whatever it is", async () => {
   expect(html).toContain("&lt;script&gt;");
 });
 
-test("a form that no page has is refused by a page of its own", async () => {
+test("an unknown form is refused by a separate page", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
   expect([status, text.includes("Go back, correct the error")]).toEqual([400, true]);

@@ -51,7 +51,7 @@ function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "not
   return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
 }
 
-test("the log says what it will show, lists newest first, and goes on where it ended", async () => {
+test("the request log says what it will show, lists newest first and continues on the next page", async () => {
   const { portal, requests, create, harness } = await openSite();
   expect((await portal.get(requests)).text).toContain("checkout orders create --order-id order-1001");
   const ids: string[] = [];
@@ -91,7 +91,7 @@ test("the log says what it will show, lists newest first, and goes on where it e
   expect(html).toContain('value="/v1/o"');
 });
 
-test("a list that was looked at says how many of its rows are newer, as its filter has them", async () => {
+test("an open list counts newer rows that match its filter", async () => {
   const { portal, requests, create } = await openSite();
   await create(ORDER);
   const newRows = async (query: string): Promise<string | undefined> =>
@@ -107,7 +107,7 @@ test("a list that was looked at says how many of its rows are newer, as its filt
   expect(await newRows("seen=nonsense")).toBe("");
 });
 
-test("a look for what is rare is bounded, says how far it looked, and goes on", async () => {
+test("a search for rare requests is bounded, says how far it looked and continues", async () => {
   const { portal, requests, create, sandbox } = await openSite();
   const first = await create({ ...ORDER, order_id: "needle" });
   for (let number = 0; number < 2100; number += 1)
@@ -118,7 +118,7 @@ test("a look for what is rare is bounded, says how far it looked, and goes on", 
   expect((await portal.get(next.replaceAll("&amp;", "&"))).html).toContain(first.id);
 });
 
-test("the log is read by an index, from any place on, and what a store does not keep any more is not shown", () => {
+test("the request log is read by an index from any position, without rows that were trimmed", () => {
   const connection = new Database(":memory:");
   connection.exec(REQUESTS_DDL);
   const asked: string[] = [];
@@ -155,7 +155,7 @@ test("the log is read by an index, from any place on, and what a store does not 
     }
 });
 
-test("a conflict is told with its check, its rule, and the difference field by field", async () => {
+test("the page of a conflict shows its check, its rule and every differing field", async () => {
   const { portal, requests, create, harness } = await openSite([]);
   const made = await create(ORDER);
   const reused = await create({ ...ORDER, amount_minor: 2999 });
@@ -189,7 +189,7 @@ test("a conflict is told with its check, its rule, and the difference field by f
   expect(taken.text).toContain(REQUEST_TEXTS.valuesOnly[0]);
 });
 
-test("a fault is named as the reason, and a request that was not answered says so", async () => {
+test("the page of a request names the fault, and says if there was no answer", async () => {
   const { portal, requests, create, harness } = await openSite();
   await harness.run(["faults", "add", "lose_answer", "--times", "1"]);
   await create(ORDER).catch(() => undefined);
@@ -200,7 +200,7 @@ test("a fault is named as the reason, and a request that was not answered says s
   expect(shown.text).toContain("injected by fault");
 });
 
-test("hostile requests are text, and their secrets are not shown", async () => {
+test("hostile requests are escaped, and their secrets hidden", async () => {
   const { portal, requests, create } = await openSite();
   const [key] = [CANARY];
   for (const [index, text] of HOSTILE_TEXTS.entries()) {
@@ -225,7 +225,7 @@ test("hostile requests are text, and their secrets are not shown", async () => {
   expect((await portal.get(requests)).html).not.toContain(key);
 });
 
-test("another store's request is as unknown as none", async () => {
+test("a request of another store is unknown", async () => {
   const { portal, requests, create, harness } = await openSite();
   const { id } = await create(ORDER);
   const made = await harness.run(["stores", "create", "--name", "Other", "--json"]);
@@ -236,7 +236,7 @@ test("another store's request is as unknown as none", async () => {
   expect((await portal.get(`${requests}/${id}`)).status).toBe(200);
 });
 
-test("the pages are in Chinese too", async () => {
+test("the pages of requests are available in Chinese", async () => {
   const { portal, requests, create, sandbox } = await openSite();
   const { id } = await create("{");
   for (const [path, said] of [
@@ -252,7 +252,7 @@ test("the pages are in Chinese too", async () => {
   }
 });
 
-test("the page of a request shows no card number and no secret header, and says that its line is not exact", async () => {
+test("the page of a request hides card numbers and secret headers, and says that its curl line is not exact", async () => {
   const { portal, requests, create } = await openSite();
   const body = { ...ORDER, order_id: "5555555555554444", description: "paid with 4111 1111 1111 1111" };
   const headers = { "X-Api-Key": "a-secret-of-another-service" };
@@ -268,7 +268,7 @@ test("the page of a request shows no card number and no secret header, and says 
   }
 });
 
-test("a line for curl has quotes only where its words need them, and prints a body that no word can hold", () => {
+test("a curl line is quoted only where needed, and pipes a body that no word can hold", () => {
   const line = (method: string, path: string, body = ""): string | undefined =>
     curlOf({ method, path, headers: [], body });
   expect(line("POST", "/v1/orders", "a\0b")).toBe(

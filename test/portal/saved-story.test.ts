@@ -59,7 +59,7 @@ const OUTSIDE = [
   /@import|url\((?!"data:)/,
 ];
 
-test("a saved story has no script, no form, no outer reference and no secret, in both languages", async () => {
+test("a saved story has no script, form, outer reference or secret, in both languages", async () => {
   const { harness, portal, secrets, id } = await openShop();
   const files = [
     (await harness.run(["explain", id, "--html"])).stdout,
@@ -75,7 +75,7 @@ test("a saved story has no script, no form, no outer reference and no secret, in
   }
 });
 
-test("a saved story has the lines of the portal's page, of which the page itself may show only the last", async () => {
+test("a saved story has all lines of the portal's page, even if the page shows only the last", async () => {
   const { harness, sandbox, portal, id } = await openShop();
   const page = await portal.get(`${portal.home}/checkouts/${id}`);
   const { stdout: html } = await harness.run(["explain", "order-1001", "--html"]);

@@ -50,7 +50,7 @@ function kindsOn({ html }: Page, { home }: Portal): Readonly<Record<string, read
   );
 }
 
-test("what has one result leads there: by any part of an order_id, a description, an address, a type", async () => {
+test("a search with one result leads to it, by any part of an order_id, description, address or type", async () => {
   const { portal, ids, find } = await openShop();
   for (const [text, page] of [
     ["2201", `/checkouts/${ids.green}`],
@@ -71,7 +71,7 @@ test("what has one result leads there: by any part of an order_id, a description
   }
 });
 
-test("several results are a list by kind", async () => {
+test("several search results are listed by kind", async () => {
   const { portal, ids, find } = await openShop();
   const carts = await find("cart-");
   expect(carts.status).toBe(200);
@@ -89,7 +89,7 @@ test("several results are a list by kind", async () => {
   expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
 });
 
-test("no link leads from requests to checkouts and back: an order that was only refused has its requests alone", async () => {
+test("the page of an order that was only refused has its requests, without links in a circle", async () => {
   const { portal, ids } = await openShop();
   const requests = await portal.get(`${portal.home}/requests`);
   const links = [...requests.html.matchAll(/href="([^"]*(?:checkouts|requests\?q)[^"]*)"/g)].map(
@@ -105,7 +105,7 @@ test("no link leads from requests to checkouts and back: an order that was only 
   expect((await portal.get(request)).html).not.toContain("/checkouts?q");
 });
 
-test("orders list --search and open find the same", async () => {
+test("orders list --search and open find the same orders", async () => {
   const { harness, portal, ids } = await openShop();
   const { stdout } = await harness.run(["orders", "list", "--search", "CART-"]);
   expect(stdout).toMatch(/Cart-2202-black.*\n.*Cart-2201-green/);
@@ -131,7 +131,7 @@ test("orders list --search and open find the same", async () => {
   expect((await portal.get(anywhere.location ?? "")).location).toBe(`${portal.home}/checkouts/${ids.green}`);
 });
 
-test("an order that was refused after a search is found by the next one, whatever its letters, until a reset", async () => {
+test("an order refused after a search is found by the next search, until a reset", async () => {
   const { harness, portal, find, create, terms } = await openShop();
   const refused = async (): Promise<readonly string[]> => {
     const kinds = Object.entries(kindsOn(await find("refused"), portal));
@@ -148,7 +148,7 @@ test("an order that was refused after a search is found by the next one, whateve
   expect((await find("refused")).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
 });
 
-test("a search of a large store says where it stopped and how to go on, and finds an order_id that is older", async () => {
+test("a search of a large store says where it stopped and how to continue, and finds an older order_id", async () => {
   const { harness, portal, sandbox, ids, find } = await openShop();
   const file = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   onTestFinished(() => void file.close());

@@ -30,7 +30,7 @@ async function openPortal(args: readonly string[] = []) {
   return { harness, sandbox, enter, home };
 }
 
-test("a link signs one browser in, once, within ten minutes", async () => {
+test("a sign-in link works for one browser, once, within ten minutes", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const code = codeOf(sandbox.ready.sign_in_url);
   const begun = await enter(code, { to: `${home}/clock?a=1` });
@@ -53,7 +53,7 @@ test("a link signs one browser in, once, within ten minutes", async () => {
   expect((await enter(late)).status).toBe(401);
 });
 
-test("the code or the whole link can be pasted into the form, which stands on every page that is closed", async () => {
+test("the code or the whole link can be pasted into the form on every closed page", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   expect((await enter(`  ${await newLink(harness)}\n`)).status).toBe(303);
   const closed = await load(sandbox, `${home}/checkouts?status=failed`);
@@ -67,7 +67,7 @@ test("the code or the whole link can be pasted into the form, which stands on ev
   expect(String(chinese.body)).toContain("<h1>登录</h1>");
 });
 
-test("nobody is led out of the portal by signing in", async () => {
+test("a sign-in never leads out of the portal", async () => {
   const { harness, enter } = await openPortal();
   for (const to of [
     "https://evil.example/portal",
@@ -84,7 +84,7 @@ test("nobody is led out of the portal by signing in", async () => {
   }
 });
 
-test("after ten wrong tokens within a minute even the right one has to wait; wrong codes keep nobody out", async () => {
+test("ten wrong tokens within a minute block even the right one for a while; wrong codes block nobody", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const guess = (token: string) => postForm(sandbox, "/portal/admin/sign-in", { admin_token: token });
   for (let tries = 1; tries <= 10; tries += 1) {
@@ -106,7 +106,7 @@ test("after ten wrong tokens within a minute even the right one has to wait; wro
   expect((await guess(adminToken)).status).toBe(303);
 });
 
-test("what is shown once is not used up by a program that asks for the head of its page", async () => {
+test("a HEAD request does not use up what is shown once", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const secret = sandbox.ready.signing_secret;
@@ -124,7 +124,7 @@ test("what is shown once is not used up by a program that asks for the head of i
   expect(shows).toEqual([false, false, true, false]);
 });
 
-test("of two cookies of the name the one that is ours counts; those of another port are none", async () => {
+test("of two cookies with our name ours counts, and another port's does not", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const [name = "", value = ""] = cookie.split("=");
@@ -137,7 +137,7 @@ test("of two cookies of the name the one that is ours counts; those of another p
   expect(await see(`${name.toUpperCase()}=${value}`)).toBe(401);
 });
 
-test("a sign-in of one sandbox opens no other, and no start of the same one", async () => {
+test("a session is valid for one sandbox and one start", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const link = await newLink(harness);
@@ -147,7 +147,7 @@ test("a sign-in of one sandbox opens no other, and no start of the same one", as
   expect((await postForm(next, SIGN_IN, { code: codeOf(link) })).status).toBe(401);
 });
 
-test("signing out ends one browser; checkout portal sign-out ends all, and the links that nobody used", async () => {
+test("signing out ends one session; checkout portal sign-out ends all, and the unused links", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const one = await signIn(harness, sandbox, "merchant");
   const other = await signIn(harness, sandbox, "merchant");
@@ -163,7 +163,7 @@ test("signing out ends one browser; checkout portal sign-out ends all, and the l
   expect([await see(other), (await enter(codeOf(link))).status]).toEqual([401, 401]);
 });
 
-test("a browser that is signed in keeps its session when it opens a link, so that its other tabs go on", async () => {
+test("a signed-in browser keeps its session when it opens a link, so that other tabs continue", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const prefer = (language: string) =>
@@ -192,7 +192,7 @@ test("a browser that is signed in keeps its session when it opens a link, so tha
   expect([anew.status, cookieIn(anew) === cookie]).toEqual([303, false]);
 });
 
-test("a browser keeps its language, and whether single keys do something", async () => {
+test("a browser keeps its language and its choice about single keys", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const prefer = (fields: Readonly<Record<string, string>>) =>
@@ -211,7 +211,7 @@ test("a browser keeps its language, and whether single keys do something", async
   expect((await prefer({ back: "https://evil.example/" })).headers["Location"]).toBe("/portal");
 });
 
-test("the administrator signs in with the admin token, sees no store, and looks like somebody else", async () => {
+test("the administrator signs in with the admin token, and sees other pages and no store", async () => {
   const { harness, sandbox } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "administrator");
   const port = new URL(sandbox.ready.base_url).port;
@@ -226,7 +226,7 @@ test("the administrator signs in with the admin token, sees no store, and looks 
   expect(String(merchants.body)).toContain("This is not the admin token of this sandbox");
 });
 
-test("neither cookie opens v1 or the control API", async () => {
+test("no cookie opens v1 or the control API", async () => {
   const { harness, sandbox } = await openPortal();
   for (const role of ["merchant", "administrator"] as const) {
     const { cookie } = await signIn(harness, sandbox, role);
@@ -252,7 +252,7 @@ test("neither cookie opens v1 or the control API", async () => {
   }
 });
 
-test("checkout open hands the browser a file that leads on, and no code", async () => {
+test("checkout open gives the browser a file that redirects, and no code in the arguments", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const { code, stdout } = await harness.run(["open", "order-1001"]);
   expect(code).toBe(0);
@@ -269,7 +269,7 @@ test("checkout open hands the browser a file that leads on, and no code", async 
   expect(readFileSync(file, "utf8")).toContain(encodeURIComponent(`${home}/start`));
 });
 
-test("checkout open says that nothing has an id, and gives out no link", async () => {
+test("checkout open reports an unknown id and prints no link", async () => {
   const { harness, sandbox } = await openPortal();
   const { store_id: storeId } = sandbox.ready;
   const other = JSON.parse((await harness.run(["stores", "create", "--json"])).stdout) as {
@@ -292,7 +292,7 @@ test("checkout open says that nothing has an id, and gives out no link", async (
   expect(harness.opened).toHaveLength(6);
 });
 
-test("where only the environment names a sandbox, the file is in a folder of its own that is gone then", async () => {
+test("checkout open uses a temporary folder if only the environment names a sandbox", async () => {
   const { harness, sandbox } = await openPortal(["--ephemeral"]);
   const env = {
     CHECKOUT_BASE_URL: sandbox.ready.base_url,
@@ -314,7 +314,7 @@ test("where only the environment names a sandbox, the file is in a folder of its
   expect([shown.code, told.opened, codeOf(told.sign_in_url).length]).toEqual([0, false, 22]);
 });
 
-test("checkout open prints the link where its file cannot be written, and why", async () => {
+test("checkout open prints the link, with the reason, if its file cannot be written", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
   const fails = (): never => {
@@ -335,7 +335,7 @@ test("checkout open prints the link where its file cannot be written, and why", 
   expect(harness.opened).toEqual([]);
 });
 
-test("no code, cookie or token of a form is in a log, in the state folder, or in the answer of another page", async () => {
+test("codes, cookies and form tokens are in no log, state file or other page", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const code = codeOf(await newLink(harness));
   const cookie = cookieIn(await enter(code));
@@ -367,7 +367,7 @@ test("no code, cookie or token of a form is in a log, in the state folder, or in
   }
 });
 
-test("a page that another site has led to loads itself once, because a strict cookie does not come along", async () => {
+test("a page that another site linked to reloads itself once, because a strict cookie is not sent", async () => {
   const { harness, sandbox, home } = await openPortal();
   const led = { "Sec-Fetch-Site": "cross-site" };
   const first = await load(sandbox, `${home}/clock`, led);
@@ -382,7 +382,7 @@ test("a page that another site has led to loads itself once, because a strict co
   expect(String(never.body)).not.toContain("refresh");
 });
 
-test("a refusal is a page of the portal that says what to do, with its status and the menu", async () => {
+test("a refused page of the portal has its status, the menu and what to do", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const lost = await load(sandbox, `${home}/nothing/here`, { Cookie: cookie });
@@ -400,7 +400,7 @@ test("a refusal is a page of the portal that says what to do, with its status an
   expect([method.status, method.headers["Allow"]]).toEqual([405, "GET, HEAD, OPTIONS"]);
 });
 
-test("a failure of the disk is a page of the portal that says where to look", () => {
+test("a disk failure is a page of the portal that says where to look", () => {
   const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
   const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
   const { status, body } = PORTAL_AREA.fail(request, "id", refusal);
@@ -411,7 +411,7 @@ test("a failure of the disk is a page of the portal that says where to look", ()
   expect(html).not.toContain("Go back to the shop");
 });
 
-test("a path without a store leads to the page of that name in the first one, or looks for the id", async () => {
+test("a path without a store leads to that page in the first store, or searches for the id", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
@@ -423,7 +423,7 @@ test("a path without a store leads to the page of that name in the first one, or
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);
 });
 
-test("the bar tells the store's time and that it stands still, and the menu what waits", async () => {
+test("the bar shows the store's time and a frozen clock, and the menu counts what waits", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const page = async () => String((await load(sandbox, `${home}/connect`, { Cookie: cookie })).body);

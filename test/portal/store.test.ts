@@ -42,7 +42,7 @@ async function openPortal() {
 
 const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
-test("each page of a store is there in both languages, and an empty one says what to type", async () => {
+test("every page of a store exists in both languages, and an empty one says what to type", async () => {
   const { sandbox, portal, home, get } = await openPortal();
   const titles: string[] = [];
   for (const path of PAGES) {
@@ -67,7 +67,7 @@ test("each page of a store is there in both languages, and an empty one says wha
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the first page tells what an application needs, and shows no secret that was not asked for", async () => {
+test("the overview shows what an application needs, and a secret only on request", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");
@@ -83,7 +83,7 @@ test("the first page tells what an application needs, and shows no secret that w
   expect(html).toContain("export CHECKOUT_API_KEY=&#39;svc_test_…&#39;");
 });
 
-test("a new key and the signing secret are shown once, by a click, and are gone on reload", async () => {
+test("a new key and the signing secret are shown once by a click, and are gone after a reload", async () => {
   const { sandbox, portal, home, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/connect/key`);
   const made = await portal.get(location);
@@ -104,7 +104,7 @@ test("a new key and the signing secret are shown once, by a click, and are gone 
   expect((await get("/connect")).html).not.toContain(sandbox.ready.signing_secret);
 });
 
-test("the snippets of each language have a tab that works without a script", async () => {
+test("the snippets have a tab for each language that works without JavaScript", async () => {
   const { get } = await openPortal();
   const first = await get("/connect");
   for (const [id, words] of [
@@ -120,7 +120,7 @@ test("the snippets of each language have a tab that works without a script", asy
   expect((await get("/connect?in=cobol")).text).toContain("npx checkout orders create");
 });
 
-test("the first steps tick by themselves", async () => {
+test("the first steps are ticked as they are done", async () => {
   const { harness, act, create, get, run } = await openPortal();
   const done = async (): Promise<number> =>
     ((await get("/connect")).html.match(/<li class="done">/g) ?? []).length;
@@ -148,7 +148,7 @@ test("the first steps tick by themselves", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added with an amount in minor units, is retired after one question, and tells what it lacks", async () => {
+test("a price is added in minor units, retired after one question, and says what the store lacks for it", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -169,7 +169,7 @@ test("a price is added with an amount in minor units, is retired after one quest
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
 });
 
-test("a key is made with its scopes, and revoked after one question", async () => {
+test("a key is created with its scopes, and revoked after one question", async () => {
   const { portal, home, act, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
   expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
@@ -189,7 +189,7 @@ test("a key is made with its scopes, and revoked after one question", async () =
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed; a wrong one is refused with what to write", async () => {
+test("return origins are added with a path and removed, and a wrong one is refused with the right form", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");
@@ -202,7 +202,7 @@ test("return origins are added with a path and removed; a wrong one is refused w
   expect((await read<{ return_origins: unknown[] }>("return-origins", "list")).return_origins).toEqual([]);
 });
 
-test("the settings tell how the sandbox is served, by the options that change it", async () => {
+test("the Settings page shows how the sandbox is served, with the options that change it", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
   const portal = await signedIn(harness, sandbox);
@@ -212,7 +212,7 @@ test("the settings tell how the sandbox is served, by the options that change it
   expect(text).toContain("--delivery-timeout 15s --");
 });
 
-test("the clock tells what falls due, does it on the way, and says so once", async () => {
+test("the Clock page lists due work, does it during a move, and reports it once", async () => {
   const { portal, home, act, create, get, refused, read } = await openPortal();
   await create("order-1");
   await create("order-2");
@@ -238,7 +238,7 @@ test("the clock tells what falls due, does it on the way, and says so once", asy
   expect((await read<{ frozen: boolean }>("sandbox", "clock", "show")).frozen).toBe(false);
 });
 
-test("what falls due is read up to a limit, and says that there is more", async () => {
+test("the list of due work is limited and says that there is more", async () => {
   const { harness, sandbox, get } = await openPortal();
   for (let number = 1; number <= 101; number += 1) {
     const body = JSON.stringify({ order_id: `order-${number}`, price_id: "price_coffee" });
@@ -251,7 +251,7 @@ test("what falls due is read up to a limit, and says that there is more", async 
   expect(text).toContain("The next 25 are listed.");
 });
 
-test("a due webhook leads to its page, and is counted when it is due within the hour", async () => {
+test("a due webhook links to its page, and is counted if it is due within the hour", async () => {
   const { create, get, run } = await openPortal();
   await run("endpoints", "add", "http://localhost:3000/hooks");
   await create("order-1");
@@ -260,7 +260,7 @@ test("a due webhook leads to its page, and is counted when it is due within the 
   expect(html).toMatch(/\/webhooks\/deliveries\/[0-9a-f-]{36}"/);
 });
 
-test("the form of a fault asks for its action first, in groups, and then for the fields of that action alone", async () => {
+test("the form of a fault asks for the action in groups, and then only for that action's fields", async () => {
   const { get } = await openPortal();
   const names = ({ html }: { readonly html: string }): readonly string[] => {
     const [, form = ""] =
@@ -341,7 +341,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
   expect((await read<Faults>("faults", "list")).faults).toEqual([]);
 });
 
-test("a new store shows its key once, on its own first page", async () => {
+test("a new store shows its key once, on its overview", async () => {
   const { portal, home, get } = await openPortal();
   const { location = "" } = await portal.post(`${home}/stores`, { name: "Tea Shop", merchant: "new" });
   expect(location).toMatch(/^\/portal\/[0-9a-f-]{36}\/connect\?shown=/);
@@ -353,7 +353,7 @@ test("a new store shows its key once, on its own first page", async () => {
   expect((await portal.post(`${home}/stores`, { name: "default" })).status).toBe(400);
 });
 
-test("a store is reset and deleted only when its name is typed", async () => {
+test("a store is reset or deleted only after its name was typed", async () => {
   const { portal, home, create, get, read, refused, run } = await openPortal();
   await create("order-1");
   const storeId = home.replace("/portal/", "");
@@ -378,7 +378,7 @@ test("a store is reset and deleted only when its name is typed", async () => {
   expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
 });
 
-test("a snapshot is taken, told of when asked, restored and removed", async () => {
+test("a snapshot is created, described, restored and removed", async () => {
   const { portal, act, create, get, read, refused } = await openPortal();
   await create("order-1");
   expect((await act("/snapshots", { name: "before" })).text).toContain("The snapshot before was taken.");
@@ -406,7 +406,7 @@ test("a snapshot is taken, told of when asked, restored and removed", async () =
   expect((await refused("/snapshots", { name: "../etc" }))[0]).toBe(400);
 });
 
-test("no name, description or note of a person becomes markup", async () => {
+test("names, descriptions and notes are escaped", async () => {
   const { act, portal, home } = await openPortal();
   const hostile = `<img src=x onerror=1>"'\u202e`;
   await act("/catalog", {
@@ -423,7 +423,7 @@ test("no name, description or note of a person becomes markup", async () => {
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
 
-test("the pages of another store than the first say how the lines to type become its own", async () => {
+test("the pages of a further store say how its command lines name it", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);

@@ -28,7 +28,7 @@ async function openSite(args = EPHEMERAL) {
   return { ...site, portal, webhooks, settled };
 }
 
-test("an endpoint is added with the chosen types; its secret is shown once, and again only by a click", async () => {
+test("an endpoint is added with its event types, and its secret is shown once, and again by a click", async () => {
   const { portal, webhooks, harness, settled, receiver } = await openSite();
   const empty = await portal.get(webhooks);
   expect(empty.text).toContain("checkout endpoints add http://localhost:3000/hooks");
@@ -60,7 +60,7 @@ test("an endpoint is added with the chosen types; its secret is shown once, and 
   expect(headers["Checkout-Signature"]).toBe(hmac.digest("hex"));
 });
 
-test("an endpoint is rotated, paused, disabled, enabled and removed, and each is told with its reason", async () => {
+test("an endpoint is rotated, paused, disabled, enabled and removed, each with its reason", async () => {
   const { portal, webhooks, addEndpoint, receiver, endpoint, control, harness } = await openSite();
   const { id } = await addEndpoint(receiver(3000).url);
   const at = `${webhooks}/endpoints/${id}`;
@@ -94,7 +94,7 @@ test("an endpoint is rotated, paused, disabled, enabled and removed, and each is
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
-test("a refusal is a page, and changes nothing", async () => {
+test("a refused form of an endpoint is a page, and changes nothing", async () => {
   const { portal, webhooks, addEndpoint, control } = await openSite();
   const { id } = await addEndpoint("http://localhost:3000/hooks");
   const rows = [
@@ -132,7 +132,7 @@ test("a refusal is a page, and changes nothing", async () => {
   expect(data.endpoints).toHaveLength(1);
 });
 
-test("the page of a delivery tells each try as it was sent, why it failed, and what comes next", async () => {
+test("the page of a delivery shows every attempt as sent, its failure and what comes next", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = (number) => (number === 1 ? { status: 500, body: "TypeError: order is undefined" } : 204);
@@ -174,7 +174,7 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
   expect(hooks.got[2]?.body).toBe(hooks.got[0]?.body);
 });
 
-test("the answers of an endpoint are told beside a backlog that was not tried", async () => {
+test("an endpoint's answers are shown beside its unsent deliveries", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = () => 500;
@@ -193,7 +193,7 @@ test("the answers of an endpoint are told beside a backlog that was not tried", 
   expect(page.text).toContain("5xx × 1");
 });
 
-test("a signature is made again with the secret of its time, and never guessed", async () => {
+test("a signature is recomputed with the secret of its time, and never guessed", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, harness, control } = await openSite();
   const hooks = receiver(3000);
   const { id: endpointId } = await addEndpoint(hooks.url);
@@ -236,7 +236,7 @@ test.for([
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
   ["changed_body", "changed the body after signing", "The signature is not valid"],
   ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
-] as const)("what the fault %s has signed is said", async ([action, said, verdict]) => {
+] as const)("the page says what the fault %s signed", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);
@@ -251,7 +251,7 @@ test.for([
   expect(shown.html).toContain((sent?.body ?? "").replaceAll('"', "&quot;"));
 });
 
-test("what hostile receivers answer is text, and nothing of it acts", async () => {
+test("answers of hostile receivers are escaped", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled } = await openSite();
   const hooks = receiver(3000);
   const answers = [
@@ -283,7 +283,7 @@ test("what hostile receivers answer is text, and nothing of it acts", async () =
   }
 });
 
-test("deliveries are filtered by endpoint, state and type, and read part by part", async () => {
+test("deliveries are filtered by endpoint, state and type, page by page", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, pay, deliveries, control } =
     await openSite();
   const [one, two] = [receiver(3000), receiver(3001)];
@@ -328,7 +328,7 @@ test("deliveries are filtered by endpoint, state and type, and read part by part
   expect((await control("/endpoints")).ok).toBe(true);
 });
 
-test("what waits is sent by a button, and a delivery that a replay settled shows its attempt", async () => {
+test("a button sends waiting deliveries, and a delivery settled by a replay shows that attempt", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, advance, deliveries } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = () => 500;
@@ -351,7 +351,7 @@ test("what waits is sent by a button, and a delivery that a replay settled shows
   expect(none.text).toContain("No delivery to an enabled endpoint waits.");
 });
 
-test("all that failed since a moment is delivered again, and nothing else", async () => {
+test("all deliveries that failed since a time, and no others, are sent again", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite([
     "--delivery-schedule",
     "0s",
@@ -394,7 +394,7 @@ test("all that failed since a moment is delivered again, and nothing else", asyn
   expect(JSON.parse(nothing.stdout)).toEqual({ replayed: 0, retried: 0, more: false });
 });
 
-test("more than a thousand that failed are delivered again in several requests, to no endpoint that is disabled", async () => {
+test("more than 1,000 failed deliveries are sent again in several requests, but not to a disabled endpoint", async () => {
   const { addEndpoint, receiver, order, settled, control, database, portal, webhooks } = await openSite([
     "--delivery-schedule",
     "0s",
@@ -434,7 +434,7 @@ test("more than a thousand that failed are delivered again in several requests, 
   expect(named.error?.code).toBe("state_conflict");
 });
 
-test("an event is shown with its bytes and where it went; each type has a sample that a receiver can parse", async () => {
+test("the page of an event shows its bytes and deliveries, and every type has a parsable sample", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, events } = await openSite();
   expect((await portal.get(`${webhooks}/events`)).text).toContain("checkout trigger order.succeeded");
   const hooks = receiver(3000);
@@ -464,7 +464,7 @@ test("an event is shown with its bytes and where it went; each type has a sample
   for (const [type, sample] of samples) expect(sample).toMatchObject({ type });
 });
 
-test("what is another store's is as unknown as what is nowhere", async () => {
+test("events, deliveries and endpoints of another store are unknown", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, harness, sandbox } = await openSite();
   await addEndpoint(receiver(3000).url);
   await order();
