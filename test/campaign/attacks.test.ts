@@ -30,7 +30,7 @@ type Attacked = {
   readonly wrong: readonly string[];
 };
 
-test(`whatever bytes come, each answer is ours and each order was asked for (seed ${SEED})`, async ({
+test(`any bytes get an answer of ours, and create only requested orders (seed ${SEED})`, async ({
   annotate,
 }) => {
   const site = await openSite(startSandbox, ["--rate-limit", "off", "--quiet"]);
@@ -60,7 +60,9 @@ test(`whatever bytes come, each answer is ours and each order was asked for (see
   );
 });
 
-test(`no spelling leads a delivery where it must not go (seed ${SEED})`, async ({ annotate }) => {
+test(`no spelling of an address leads a delivery to a forbidden target (seed ${SEED})`, async ({
+  annotate,
+}) => {
   const counts = { urls: 0, addresses: 0, origins: 0 };
   const settings = { seed: SEED, numRuns: SPELLINGS };
   fc.assert(
@@ -101,7 +103,7 @@ test(`no spelling leads a delivery where it must not go (seed ${SEED})`, async (
   await annotate(`seed ${SEED}: 3 × ${SPELLINGS} spellings; taken and right: ${JSON.stringify(counts)}`);
 });
 
-test("no altered delivery is accepted: any byte, any header, any splice of two", async ({ annotate }) => {
+test("a delivery with any changed byte, header or splice is refused", async ({ annotate }) => {
   const deliveries = [delivery("order-1001", AT), delivery("Größe 咖啡", AT + 1)] as const;
   const signed = new Set(deliveries.map(({ timestamp, body }) => signedText(timestamp, body)));
   let altered = 0;

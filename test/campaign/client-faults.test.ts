@@ -28,7 +28,7 @@ const PATIENT = { retries: 12, timeoutMs: 60_000 };
 
 // --- The answer is cut at every byte.
 
-test.for(["close", "reset"] as const)("an answer that is cut at any byte makes one order (%s)", checkCuts);
+test.for(["close", "reset"] as const)("an answer cut at any byte makes one order (%s)", checkCuts);
 
 async function checkCuts(ending: "close" | "reset"): Promise<void> {
   const cwd = tempFolder();
@@ -72,7 +72,7 @@ const CLIENT_FOLDERS: readonly ClientFolder[] = [
 ];
 
 test.for(CLIENT_FOLDERS)(
-  "a client that is killed and run again makes one order: $name",
+  "a client killed at any call and run again makes one order: $name",
   async ({ folderOf }, { annotate }) => {
     const cwd = tempFolder();
     const sandbox = await startSandboxHere({ cwd, args: SANDBOX_ARGS });
@@ -159,7 +159,7 @@ type Moment = "at any moment of a create" | "when the answer is on its way";
 const MOMENTS: readonly Moment[] = ["at any moment of a create", "when the answer is on its way"];
 
 test.for(MOMENTS)(
-  "a service that is killed and started again makes one order: %s",
+  "a service killed at any call and started again makes one order: %s",
   async (moment, { annotate }) => {
     const cwd = tempFolder();
     const proxy = await startFaultProxy();

@@ -37,7 +37,9 @@ type Scenario = {
 /** One fault in one kind of trial. */
 type Chosen = { readonly scenario: Scenario; readonly fault: Fault };
 
-test("whatever call fails, the folder opens again with all that was acknowledged", async ({ annotate }) => {
+test("after the failure of any call the folder opens again with everything acknowledged", async ({
+  annotate,
+}) => {
   if (!HAS_STRACE) {
     await annotate("strace is not installed: no system call could be made to fail, so none was tried");
     return;

@@ -15,7 +15,7 @@ const ROUNDS = size(10, 200);
 const KILL_WITHIN_MS = 400;
 const { processStart } = REAL;
 
-test(`exec after exec, half of them killed, leaves no process, file or port (seed ${SEED})`, async () => {
+test(`a series of execs, half of them killed, leaves no process, file or port (seed ${SEED})`, async () => {
   const [cwd, home, tmp] = [tempFolder(), tempFolder(), tempFolder()];
   const random = seededRandom(SEED);
   const ports = new Set<number>();

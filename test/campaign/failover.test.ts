@@ -19,9 +19,7 @@ type EventRow = { readonly id: string; readonly place: string; readonly body: st
 /** An acknowledged create, with its answer. */
 type Bought = { readonly create: Create; readonly answer: Answer; readonly id: string };
 
-test("restored from a backup under load, a killed sandbox has all that was there, and lacks only what came later", async ({
-  annotate,
-}) => {
+test("a backup taken under load restores everything up to its time after a kill", async ({ annotate }) => {
   const random = seededRandom(SEED);
   const hooks = await openEventLog();
   let cwd = tempFolder();

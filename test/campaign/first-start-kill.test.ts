@@ -29,7 +29,7 @@ type Case = {
   readonly loss: Loss;
 };
 
-test("of first starts that are killed at any time, none is refused afterwards, and none loses its store", async () => {
+test("a first start killed at any time is neither refused afterwards nor loses its store", async () => {
   const random = seededRandom(SEED);
   const cases: Case[] = Array.from({ length: STARTS }, (_item, at) => ({
     at,

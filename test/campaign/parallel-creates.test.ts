@@ -48,7 +48,7 @@ const RACES: readonly Race[] = [
   },
 ];
 
-test("creates that race for one key or one order_id make one order, whatever their endpoints", async () => {
+test("creates that race for one key or order_id make one order, at either endpoint", async () => {
   const service = await startServiceProcess();
   const counts = service.openRows().prepare(
     `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,

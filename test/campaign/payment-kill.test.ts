@@ -76,7 +76,7 @@ const EXPECTED = {
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 type Kind = keyof typeof EXPECTED;
 
-test("kill -9 amid payments keeps every promise of decision 10 and all that was acknowledged", async ({
+test("kill -9 during payments keeps every promise of decision 10 and everything acknowledged", async ({
   annotate,
 }) => {
   const cwd = tempFolder();

@@ -123,7 +123,7 @@ const RACES: readonly (readonly [what: string, left: readonly Act[], right: read
   ["two tabs: pay/expire from outside", [START, PAY], [START, outcome("expired")]],
 ];
 
-test("in a race two commands never both win", async ({ annotate }) => {
+test("two racing commands never both succeed", async ({ annotate }) => {
   const site = await openSite(SEED);
   const seen = new Map<string, Set<string>>();
   for (let round = 0; round < RACES_OF_EACH * RACES.length; round += 1) {
@@ -153,7 +153,7 @@ test("in a race two commands never both win", async ({ annotate }) => {
   await annotate(`seed ${SEED}, ${RACES_OF_EACH} rounds each, different ends: ${ends.join(", ")}`);
 });
 
-test("the check of the promises finds what breaks each of them", async () => {
+test("the check of the promises finds a violation of each", async () => {
   const site = await openSite(SEED);
   const id = await create(site, "order-1");
   const late: Act = { kind: "late", attempt: 1 };

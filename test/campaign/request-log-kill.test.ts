@@ -15,7 +15,7 @@ const BATCH = 500;
 /** A kill comes after this many answers and up to two batches more: some of them have to be in the log. */
 const MIN_ANSWERS = BATCH + CONNECTIONS + 10;
 
-test("kill -9 under load: the request log opens, and the last batch at most is lost", async ({
+test("the request log opens after kill -9 under load, and lost at most its last batch", async ({
   annotate,
 }) => {
   const cwd = tempFolder();

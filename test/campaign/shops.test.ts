@@ -115,9 +115,7 @@ function chosen(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("two shops get from nothing to ready by docs/launch.md; broken ones do not, and are told why", async ({
-  annotate,
-}) => {
+test("docs/launch.md leads two shops to ready, and broken ones to the cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test` the right shop that gets to ready is one of real/whole-shops.
   const right = FULL ? MAKES : [];
@@ -132,7 +130,7 @@ test("two shops get from nothing to ready by docs/launch.md; broken ones do not,
   );
 });
 
-test("each cause of a breakage is a text of the checklist", () => {
+test("every cause of a breakage is a text of the checklist", () => {
   const texts = globSync("src/core/readiness/**/*.ts").map((path) => readFileSync(path, "utf8"));
   const unknown = BREAKAGES.flatMap(({ causes }) => causes).filter(
     (cause) => !texts.some((text) => text.includes(cause)),

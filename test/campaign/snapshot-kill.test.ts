@@ -16,7 +16,7 @@ type Kind = (typeof KINDS)[number];
 /** A folder with the sandbox that serves it. */
 type Site = { readonly cwd: string; readonly sandbox: SandboxProcess };
 
-test(`a snapshot whose making or restoring is killed leaves the old or the new, never half (seed ${SEED})`, async () => {
+test(`a snapshot or restore that is killed leaves the old or the new state, never half (seed ${SEED})`, async () => {
   const cwd = tempFolder();
   const random = seededRandom(SEED);
   const startedAt = performance.now();

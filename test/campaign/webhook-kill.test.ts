@@ -40,7 +40,7 @@ type Shop = {
   readonly cycle: number;
 };
 
-test("kill -9 during delivery: each event is delivered at least once, those of a checkout in order, all audited", async ({
+test("after kill -9 during delivery every event is delivered at least once, in order for each checkout, and audited", async ({
   annotate,
 }) => {
   const random = seededRandom(SEED);
