@@ -72,7 +72,7 @@ const CLIENT_FOLDERS: readonly ClientFolder[] = [
 ];
 
 test.for(CLIENT_FOLDERS)(
-  "a client killed at any call and run again makes one order: $name",
+  "a client killed at any time and run again makes one order: $name",
   async ({ folderOf }, { annotate }) => {
     const cwd = tempFolder();
     const sandbox = await startSandboxHere({ cwd, args: SANDBOX_ARGS });
@@ -159,7 +159,7 @@ type Moment = "at any moment of a create" | "when the answer is on its way";
 const MOMENTS: readonly Moment[] = ["at any moment of a create", "when the answer is on its way"];
 
 test.for(MOMENTS)(
-  "a service killed at any call and started again makes one order: %s",
+  "a service killed at any time and started again makes one order: %s",
   async (moment, { annotate }) => {
     const cwd = tempFolder();
     const proxy = await startFaultProxy();
