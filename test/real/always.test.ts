@@ -362,7 +362,7 @@ const OTHER_RULES: readonly string[] = [
   "A command line of the user's runs only",
 ];
 
-test("each rule of ARCHITECTURE.md is in the table, or said to be about something else", () => {
+test("every rule of ARCHITECTURE.md is in the table, or marked as not about the running program", () => {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
   const section = /## What always holds\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
   const rules = section.split(/^\* /m).slice(1);

@@ -28,7 +28,7 @@ const PIECE_BYTES = 8 * 1024;
 const PIECES = 8;
 const CRLF = Buffer.from("\r\n");
 
-test("a bad request of any kind gets its refusal and leaves no trace", async () => {
+test("every kind of bad request gets its refusal and leaves no trace", async () => {
   expect(BAD_REQUESTS.length).toBeGreaterThanOrEqual(110);
   expect(new Set(BAD_REQUESTS.map(([name]) => name)).size).toBe(BAD_REQUESTS.length);
   const site = await openSite(startSandbox);
@@ -41,7 +41,7 @@ test("a bad request of any kind gets its refusal and leaves no trace", async () 
   expect(site.sandbox.process.exitCode).toBeNull();
 });
 
-test("a request that is wrong in several ways gets the earliest refusal of decision 3", async () => {
+test("a request with several mistakes gets the earliest refusal of decision 3", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const faults = await checkAll(site, WRONG_IN_SEVERAL_WAYS);
@@ -49,7 +49,7 @@ test("a request that is wrong in several ways gets the earliest refusal of decis
   await expectUnharmed(site, before);
 });
 
-test("the rate limit stands between the credential and the scope", async () => {
+test("the rate limit is checked between the credential and the scope", async () => {
   const site = await openSite(startSandboxHere, ["--rate-limit", "1/s"]);
   const before = rowCounts(site);
   const [, refusedOtherwise, change] = WRONG_FROM_SCOPE_ON;
@@ -72,7 +72,7 @@ test("the rate limit stands between the credential and the scope", async () => {
   expect(rowCounts(site)).toEqual(before);
 });
 
-test("clients that go away in the middle leave no trace", async () => {
+test("clients that disconnect half-way leave no trace", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const whole = render(site, {}, 1);
@@ -81,7 +81,7 @@ test("clients that go away in the middle leave no trace", async () => {
   await expectUnharmed(site, before);
 });
 
-test("a refusal reaches a client that goes on sending before it reads", async () => {
+test("a refusal reaches a client that sends its whole body before it reads", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const piece = Buffer.alloc(PIECE_BYTES, " ");
@@ -108,7 +108,7 @@ test("a refusal reaches a client that goes on sending before it reads", async ()
   await expectUnharmed(site, before);
 });
 
-test("garbage behind a request does not take the answer of that request", async () => {
+test("garbage after a request does not prevent its answer", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const bytes = Buffer.concat([render(site, keptAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
@@ -122,7 +122,7 @@ test("garbage behind a request does not take the answer of that request", async 
   });
 });
 
-test("an API key in the wrong place does not end in the log", async () => {
+test("an API key in the wrong place is not logged", async () => {
   const site = await openSite(startSandboxHere);
   for (const change of MISPLACED_KEYS) {
     const [answer] = readAnswers(await send(site, render(site, change, 1), false), "POST");

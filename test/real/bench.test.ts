@@ -14,7 +14,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 // How fast anything is belongs to the benchmark; here only its rows, which have to fit the tables as they are now.
 
-test("the rows that the benchmarks delete, take and put back fit the tables", async () => {
+test("rows that the benchmarks delete, snapshot and restore fit the tables", async () => {
   let paths = 0;
   const newPath = (name: string): string => join(tempFolder(), `${(paths += 1)}-${name}`);
   const figures = await measureErasure({ newPath }, { orders: 2, ordersBeside: 1, rounds: 1 });
@@ -27,7 +27,7 @@ test("the rows that the benchmarks delete, take and put back fit the tables", as
   expect((await measureSnapshots()).map(({ value }) => value > 0)).toEqual([true, true]);
 });
 
-test("the stalls that the benchmark looks for are those of each act that takes long", async () => {
+test("the stall benchmark covers every act that takes long", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
   const figures = await measureStalls(bench, [{ checkouts: 3, expiring: 2, queued: 4 }]);
@@ -40,7 +40,7 @@ test("the stalls that the benchmark looks for are those of each act that takes l
   ]);
 });
 
-test("the rows that the benchmarks list and deliver fit the tables", async () => {
+test("rows that the benchmarks list and deliver fit the tables", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
   expect((await openFilled(bench, 3, addDeliveries)).ids).toHaveLength(3);

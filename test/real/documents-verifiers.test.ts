@@ -151,7 +151,7 @@ function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   return `${[...lists, vector.body_base64, vector.now, vector.tolerance_seconds].join("\t")}\n`;
 }
 
-test("the verifiers that the documents show in other languages agree with every vector", async () => {
+test("the verifiers on docs/verifying.md are those of the whole shops, and agree with every vector", async () => {
   expect(VECTORS.length).toBe(104);
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {
@@ -183,7 +183,7 @@ test("the verifiers that the documents show in other languages agree with every 
   expect(SIGNATURES_PATTERN.source).toContain("[0-9a-f]{64}");
 });
 
-test("the verifiers of a document and of the package take headers as lines, generator, iterator and dict", async () => {
+test("the verifiers of docs/verifying.md and of the package take headers as lines, generator, iterator and dict", async () => {
   const secret = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
   const { body: rawBody } = createTestEvent({ id: "e1", storeId: "s1" }, Date.now());
   const timestamp = Math.floor(Date.now() / 1000);
@@ -208,7 +208,7 @@ print(json.dumps([is_genuine([secret], headers, body.encode()) for headers in fo
   expect(JSON.parse(stdout)).toEqual(forms.map(() => true));
 });
 
-test("the receivers that the documents show in JavaScript take a webhook, and refuse one that was changed", async () => {
+test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse a changed one", async () => {
   const blocks = Array.from(VERIFYING.matchAll(/```js\n([\s\S]*?)```/g), ([, block = ""]) => block);
   const [setup = "", ...receivers] = blocks;
   expect(setup).toContain('import { verifyWebhook } from "hosted-checkout/webhooks"');
@@ -275,7 +275,7 @@ async function answerOf(app: RequestListener, init: RequestInit): Promise<Respon
   }
 }
 
-test("the body that the documents show has the fields of an event, in their order", async () => {
+test("the event on docs/webhooks.md has the fields of a real event, in order", async () => {
   const harness = createHarness();
   await harness.start();
   const { stdout } = await harness.run(["trigger", "order.succeeded", "--json"]);

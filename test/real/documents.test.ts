@@ -38,7 +38,7 @@ const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcri
 );
 
 test.for(TRANSCRIPTS)(
-  "everything that $name shows is what the program prints",
+  "the transcripts on $name are what the program prints",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
     // The README is typed into a shell. Other pages may run in this process, but for what needs a shell or a background.
@@ -71,7 +71,7 @@ test.for(TRANSCRIPTS)(
   },
 );
 
-test("pages show what commands print", () => {
+test("every transcript of the pages is what its commands print", () => {
   const steps = TRANSCRIPTS.flatMap((page) => page.steps);
   expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
 });
@@ -104,7 +104,7 @@ function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
 
-test("the line for git bisect passes on what explore found, and skips where it found nothing out", async () => {
+test("the git bisect line passes on the result of explore, and skips a commit that it cannot judge", async () => {
   const [, script = ""] = /sh -c '(.*)'/.exec(shellBlock("git bisect run sh -c 'npx checkout explore")) ?? [];
   expect(script).toContain("explore --seed");
   for (const [code, passedOn] of [
@@ -122,7 +122,7 @@ test("the line for git bisect passes on what explore found, and skips where it f
   }
 });
 
-test("every shell block of the pages is one that is run", () => {
+test("every shell block of the pages is run by a test", () => {
   const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));
   expect(unknown).toEqual([]);
   expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);
@@ -149,7 +149,7 @@ test("the CI script of the documents creates, waits, moves the clock and reads e
   expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
 });
 
-test("the network settings that the documents show make a sandbox with the generated secrets", async () => {
+test("the network settings of the documents start a sandbox with the generated secrets", async () => {
   const lines = shellBlock("npx checkout keys generate").split("\n");
   // In the place of the shell, so that a signal reaches it.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
@@ -174,7 +174,7 @@ test("the network settings that the documents show make a sandbox with the gener
   expect(await sandbox.stop("SIGTERM")).toBe(0);
 });
 
-test("a sandbox for a team gives two users on two addresses their own stores, pages that open, and their webhooks", async () => {
+test("a team's sandbox gives two users on two addresses their own stores, pages and webhooks", async () => {
   const heard = { alice: [] as string[], bob: [] as string[] };
   const hooks = {
     alice: await receiverAt("127.0.0.5", heard.alice),
@@ -225,7 +225,7 @@ test("a sandbox for a team gives two users on two addresses their own stores, pa
   expect([heard, new Set(pages).size]).toEqual([{ alice: ["order.created"], bob: ["order.created"] }, 2]);
 });
 
-test("with --listen alone, checkout_url is an address of the sandbox's own machine", async () => {
+test("checkout_url with --listen alone is an address of the sandbox's machine", async () => {
   const sandbox = await startSandboxHere({
     cwd: tempFolder(),
     args: ["--listen", "0.0.0.0", "--allow-host", "box.example"],
@@ -246,7 +246,7 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
 }
 
 /** A port that nothing listens on, at any address. */
-test("the page of commands in the package has every command, and the page for maintainers every script", async () => {
+test("the package's page of commands has every command, and the maintainers' page every script", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {
@@ -276,7 +276,7 @@ test("the page of commands in the package has every command, and the page for ma
   expect(unnamed).toEqual([]);
 });
 
-test("the pages made at build lead to files of the package", () => {
+test("the pages that are made at build link to files of the package", () => {
   const folder = join(ROOT, "dist/docs");
   const links = readdirSync(folder).flatMap((name) =>
     Array.from(

@@ -153,7 +153,7 @@ const STEPS = [
 const openLaboratories = <Laboratory>(count: number, open: () => Promise<Laboratory>) =>
   Promise.all(Array.from({ length: count }, open));
 
-test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
+test("a killed drill leaves nothing armed, paused or half recorded", async () => {
   const laboratories = await openLaboratories(3, () => openLaboratory(startSandboxHere));
   await sideBySide(
     part(STEPS, 3, 2),
@@ -175,7 +175,7 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
   expect(clients).toBeGreaterThan(2);
 });
 
-test("a sandbox that is killed while a drill holds something forgets it", async () => {
+test("a sandbox that is killed during a drill releases what the drill held", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
   const laboratories = await openLaboratories(kills.length, () => openLaboratory(startSandbox));
   await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {

@@ -15,7 +15,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
 
-test("it ends as its command ended, as a shell does, and says nothing on stdout", async () => {
+test("exec exits as its program does, like a shell, and prints nothing on stdout", async () => {
   const rows: readonly (readonly [ProgramResult, number, string])[] = [
     [EXITED, 0, "no request reached its sandbox: the command may not read CHECKOUT_BASE_URL"],
     [{ ending: "exited", exitCode: 1 }, 1, "no v1 request reached its sandbox"],
@@ -38,7 +38,7 @@ test("it ends as its command ended, as a shell does, and says nothing on stdout"
   expect(readdirSync(harness.cwd)).toEqual([]);
 });
 
-test("what follows the command is the command's, whatever it looks like", async () => {
+test("exec passes all words after the program on unchanged", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   const rows: readonly (readonly string[])[] = [
@@ -66,7 +66,7 @@ test("what follows the command is the command's, whatever it looks like", async 
   expect(harness.programs).toHaveLength(count);
 });
 
-test("its command finds a fresh sandbox that works, and nothing of another one", async () => {
+test("the program of exec finds a fresh working sandbox and nothing of another", async () => {
   const harness = createHarness();
   const outer = await harness.start();
   const elsewhere = {
@@ -117,7 +117,7 @@ test("its command finds a fresh sandbox that works, and nothing of another one",
   expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
 });
 
-test("what its command creates at another service has its keys where a later run finds them", async () => {
+test("keys of creates at another service within exec are stored where a later run finds them", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const other = {
@@ -140,7 +140,7 @@ test("what its command creates at another service has its keys where a later run
 /** The folder counts for a client only where no address is given, and `exec` gives one. */
 const HARMLESS = new Set(["CHECKOUT_DIR", "CHECKOUT_RETRIES", "CHECKOUT_TIMEOUT"]);
 
-test("every setting that could lead its command to another service is replaced or taken away", async () => {
+test("exec replaces or removes every variable that could lead its program to another service", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   await harness.run(["exec", "npm"]);
@@ -176,7 +176,7 @@ const PROXIED: readonly (readonly [Readonly<Record<string, string>>, string | un
   [{ HTTP_PROXY: "http://proxy.example", NO_PROXY: "a", no_proxy: "b" }, "b,a,127.0.0.1,localhost,::1"],
 ];
 
-test("a proxy of the environment does not get the requests of its command to the sandbox", async () => {
+test("requests of exec's program to the sandbox do not go through a proxy of the environment", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   for (const [env, wanted] of PROXIED) {
@@ -186,7 +186,7 @@ test("a proxy of the environment does not get the requests of its command to the
   }
 });
 
-test("a command of exec needs no work folder that can be written, and leaves nothing in it", async () => {
+test("exec works in a read-only folder and leaves nothing in it", async () => {
   const cwd = tempFolder();
   const env = {
     NODE_OPTIONS: `--require ${join(import.meta.dirname, "../support/refuse-calls.cjs")}`,
@@ -203,7 +203,7 @@ test("a command of exec needs no work folder that can be written, and leaves not
   expect(readdirSync(cwd)).toEqual([]);
 });
 
-test("a state folder that is not believed keeps no command of exec from its own sandbox", async () => {
+test("exec gives its program a sandbox even beside an untrusted state folder", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder);
@@ -231,7 +231,7 @@ test("a state folder that is not believed keeps no command of exec from its own 
   expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining("other users")]);
 });
 
-test("where no sandbox can be served, nothing is run, and that is exit 7", async () => {
+test("exec that cannot serve a sandbox runs nothing and exits with 7", async () => {
   const harness = createHarness();
   harness.occupy(4300);
   const refused = await harness.run(["exec", "--port", "4300", "--", "npm"]);
@@ -240,7 +240,7 @@ test("where no sandbox can be served, nothing is run, and that is exit 7", async
   expect(harness.programs).toEqual([]);
 });
 
-test("of the log of a failed run the last lines are printed, with the number of all", async () => {
+test("exec prints the last lines of the request log after a failed run, with the number of all", async () => {
   const harness = createHarness();
   let requests = 0;
   harness.setProgram(async ({ env }) => {
@@ -261,7 +261,7 @@ test("of the log of a failed run the last lines are printed, with the number of 
   }
 });
 
-test("the log marks a duplicate delivery, and a request that a drill made", async () => {
+test("exec's log marks duplicate deliveries and requests of a drill", async () => {
   const harness = createHarness();
   const deliveries: string[] = [];
   harness.occupy(3000, {
@@ -292,7 +292,7 @@ test("the log marks a duplicate delivery, and a request that a drill made", asyn
   expect(stderr).toMatch(/GET \/v1\/checkout-sessions\/x .*, made by a drill /);
 });
 
-test("after a failure the seed of its faults is printed, and with it the same requests meet the same faults", async () => {
+test("exec prints the seed of its faults after a failure, and the seed repeats them", async () => {
   const harness = createHarness();
   const met: string[] = [];
   harness.setProgram(async ({ env }) => {
@@ -324,7 +324,7 @@ test("after a failure the seed of its faults is printed, and with it the same re
   expect((await harness.run(["exec", "--seed", "1", "--", "npm"])).code).toBe(2);
 });
 
-test("an act of the administrator within exec is refused at once without its token, and works with --admin", async () => {
+test("an administrator's act within exec needs --admin, and is refused at once without it", async () => {
   const harness = createHarness();
   const results: unknown[] = [];
   harness.setProgram(async ({ env: given }) => {
@@ -369,7 +369,7 @@ const countsSignals = (expected: number): string => `
   console.log("ready");
   setInterval(() => {}, 1000);`;
 
-test("each signal is handed on once, and a command that it ends gives its number", async () => {
+test("exec passes every signal on once, and exits with 128 plus its number", async () => {
   const cwd = tempFolder();
   const listening = begin(["exec", "--", process.execPath, "-e", countsSignals(3)], { cwd });
   await eventually("the command runs", () => expect(listening.output.stdout).toContain("ready"));
@@ -386,7 +386,7 @@ test("each signal is handed on once, and a command that it ends gives its number
   expect(await plain.stop("SIGTERM")).toBe(143);
 });
 
-test("with --keep its sandbox stays until a signal, and the exit code is the command's", async () => {
+test("exec --keep keeps its sandbox until a signal, and exits with its program's code", async () => {
   const cwd = tempFolder();
   const kept = begin(["exec", "--keep", "--", "sh", "-c", "echo $CHECKOUT_BASE_URL; exit 3"], { cwd });
   await eventually("it says that it stays", () => expect(kept.output.stderr).toContain("until Ctrl-C: http"));
@@ -417,7 +417,7 @@ while True:
 sys.stdout.write(said.decode() + "exit %d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `;
 
-test("in a terminal its command is in the foreground, and gets one Ctrl-C as one", async () => {
+test("exec's program is in the foreground of a terminal, and gets one Ctrl-C once", async () => {
   const args = [process.execPath, PROGRAM, "exec", "--", process.execPath, "-e"];
   const program = `console.log("terminal " + process.stdin.isTTY + " " + process.stdout.isTTY);${countsSignals(1)}`;
   const said = await new Promise<string>((resolve) => {
@@ -431,7 +431,7 @@ test("in a terminal its command is in the foreground, and gets one Ctrl-C as one
   expect(said).toContain("exit 9");
 });
 
-test("stdin, stdout, stderr, umask and exit code are the command's own", async () => {
+test("exec leaves stdin, stdout, stderr and umask to its program", async () => {
   const cwd = tempFolder();
   const echoed = await run(["exec", "--", "sh", "-c", "cat; echo err >&2; umask; exit 5"], {
     cwd,
@@ -448,7 +448,7 @@ test("stdin, stdout, stderr, umask and exit code are the command's own", async (
   expect((await runHere(["exec", join(script, "below")], { cwd })).code).toBe(126);
 });
 
-test("exec says what the configuration of its folder opens, one line each", async () => {
+test("exec prints a line for each opening in the folder's configuration", async () => {
   const cwd = tempFolder();
   const configuration = {
     sandbox: {

@@ -21,7 +21,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-test("a browser neither keeps a command from ending nor writes on its terminal", async () => {
+test("an opened browser neither blocks a command nor writes to its terminal", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const browser = fakeBrowser("echo noise; echo noise >&2; exec sleep 600");
@@ -35,7 +35,7 @@ test("a browser neither keeps a command from ending nor writes on its terminal",
   expect(process.kill(browser.pid(), 0)).toBe(true);
 });
 
-test("without a browser the order is there, and a warning says what to open", async () => {
+test("an order is created without a browser, with a warning that says what to open", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const rows = [
@@ -51,7 +51,7 @@ test("without a browser the order is there, and a warning says what to open", as
   }
 });
 
-test("an old Node is told in one line what to do", async () => {
+test("an old Node gets one line that says what to do", async () => {
   const script = `Object.defineProperty(process.versions, "node", { value: process.argv[1] }); require(${JSON.stringify(PROGRAM)});`;
   for (const [version, refused] of [
     ["12.22.0", true],
@@ -72,7 +72,7 @@ test("an old Node is told in one line what to do", async () => {
   }
 });
 
-test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no other address", async () => {
+test("the executable answers on 127.0.0.1, ::1 and allowed names, and on no other address", async () => {
   const { port } = await startSandboxHere({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
   const status = (host: string, hostHeader: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no oth
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("no answer at all is a failure, not silence", async () => {
+test("a service without any answer is reported as a failure", async () => {
   const service = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () =>
@@ -116,7 +116,7 @@ test("no answer at all is a failure, not silence", async () => {
   expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });
 });
 
-test("folders of others, and links, are neither read nor written", async () => {
+test("state folders of other users, and links, are neither read nor written", async () => {
   const cwd = tempFolder();
   const elsewhere = tempFolder();
   symlinkSync(elsewhere, join(cwd, ".checkout"));
@@ -144,7 +144,7 @@ test("folders of others, and links, are neither read nor written", async () => {
   expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
 });
 
-test("an explicit port that is taken is an error that names its owner", async () => {
+test("a taken explicit port is an error that names its owner", async () => {
   const blocker = createServer();
   await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
   const { port } = blocker.address() as AddressInfo;
@@ -155,7 +155,7 @@ test("an explicit port that is taken is an error that names its owner", async ()
   if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
 });
 
-test("a connection ends nothing but itself, no secret is in any argument list, log or error, and a stop lets a request in flight finish", async () => {
+test("a broken connection ends only itself, no secret leaks, and a stop waits for a request in flight", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const sockets = await disturb(sandbox.port);
@@ -229,7 +229,7 @@ async function beginCreate({ port, ready }: SandboxProcess) {
   return { answered, finish: () => void socket.write(body.slice(10)) };
 }
 
-test("commands that start together in a new folder share one journal", async () => {
+test("concurrent commands in a new folder share one journal", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const cwd = tempFolder();
   const env = { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: sandbox.ready.api_key ?? "" };
@@ -242,7 +242,7 @@ test("commands that start together in a new folder share one journal", async () 
   expect(JSON.parse(listed.stdout)).toHaveLength(3);
 });
 
-test("whoever stops reading does not break it", async () => {
+test("a reader that closes its pipe does not break a command", async () => {
   const cwd = tempFolder();
   const sandbox = await launch(["sandbox", "start", "--port", "0"], { cwd });
   sandbox.process.stdout?.destroy();

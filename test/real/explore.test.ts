@@ -50,7 +50,7 @@ const COMMAND = ["--", "node", "create-order.js"];
 
 const KILL = '[{"action":"kill","match":{"method":"POST","path":"/v1/orders","nth":1}}]';
 
-test("a program that stores its key before it sends is killed and holds, in the form that the documents show", async () => {
+test("explore as documented holds for a killed program that stores its key before it sends", async () => {
   const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore"));
   expect(block?.code).toBe(`npx checkout explore ${COMMAND.join(" ")}\n`);
   const line = ["explore", "--json", "--only", KILL, ...COMMAND];
@@ -59,7 +59,7 @@ test("a program that stores its key before it sends is killed and holds, in the 
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
 });
 
-test("a program that stores its key when it has an answer is broken by a kill, and the line that is told is the one that was typed", async () => {
+test("explore finds a program that stores its key after the answer, and prints the typed command line", async () => {
   const found = await run(["explore", "--json", "--only", KILL, ...COMMAND], { cwd: folderWith(false) });
   expect([found.code, found.stderr]).toEqual([1, ""]);
   const told = JSON.parse(found.stdout) as Parameters<typeof differenceFrom>[1] & {
@@ -73,7 +73,7 @@ test("a program that stores its key when it has an answer is broken by a kill, a
   ]);
 });
 
-test("the shop of the documents is served, killed and started again, as they show it", async () => {
+test("explore serves, kills and restarts the shop as documented", async () => {
   const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore --serve"));
   const only = '[{"action":"kill","match":{"event_type":"order.succeeded","nth":1}}]';
   const line = (block?.code ?? "").replace(
@@ -89,7 +89,7 @@ test("the shop of the documents is served, killed and started again, as they sho
 const SHOP = `require("node:http").createServer((_, response) => response.end()).listen(process.env.PORT, "127.0.0.1");`;
 const ENDLESS = `require("node:fs").appendFileSync("runs", "."); setInterval(() => undefined, 1000);`;
 
-test("an exploration that is killed leaves no process and no folder behind", async () => {
+test("a killed exploration leaves no process or folder behind", async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, "shop.js"), SHOP);
   writeFileSync(join(cwd, "create-order.js"), ENDLESS);
@@ -128,7 +128,7 @@ async function leftIn(control: Control): Promise<Left> {
   };
 }
 
-test("an exploration of a shop that runs leaves no fault, no moved clock, no lease and no pause when it is killed", async () => {
+test("a killed exploration of a running shop leaves no fault, moved clock, lease or pause", async () => {
   const cwd = tempFolder();
   cpSync(join(import.meta.dirname, "../shops/careful"), cwd, { recursive: true });
   const { port, ready } = await startSandboxHere({ cwd });
@@ -171,7 +171,7 @@ const body = JSON.stringify({ order_id: order, price_id: "price_coffee" });
 fetch(base + "/orders", { method: "POST", headers, body }).catch(() => undefined);
 `;
 
-test("Ctrl-C ends the commands that run, and says what was broken so far", async () => {
+test("Ctrl-C ends explore's commands and reports the findings so far", async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, "create-order.js"), BLIND);
   const running = begin(["explore", "--seed", "s", "--depth", "1", ...COMMAND], { cwd });

@@ -57,7 +57,7 @@ function bodyOf(text: string): readonly [announced: number, came: number] {
   return [Number(/content-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(body)];
 }
 
-test("on the wire each fault is what it says", async () => {
+test("every fault has its effect on the wire", async () => {
   const { sandbox, add, type } = await open(startSandboxHere);
   const right = await create(sandbox, "right");
   const [length] = bodyOf(right.text);
@@ -93,7 +93,7 @@ test("on the wire each fault is what it says", async () => {
   ]);
 });
 
-test("an answer that is late holds up neither a reset of its store nor the end of the sandbox", async () => {
+test("a late answer delays neither a reset nor the end of the sandbox", async () => {
   const { sandbox, add, type } = await open(startSandbox);
   await add("latency --latency 5m");
   const late = create(sandbox, "late");

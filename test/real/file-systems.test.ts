@@ -37,7 +37,7 @@ function refuse(call: "linkSync" | "openSync" | "rmSync", code: string): void {
   });
 }
 
-test.each(WITHOUT_LINKS)("where a link fails with %s, a file is created exclusively, once", (code) => {
+test.each(WITHOUT_LINKS)("a file is created exclusively once if a link fails with %s", (code) => {
   const folder = tempFolder();
   const path = join(folder, "master.key");
   refuse("linkSync", code);
@@ -50,7 +50,7 @@ test.each(WITHOUT_LINKS)("where a link fails with %s, a file is created exclusiv
   ]);
 });
 
-test("where nothing can be linked, a key and a token get their names when they are complete", () => {
+test("a key and a token get their names when complete, even without hard links", () => {
   const folder = tempFolder();
   refuse("linkSync", "EPERM");
   const opened: string[] = [];
@@ -77,7 +77,7 @@ test("where nothing can be linked, a key and a token get their names when they a
   ]);
 });
 
-test("a folder on a drive that is missing is refused: the search for its parents ends at the root", () => {
+test("a folder on a missing drive is refused after the search for its parents", () => {
   const { existsSync } = fs;
   // As on Windows, where the root of a drive may be missing.
   Object.assign(fs, { existsSync: () => false });
@@ -91,7 +91,7 @@ test("a folder on a drive that is missing is refused: the search for its parents
   expect(() => files.makeFolder(join(file, "a/b"))).toThrow(/^E(?:NOTDIR|EXIST)/);
 });
 
-test("a temporary path in use, which cannot be removed, hides no result", () => {
+test("a temporary path that cannot be removed hides no result", () => {
   const { path, remove } = REAL.temporaryPath();
   files.write(path, "");
   onTestFinished(() => files.remove(path));
@@ -100,12 +100,12 @@ test("a temporary path in use, which cannot be removed, hides no result", () => 
   expect(files.exists(path)).toBe(true);
 });
 
-test("where a file can be created in no way, the error is that of its creation", () => {
+test("a file that cannot be created at all fails with the error of its creation", () => {
   refuse("linkSync", "EPERM");
   expect(() => files.createNew(join(tempFolder(), "nowhere", "run.json"), "")).toThrow(/^ENOENT/);
 });
 
-test("a sandbox starts, stops and starts again in a folder without hard links, and one of two starts is refused", async () => {
+test("a sandbox starts, stops and starts again without hard links, and one of two starts is refused", async () => {
   const cwd = tempFolder();
   const env = { NODE_OPTIONS: `--require ${REFUSE_CALLS}`, REFUSED_CALLS: "linkSync=EPERM" };
   const started = await startSandbox({ cwd, env });
@@ -135,7 +135,7 @@ const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
   ],
 ];
 
-test.for(LOSSES)("a sandbox ends by itself when %s, and says why in its log", async ([, lose]) => {
+test.for(LOSSES)("a sandbox ends when %s, and logs the reason", async ([, lose]) => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   lose(join(cwd, ".checkout"));

@@ -14,7 +14,7 @@ function startIn(dir: string) {
   return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: LIMIT_MS });
 }
 
-test("a folder that cannot be made is told with the system's own cause, wherever it is", async () => {
+test("a folder that cannot be created is reported with the system's cause", async () => {
   const file = join(tempFolder(), "file");
   writeFileSync(file, "");
   const places = [
@@ -31,9 +31,7 @@ test("a folder that cannot be made is told with the system's own cause, wherever
   }
 });
 
-test("a read-only disk is told as one, also where parents of the folder are missing", async ({
-  annotate,
-}) => {
+test("a read-only disk is named as such, also if parents of the folder are missing", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const dir = join(tempFolder(), "a/b/c");
   const strace = ["-f", "-o", "/dev/null", ...failingCall("mkdir,mkdirat", "EROFS")];

@@ -79,7 +79,7 @@ function titleCase(name: string): string {
   return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-test("clients generated from the contract and from the control API's description compile and run", async () => {
+test("clients generated from both OpenAPI documents compile and run", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const token = (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token;

@@ -88,7 +88,7 @@ function refusedRequests(service: HostedService, random: () => number): readonly
   ];
 }
 
-test("invented ids and keys, foreign Hosts and pages, and calls without a token make no file, and the memory stays", async () => {
+test("invented ids and keys, foreign Hosts and calls without a token create no file and use no memory", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const before = filesOf(service);
@@ -125,7 +125,7 @@ function memoryOf(service: HostedService): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(path, "utf8"))?.[1]);
 }
 
-test("the network of the runtime connects to no address of a refused range, and to the allowed address", async () => {
+test("the runtime's network connects to the allowed address and to none of a refused range", async () => {
   const worker = join(tempFolder(), "probe.mjs");
   writeFileSync(worker, PROBE);
   const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });
@@ -177,7 +177,7 @@ const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
   ["a whole answer and more", /^accepted$/],
 ];
 
-test("what a hosted service says of an endpoint is true of it, although its network gives no cause", async () => {
+test("a hosted service reports the right state of an endpoint, although its network gives no cause", async () => {
   const [, hosted] = EDITIONS;
   if (hosted === undefined) throw new Error("there are two editions");
   const { control } = await serve(hosted);
@@ -199,7 +199,7 @@ test("what a hosted service says of an endpoint is true of it, although its netw
   expect(told).toEqual(TOLD_OF_ENDPOINTS.map(([name, said]) => [name, expect.stringMatching(said)]));
 });
 
-test("half a body is refused in time, and its connection is closed", async () => {
+test("an incomplete body is refused in time, and its connection is closed", async () => {
   const service = await startUntilEnd();
   const { apiKey } = await createHostedStore(service);
   const socket = openSocket(service.port, "127.0.0.1");
@@ -214,7 +214,7 @@ test("half a body is refused in time, and its connection is closed", async () =>
   expect(received).toMatch(/^HTTP\/1\.1 408 [\s\S]*"request_timeout"/);
 });
 
-test("a disk without room refuses each create as unavailable, the health check says so, and nothing acknowledged is lost", async () => {
+test("creates on a full disk are refused as unavailable, the health check says so, and nothing acknowledged is lost", async () => {
   const service = await startUntilEnd({ maxFileKiB: 600 });
   const { apiKey } = await createHostedStore(service);
   const own = connect({ port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0], 1);
@@ -256,7 +256,7 @@ test("a disk without room refuses each create as unavailable, the health check s
   expect(service.printed()).not.toMatch(/\n\s+at /);
 });
 
-test("an object that cannot be opened is reported by the health check until it answers a read again", async () => {
+test("the health check reports an object that cannot be opened until it answers again", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const { storeId } = await createHostedStore(service);
@@ -276,7 +276,7 @@ test("an object that cannot be opened is reported by the health check until it a
   expect(await health()).toBe(200);
 });
 
-test("stores that are deleted under load leave no stack in the log", async () => {
+test("deletions of stores under load log no stack", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   for (let round = 0; round < size(2, 20); round += 1) {

@@ -29,7 +29,7 @@ async function startDev(folder: string, more: readonly string[] = []) {
   return { ...started, ready: JSON.parse(started.output.stdout) as ReadyMessage };
 }
 
-test("hosted dev runs the service, the command line works against it, and a restart has the same state, also after kill -9; a restored backup lacks what came after it", async () => {
+test("hosted dev serves the command line, keeps its state over restarts and kill -9, and restores a backup", async () => {
   const served = tempFolder();
   const folder = join(served, ".checkout");
   const first = await startDev(folder);
@@ -152,7 +152,7 @@ function writeWorkerd(modules: string, ran: string): void {
 
 const OTHER_GROUP = 12_345;
 
-test("workerd gets the tokens only from this package or from the project of the user, never from another parent folder", async () => {
+test("tokens go only to the workerd of this package or of the user's project, never to one of another parent folder", async () => {
   const [parent, bin] = [tempFolder(), tempFolder()];
   const ran = join(tempFolder(), "ran");
   const command = programWithoutWorkerd();
@@ -192,7 +192,7 @@ test("workerd gets the tokens only from this package or from the project of the 
   expect(await start()).toBe(true);
 });
 
-test("hosted dev leaves the state of a sandbox alone, and says where workerd cannot be had", async () => {
+test("hosted dev leaves a sandbox's state alone, and says how to get workerd", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   await sandbox.stop();
@@ -223,7 +223,7 @@ test.for([
     (folder: string) => rmSync(indexPath(folder)),
     /\.sqlite was deleted or replaced while the sandbox was running, so the sandbox has ended/,
   ],
-] as const)("hosted dev ends by itself when %s is deleted, and says why", async ([, lose, why]) => {
+] as const)("hosted dev ends when %s is deleted, and says why", async ([, lose, why]) => {
   const folder = join(tempFolder(), "hosted");
   const served = await startDev(folder);
   lose(folder);
@@ -233,7 +233,7 @@ test.for([
   await expect(fetch(served.ready.base_url)).rejects.toThrow("fetch failed");
 });
 
-test("hosted dev is stopped while workerd is still being fetched", async () => {
+test("hosted dev can be stopped while workerd is being fetched", async () => {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   writeFileSync(join(bin, "npx"), "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
   const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };

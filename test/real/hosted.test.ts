@@ -65,13 +65,13 @@ test("all scenarios pass against the service in workerd", async () => {
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
 });
 
-test("the Worker is small, and has nothing of better-sqlite3 or of Node's processes", () => {
+test("the Worker is small, without better-sqlite3 and Node's processes", () => {
   const text = readFileSync(join(import.meta.dirname, "../../dist", WORKER_FILE));
   expect(gzipSync(text).length).toBeLessThan(1_000_000);
   expect(String(text)).not.toMatch(/from"(?:better-sqlite3|node:(?:child_process|sea|https?|net))"/);
 });
 
-test("an endpoint may have a public or an allowed address, and every other one is refused with the reason", async () => {
+test("an endpoint of a hosted service needs a public or allowed address", async () => {
   const { storeId } = await createHostedStore(service);
   const add = (url: string) => service.control(`/stores/${storeId}/endpoints`, { url });
   for (const url of ["https://shop.example/hooks", "http://8.8.8.8:8080/", "http://127.0.0.1:1/hooks"])
@@ -108,7 +108,7 @@ const TWO_KEYS = /^two keys \+ /;
 /** What the parser of the runtime reads or refuses in its own way. */
 const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
 
-test("a bad request that reaches the Worker gets the same refusal as on a machine, and leaves no trace", async () => {
+test("every bad request gets the same refusal from the Worker as on a machine, and leaves no trace", async () => {
   const site = await openHostedSite(service);
   const before = rowCounts(site);
   const faults: string[] = [];
@@ -128,7 +128,7 @@ test("a bad request that reaches the Worker gets the same refusal as on a machin
   expect(rowCounts(site)).toEqual(before);
 });
 
-test("a request whose Host is no Host is refused in the form of the service", async () => {
+test("a request with a malformed Host is refused in the service's error envelope", async () => {
   const site = await openHostedSite(service);
   const twice = render(site, { headers: { Host: ["{host}", "{host}"] } }, 1);
   const verdicts = readAnswers(await send(site, twice, false), "POST").map((answer) =>
@@ -154,7 +154,7 @@ function serviceOf({ apiKey }: HostedStore) {
   );
 }
 
-test("a mark opens nothing: an id or a key with the mark of one store and the rest of another is unknown", async () => {
+test("an id or key with one store's mark and another's rest is unknown", async () => {
   const stores = [await storeWithCheckout(), await storeWithCheckout()] as const;
   const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
   const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
@@ -220,7 +220,7 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   expect(stores).toHaveLength(before.databases.length);
 });
 
-test("a deletion whose object fails is repeated until it is done, and stops no other store", async () => {
+test("a failed deletion of an object is repeated until it is done, and delays no other store", async () => {
   const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
   const path = databaseOf(service, broken.storeId);
   await service.kill();
@@ -247,7 +247,7 @@ test("a deletion whose object fails is repeated until it is done, and stops no o
   expect(filledDatabases(service)).toHaveLength(listed.length);
 });
 
-test("while a store is deleted its requests are answered, or refused as those to no store", async () => {
+test("requests during a store's deletion are answered, or refused as to an unknown store", async () => {
   const alarms = countAlarms(service, "stores");
   const store = await createHostedStore(service);
   const own = serviceOf(store);
@@ -283,7 +283,7 @@ function filledDatabases(running: HostedService): readonly string[] {
   return objectDatabases(running, "stores").filter(hasRows).toSorted();
 }
 
-test("a fault that drops a connection is a lost answer here too, and leaves what it leaves on a machine", async () => {
+test("a fault that drops the connection has the same effect in a Worker as on a machine", async () => {
   const { storeId, apiKey } = await createHostedStore(service);
   const own = serviceOf({ storeId, apiKey, merchantId: "" });
   const outcomes: unknown[] = [];
@@ -303,7 +303,7 @@ test("a fault that drops a connection is a lost answer here too, and leaves what
   ]);
 });
 
-test("kill -9 under load loses nothing acknowledged, no delivery and no alarm, and leaves each store that is being deleted whole, or gone as a whole", async () => {
+test("a hosted service under load loses nothing acknowledged by kill -9, and leaves each deleted store whole or gone", async () => {
   const store = await createHostedStore(service);
   const received = new Set<string>();
   const url = await openHttpReceiver((request, response) => {

@@ -117,7 +117,7 @@ function usesOf(folder: string): Use[] {
   return uses;
 }
 
-test("a client that keeps one key for each purchase passes; a row of the log is there with its answer, and survives kill -9", async () => {
+test("a client with one key for each purchase passes, and its log rows survive kill -9", async () => {
   const { options, sandbox, commandOf, drill } = await laboratory({ start: startSandbox, type: run });
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -159,7 +159,7 @@ test("a client that keeps one key for each purchase passes; a row of the log is 
   ]);
 });
 
-test("a client that is killed leaves no process, and one that draws a key at each start is told so", async () => {
+test("a killed client leaves no process, and one that draws a key at each start is found", async () => {
   const { commandOf, drill } = await laboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
@@ -169,7 +169,7 @@ test("a client that is killed leaves no process, and one that draws a key at eac
   expect([code, found]).toEqual([1, expect.arrayContaining(["client_killed: one_key"])]);
 });
 
-test("the API key is in the command's environment alone, and the control API's tokens are not", async () => {
+test("the command's environment has the API key, and no token of the control API", async () => {
   const { options, commandOf, drill } = await laboratory();
   const seen = join(options.cwd, "seen.json");
   const look = `
@@ -217,7 +217,7 @@ test("the API key is in the command's environment alone, and the control API's t
   for (const secret of [apiKey, key]) expect(shown + kept).not.toContain(secret);
 });
 
-test("a command is killed with what it started, when its time is up and when it ends", async () => {
+test("a command's child processes are killed at its timeout and at its end", async () => {
   const [one, other] = await Promise.all([laboratory(), laboratory()]);
   const child = (then: string) => `
     import { spawn } from "node:child_process";
@@ -246,7 +246,7 @@ test("a command is killed with what it started, when its time is up and when it 
   }
 });
 
-test("the log has a row for each key that was used again, under that very request, and no other", async () => {
+test("the log has one row for each repeated key, with its request", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const create = async (key: string, body: object, path = "/v1/orders") => {

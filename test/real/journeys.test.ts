@@ -85,7 +85,7 @@ for (const [name, make] of Object.entries(FORMS))
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
-test("a way that no journey takes, and a page without its style or with an empty one, are named", async () => {
+test("the walk names routes without a journey, and pages without their style", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
   expect(untaken([...taken, "POST /portal/{store_id}/new"], taken)).toEqual(["POST /portal/{store_id}/new"]);
   const at = new URL("http://localhost/portal");
@@ -97,7 +97,7 @@ test("a way that no journey takes, and a page without its style or with an empty
   await expect(fetchParts(styled ?? parse(""), at, get)).rejects.toThrow("/a.css: expected");
 });
 
-test("a Chromium signs in to the portal, follows its links and pays, and meets no error", async () => {
+test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
   // All links of all forms in a release; otherwise those of the menu.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
@@ -152,7 +152,7 @@ test("the single executable opens a browser, survives a kill in the background, 
   ]);
 });
 
-test("an executable whose cache folder cannot be used, or holds half of its addon, starts or says why", async () => {
+test("an executable with an unusable cache folder, or half of its addon in it, starts or says why", async () => {
   const { file } = await builtExecutable();
   const cwd = tempFolder();
   const exec = async (cache: string, temporary = tempFolder()) => {

@@ -22,7 +22,7 @@ function printed(cwd: string, args: readonly string[]): Promise<string> {
 }
 
 // By vitest: test/real/documents-kit.test.ts, whose snippets vitest runs in the same process.
-test("node:test: a store for each test, and what happened in it when the test fails; with import and require", async () => {
+test("node:test gets a store for each test, and its story if the test fails, with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
   const todo = `
@@ -40,7 +40,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
   expectStories(output, 2);
 });
 
-test("jest: the same in a realm of its own, without dynamic import; in one like it where jest cannot be had", async () => {
+test("jest gets the same in its own realm without dynamic import, or in a stand-in", async () => {
   const start = `const test = require("hosted-checkout/testing/jest").createStoreTest();`;
   const cwd = projectOf({
     "shop.test.js": suiteOf(start, { after: ", 500" }),
@@ -58,7 +58,7 @@ test("jest: the same in a realm of its own, without dynamic import; in one like 
   expectStories(output);
 });
 
-test("Playwright: a sandbox for each worker, a store for each test; by the functions that Playwright is given", async () => {
+test("Playwright gets a sandbox for each worker and a store for each test", async () => {
   const { createStoreTest } = createRequire(import.meta.url)(
     join(ROOT, "dist/testing-playwright.cjs"),
   ) as typeof import("../../src/testing/fixtures/playwright.ts");
@@ -103,7 +103,7 @@ test("Playwright: a sandbox for each worker, a store for each test; by the funct
   await expect(used?.createStore()).rejects.toThrow("closed");
 });
 
-test("on an older Node and on Bun, which claims a newer one, the kit says what it needs", () => {
+test("the kit says what it needs on an older Node and on Bun", () => {
   const kit = readFileSync(join(ROOT, "dist/testing.cjs"), "utf8");
   for (const [versions, found] of [
     [{ node: "20.20.2" }, "20.20.2"],

@@ -20,7 +20,7 @@ async function seeded(seed = "s"): Promise<Sandbox> {
   return sandbox;
 }
 
-test("the same seed gives the same bytes: in memory, in a folder, and from the built package", async () => {
+test("a seed gives the same bytes in memory, in a folder and from the built package", async () => {
   const state = { folder: join(tempFolder(), "state") };
   const { stdout: ofPackage } = await promisify(execFile)(process.execPath, [PROGRAM], { timeout: 120_000 });
   const [first, inFolder, other] = [
@@ -31,7 +31,7 @@ test("the same seed gives the same bytes: in memory, in a folder, and from the b
   expect([ofPackage === first, inFolder === first, other === first]).toEqual([true, true, false]);
 });
 
-test("with a seed the time is fixed, ids are UUIDs v7 in their order, and no socket is open", async () => {
+test("a seeded sandbox has a fixed time, ordered UUIDs v7 and no socket", async () => {
   const { store, baseUrl } = await seeded();
   expect(baseUrl).toBe("http://127.0.0.1:0/v1");
   expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
@@ -45,7 +45,7 @@ test("with a seed the time is fixed, ids are UUIDs v7 in their order, and no soc
   expect(ids[0]?.startsWith("019b76da-a800")).toBe(true);
 });
 
-test("who looks or waits, and what happens in another store, changes nothing", async () => {
+test("reads, waits and other stores do not change a seeded store's bytes", async () => {
   const [quiet, watched] = [await seeded(), await seeded()];
   const [one, other, beside] = [
     await quiet.createStore(),
@@ -72,7 +72,7 @@ test("who looks or waits, and what happens in another store, changes nothing", a
   expect(shown[1]).toEqual(shown[0]);
 });
 
-test("a folder that has a state gets new ids, because those of the seed are in it", async () => {
+test("a seeded sandbox on an existing folder draws new ids", async () => {
   const state = { folder: join(tempFolder(), "state") };
   const ids: string[] = [];
   for (const order_id of ["order-1", "order-2"]) {
@@ -84,7 +84,7 @@ test("a folder that has a state gets new ids, because those of the seed are in i
   expect(new Set(ids).size).toBe(2);
 });
 
-test("with a seed a delayed delivery waits for the clock, and an endpoint gets one at a time", async () => {
+test("a delayed delivery of a seeded sandbox waits for the clock, and an endpoint gets one at a time", async () => {
   const { store } = await seeded();
   const answers = Promise.withResolvers<number>();
   const receiver = await store.receiver({ answer: () => answers.promise });
@@ -104,7 +104,7 @@ test("with a seed a delayed delivery waits for the clock, and an endpoint gets o
   expect((await store.deliveries.list()).map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
 });
 
-test("the first store's log has what came without a known key, another one's only what is its own", async () => {
+test("requests without a known key are only in the first store's log", async () => {
   const sandbox = await seeded();
   const other = await sandbox.createStore();
   await sandbox.fetch(`${sandbox.baseUrl}/orders`, { method: "POST" });

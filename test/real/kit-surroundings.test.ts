@@ -57,19 +57,19 @@ function rowsOf({ stdout, stderr }: Run): readonly (readonly [string, string])[]
     .map((line) => JSON.parse(line) as [string, string]);
 }
 
-test("the kit works whatever a test suite replaces in its process after it was loaded", async () => {
+test("the kit works after a test suite replaced anything in its process", async () => {
   const rows = rowsOf(await run(project(), SCRIPT));
   expect(rows.length).toBeGreaterThanOrEqual(50);
   expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
 });
 
-test("what was replaced before the kit was loaded does not reach it, or it says in one sentence what is missing", async () => {
+test("replacements from before the kit was loaded do not affect it, or are named in one sentence", async () => {
   const cwd = project();
   for (const [name, wanted] of part(BEFORE_LOADING, 3))
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
 });
 
-test("the fake timers of vitest, all and each alone, stop neither the sandbox nor its waits", async () => {
+test("vitest's fake timers, all or single, stop neither the sandbox nor its waits", async () => {
   for (const toFake of [undefined, ...FAKED.map((name) => [name])]) {
     vi.useFakeTimers(toFake === undefined ? {} : { toFake });
     try {
@@ -88,7 +88,7 @@ test("the fake timers of vitest, all and each alone, stop neither the sandbox no
   }
 });
 
-test("an application whose Date a test has set verifies what the sandbox sends at that time", async () => {
+test("an application whose Date a test has set verifies the sandbox's webhooks at that time", async () => {
   vi.useFakeTimers({ now: Date.UTC(2031, 4, 5), toFake: ["Date"] });
   try {
     const sandbox = await startSandbox();
@@ -104,7 +104,7 @@ test("an application whose Date a test has set verifies what the sandbox sends a
 });
 
 // Sinon's default replaces process.nextTick, without which no socket of Node does anything.
-test("fake timers that stop the sockets of Node are named: by a start, a receiver, a wait and a close", async () => {
+test("a start, a receiver, a wait and a close name fake timers that stop Node's sockets", async () => {
   const program = `
 import { startSandbox } from "hosted-checkout/testing";
 const sandbox = await startSandbox();
@@ -152,7 +152,7 @@ const UNCAUGHT: readonly (readonly [string, string])[] = [
   ["verifyWebhook({ rawBody: '', headers: 5, secrets: 'whsec_a' });", "headers"],
 ];
 
-test("an uncaught error of the package prints its message and less than 2 KB, with import and require", async () => {
+test("an uncaught error of the package prints its message in less than 2 KB, with import and require", async () => {
   const names = "{ startSandbox, explore }";
   const heads = {
     "shop.mjs": `import ${names} from "hosted-checkout/testing";

@@ -43,7 +43,7 @@ test.for([
   ],
   ["closes twelve", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
   ["could not start one", "await startSandbox({ port: -1 }).catch(() => undefined);"],
-] as const)("a script that %s is told nothing, and ends", async ([, script]) => {
+] as const)("a script that %s gets no warning, and ends", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output]).toEqual([0, { stdout: "", stderr: "" }]);
 });
@@ -55,7 +55,7 @@ test.for([
     `const { store } = await startSandbox({ port: null });
     await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });`,
   ],
-] as const)("a script that forgot to close a sandbox %s is told so, and ends", async ([, script]) => {
+] as const)("a script that forgot to close a sandbox %s gets a warning, and ends", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(TOLD)]);
 });
@@ -66,7 +66,7 @@ test.for([
   [", and waits for something that never comes", "await new Promise(() => {});"],
   [", one of several", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
 ] as const)(
-  "a script that forgot to close a sandbox%s is told so once, and the sandbox answers further",
+  "a script that forgot to close a sandbox%s gets one warning, and the sandbox still answers",
   async ([, work]) => {
     const { output } = runScript(
       `const sandbox = await startSandbox(); process.stdout.write(sandbox.origin);${work}`,

@@ -29,7 +29,7 @@ const ORDER = {
   payment_method: "alipay_plus",
 } as const;
 
-test("an order is created, paid and told of by a verified webhook, with a socket and without", async () => {
+test("an order of the kit is created, paid and reported by a verified webhook, with and without a socket", async () => {
   for (const port of [0, null]) {
     const sandbox = await start({ port });
     const store = await sandbox.createStore({ name: "Shop" });
@@ -72,7 +72,7 @@ test("the timeline of an order begins with its request, whatever its id and the 
   }
 });
 
-test("a refusal is a CheckoutError with what v1 answered", async () => {
+test("a refused call of the kit throws a CheckoutError with the answer of v1", async () => {
   const { store } = await start({ port: null });
   await store.orders.create(ORDER, { idempotencyKey: "the-first-key" });
   await expect(store.orders.create(ORDER)).rejects.toMatchObject({ status: 409, code: "order_conflict" });
@@ -97,7 +97,7 @@ test("a refusal is a CheckoutError with what v1 answered", async () => {
   expect(JSON.stringify(seen)).not.toContain(store.apiKey);
 });
 
-test("what a caller without types gets wrong is a CheckoutError that says what", async () => {
+test("a wrong argument of an untyped caller is a CheckoutError that names it", async () => {
   const sandbox = await start({ port: null });
   const { store } = sandbox;
   const bytes = await store.snapshot();
@@ -158,7 +158,7 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
   await store.restore(Buffer.from(bytes));
 });
 
-test("a wait sees what was there, is woken by what comes, and lists what came instead", async () => {
+test("a wait finds earlier and later entries, and lists what came if it times out", async () => {
   const { store } = await start({ port: null });
   const order = await store.orders.create(ORDER);
   expect(await store.events.waitFor("order.created")).toMatchObject({ data: { id: order.id } });
@@ -184,7 +184,7 @@ test("a wait sees what was there, is woken by what comes, and lists what came in
   await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
-test("a receiver whose answer is no status says so in its own answer, which attempts and waits tell", async () => {
+test("a receiver whose answer is not a status reports that in its answer and in the attempts", async () => {
   const { store } = await start({ port: null });
   for (const [answer, said] of [
     [() => undefined, "it returned undefined; expected a status from 200 to 599"],
@@ -208,7 +208,7 @@ test("a receiver whose answer is no status says so in its own answer, which atte
   }
 });
 
-test("a receiver tells what is not signed, and its answer decides about the next try", async () => {
+test("a receiver marks unsigned requests, and its answer decides about the retry", async () => {
   const { store } = await start({ port: null });
   let answers = 0;
   const receiver = await store.receiver({ answer: () => ((answers += 1) === 1 ? 500 : 200) });
@@ -229,7 +229,7 @@ test("a receiver tells what is not signed, and its answer decides about the next
   await expect(fetch(receiver.url)).rejects.toThrow("fetch failed");
 });
 
-test("a clock stands still from the start, moves as it is told, and a reset puts it back", async () => {
+test("a store's clock in the kit is frozen at the start, moves on command, and is put back by a reset", async () => {
   const { store } = await start({ port: null, now: "2030-05-06T07:08:09Z", checkoutLifetime: "30m" });
   expect(await store.clock.now()).toEqual(new Date("2030-05-06T07:08:09Z"));
   const order = await store.orders.create(ORDER);
@@ -243,7 +243,7 @@ test("a clock stands still from the start, moves as it is told, and a reset puts
   await expect(store.clock.set("2031-01-01")).rejects.toThrow(TypeError);
 });
 
-test("what cannot be an option is refused before anything is made", async () => {
+test("startSandbox refuses a wrong option before it creates anything", async () => {
   const folder = join(tempFolder(), "state");
   const rows: readonly (readonly [object, string])[] = [
     [{ ports: 1 }, "ports is not an option; the options are state"],
@@ -293,7 +293,7 @@ test("a configuration sets up stores and settings, as an object and as a file", 
   }
 });
 
-test("the environment and the folder of the program are not read, and its streams not written to", async () => {
+test("the kit reads no environment or folder of its program, and writes to no stream", async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "checkout.config.json"), "no configuration");
   const program = `
@@ -334,7 +334,7 @@ test("the environment and the folder of the program are not read, and its stream
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");
 });
 
-test("the command line takes the folder of a sandbox that was closed, whatever the umask of its program", async () => {
+test("the command line can use the folder of a closed sandbox, whatever the program's umask", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   const sandbox = await start({ state: { folder } });
@@ -359,7 +359,7 @@ test("the command line takes the folder of a sandbox that was closed, whatever t
 
 const STORES = size(100, 500);
 
-test(`${STORES} stores at once do not see each other (seed ${SEED})`, async () => {
+test(`${STORES} concurrent stores do not see each other (seed ${SEED})`, async () => {
   const sandbox = await start({ port: null });
   const stores = await Promise.all(Array.from({ length: STORES }, () => sandbox.createStore()));
   expect(new Set(stores.flatMap(({ id, apiKey, signingSecret }) => [id, apiKey, signingSecret])).size).toBe(
@@ -397,7 +397,7 @@ test(`${STORES} stores at once do not see each other (seed ${SEED})`, async () =
   );
 });
 
-test("fetch and handler lead to the sandbox alone, and pass its guard", async () => {
+test("fetch and handler of the kit reach only the sandbox, through its guard", async () => {
   const sandbox = await start({ port: null });
   const { store, baseUrl } = sandbox;
   let asked = 0;
@@ -432,7 +432,7 @@ test("fetch and handler lead to the sandbox alone, and pass its guard", async ()
   await expect(fetch(`${baseUrl}/orders`)).rejects.toThrow("fetch failed");
 });
 
-test("a close ends what waits and what is under way", async () => {
+test("a close ends waits and requests in flight", async () => {
   const sandbox = await startSandbox({ port: 0 });
   const { port } = new URL(sandbox.origin);
   const receiver = await sandbox.store.receiver({ answer: () => new Promise(() => undefined) });
@@ -451,7 +451,7 @@ test("a close ends what waits and what is under way", async () => {
 /** How a question about an id that nothing has is refused. */
 const NOTHING_THERE = /^CheckoutError: (there is no checkout|this store has no request)/;
 
-test("each call of a sandbox that was closed, or is being closed, says so", async () => {
+test("every call of a closed or closing sandbox says so", async () => {
   const calls: Readonly<Record<string, (sandbox: Sandbox) => Promise<unknown>>> = {
     instanceId: async (sandbox) => sandbox.instanceId,
     createStore: (sandbox) => sandbox.createStore(),
@@ -486,7 +486,7 @@ test("each call of a sandbox that was closed, or is being closed, says so", asyn
   }
 });
 
-test("a receiver ends with its close, its store or its sandbox, whatever was closed, deleted or restored before", async () => {
+test("a receiver ends with its close, its store or its sandbox, in any order", async () => {
   const acts = ["close", "delete", "restore", "restore all", "dispose", "receiver"] as const;
   const plans = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 6 });
   for (const plan of fc.sample(plans, { numRuns: size(30, 300), seed: SEED })) {
@@ -519,7 +519,7 @@ function unlessNotFound(error: unknown): void {
   expect(error).toMatchObject({ name: "CheckoutError", code: "not_found" });
 }
 
-test("await using ends stores and sandboxes", async () => {
+test("await using deletes stores and closes sandboxes", async () => {
   const sandbox = await startSandbox({ port: null });
   const store = await sandbox.createStore();
   const receiver = await store.receiver();

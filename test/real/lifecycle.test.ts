@@ -56,7 +56,7 @@ function expectSignIn({
   expect(signInUrl?.replace(/#.*/, "")).toBe(`${portalUrl}/sign-in`);
 }
 
-test("the ready line has its fields, in the foreground, in memory, detached, and of one that runs", async () => {
+test("the ready line has all fields in the foreground, in memory, detached and for a running sandbox", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const memory = (await harness.start(["--ephemeral"])).ready;
@@ -85,7 +85,7 @@ test("the ready line has its fields, in the foreground, in memory, detached, and
   expect([refused.code, problemIn(refused).error.code]).toEqual([1, "already_running"]);
 });
 
-test("a start in the background passes on what the sandbox met, with its exit code", async () => {
+test("a failed detached start prints the sandbox's error, with its exit code", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   harness.occupy(5000);
@@ -101,7 +101,7 @@ test("a start in the background passes on what the sandbox met, with its exit co
   expect(harness.readState("sandbox.log")).toContain("this sandbox is on 4243");
 });
 
-test("of several starts at once one serves, and the others get its ready line", async () => {
+test("of several concurrent starts one serves, and the others print its ready line", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const started = await Promise.all(Array.from({ length: 6 }, () => typed("sandbox start --detach --json")));
@@ -111,7 +111,7 @@ test("of several starts at once one serves, and the others get its ready line", 
   expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
 });
 
-test("an ephemeral sandbox can neither be detached nor used again, and what to do instead is said", async () => {
+test("--ephemeral refuses --detach and --reuse, and says what to do instead", async () => {
   const typed = typing(createHarness());
   for (const flag of ["--detach", "--reuse"]) {
     for (const env of [{}, { CHECKOUT_SANDBOX_EPHEMERAL: "1" }]) {
@@ -149,7 +149,7 @@ const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--adopt"],
 ];
 
-test("what was given has to be as the live sandbox has it, field by field; what was not is not compared", async () => {
+test("a start beside a running sandbox compares only its given options, one by one", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await harness.start(
@@ -173,7 +173,7 @@ test("what was given has to be as the live sandbox has it, field by field; what 
   ]);
 });
 
-test("a configuration that asks for something else than what runs is refused, and so is a broken one", async () => {
+test("a start beside a running sandbox refuses a configuration that differs, and a broken one", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const id = "00000000-0000-4000-8000-000000000001";
@@ -226,7 +226,7 @@ const OTHERS = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-another-start",
 };
 
-test("another secret than that of the sandbox that runs is refused, and none is shown", async () => {
+test("a start beside a running sandbox refuses a secret that differs, and shows none", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const first = await typed("sandbox start --detach", { env: GIVEN });
@@ -265,7 +265,7 @@ test("another secret than that of the sandbox that runs is refused, and none is 
   }
 });
 
-test("a copy that delivers nothing differs from one that was asked to adopt its folder", async () => {
+test("a start with --adopt refuses a running copy that has not adopted its folder", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await (await harness.start()).stop();
@@ -277,7 +277,7 @@ test("a copy that delivers nothing differs from one that was asked to adopt its 
   expect(problemIn(again).differences).toEqual([{ field: "adopt", expected: "yes", live: "no" }]);
 });
 
-test("stop ends the sandbox and waits for it, with signals and without, and is done where none runs", async () => {
+test("sandbox stop ends the sandbox and waits, with or without signals, and exits with 0 if none runs", async () => {
   for (const signals of [true, false]) {
     for (const start of ["--detach", ""]) {
       const harness = createHarness();
@@ -295,7 +295,7 @@ test("stop ends the sandbox and waits for it, with signals and without, and is d
   }
 });
 
-test("a stop asks first, and sends a signal only to a sandbox that does not answer", async () => {
+test("sandbox stop asks first, and signals only a sandbox that does not answer", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const rows = [
@@ -316,7 +316,7 @@ test("a stop asks first, and sends a signal only to a sandbox that does not answ
   }
 });
 
-test("a stop of a sandbox within a program leaves the program alone, also where it cannot be asked", async () => {
+test("sandbox stop leaves the program of an embedded sandbox alone, even if it does not answer", async () => {
   const harness = createHarness();
   const terminate = () => {
     throw new Error("the program would have ended");
@@ -342,7 +342,7 @@ test("a stop of a sandbox within a program leaves the program alone, also where 
   }
 });
 
-test("a stop meant for another process stops nothing", async () => {
+test("sandbox stop does not stop another process", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start();
   const headers = { Authorization: `Bearer ${ready.control_token}`, "Content-Type": "application/json" };
@@ -355,7 +355,7 @@ test("a stop meant for another process stops nothing", async () => {
   expect((await typing(harness)("sandbox status")).code).toBe(0);
 });
 
-test("status tells what runs where, and exits 0 or 7", async () => {
+test("sandbox status shows what runs where, and exits with 0 or 7", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const none = await typed("sandbox status --json");
@@ -398,7 +398,7 @@ test("status tells what runs where, and exits 0 or 7", async () => {
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 
-test("a run.json of a process that has ended is no sandbox for any of the commands, and no bar to a start", async () => {
+test("a run.json of an ended process counts as no sandbox, and does not prevent a start", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await typed("sandbox start --detach");
@@ -417,7 +417,7 @@ test("a run.json of a process that has ended is no sandbox for any of the comman
   expect(ended).toEqual([7, 0, 7, 7, 0]);
 });
 
-test("wait ends when the sandbox is healthy, and else says what was seen last", async () => {
+test("sandbox wait ends when the sandbox is healthy, or reports its last observation", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const rows: (readonly [string, number, string])[] = [
@@ -446,14 +446,14 @@ test("wait ends when the sandbox is healthy, and else says what was seen last", 
   expect([named.code, named.stdout]).toEqual([0, `ready: ${ready.base_url}\n`]);
 });
 
-test("a wait that begins before the start ends with it", async () => {
+test("a sandbox wait from before the start ends when the sandbox is ready", async () => {
   const harness = createHarness();
   const waiting = harness.run(["sandbox", "wait", "--timeout", "24h"]);
   await harness.start();
   expect((await waiting).code).toBe(0);
 });
 
-test("logs has the older file first, and says where to look if the log is in a terminal", async () => {
+test("sandbox logs prints the older file first, and says if the log is in a terminal", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const none = await typed("sandbox logs");
@@ -471,7 +471,7 @@ test("logs has the older file first, and says where to look if the log is in a t
   expect((await typed("sandbox logs --json")).stdout.split("\n")[1]).toBe('{"line":"second"}');
 });
 
-test("logs --follow loses no line where the log starts anew", async () => {
+test("sandbox logs --follow loses no line when the log is rotated", async () => {
   const harness = createHarness();
   await typing(harness)("sandbox start --detach --quiet");
   const [log, older] = ["sandbox.log", "sandbox.log.1"].map((name) => join(harness.cwd, ".checkout", name));
@@ -496,7 +496,7 @@ test("logs --follow loses no line where the log starts anew", async () => {
   expect((await following.stop()).code).toBe(0);
 });
 
-test("a log that is a link, a folder, or open to others is not written to", async () => {
+test("a log file that is a link, a folder or open to others is not written to", async () => {
   for (const place of ["link", "folder", "open"] as const) {
     const harness = createHarness();
     const typed = typing(harness);
@@ -520,7 +520,7 @@ test("a log that is a link, a folder, or open to others is not written to", asyn
   }
 });
 
-test("env prints the variables of the running sandbox; where none runs, a shell that evaluates it fails", async () => {
+test("env prints the variables of the running sandbox, and fails in a shell if none runs", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   for (const format of ["", "--format json", "--json"]) {
@@ -553,7 +553,7 @@ const VALUES = [
   ...HOSTILE_TEXTS.filter((text) => !text.includes("\0") && text.isWellFormed()),
 ];
 
-test("any value comes out of a shell as it went in", () => {
+test("a shell reads back any value that env prints", () => {
   const names = VALUES.map((_value, index) => `CHECKOUT_V${index}`);
   const variables = Object.fromEntries(VALUES.map((value, index) => [`CHECKOUT_V${index}`, value]));
   const print = `'${process.execPath}' -e 'process.stdout.write(JSON.stringify(${JSON.stringify(names)}.map((n) => process.env[n])))'`;
@@ -567,7 +567,7 @@ test("any value comes out of a shell as it went in", () => {
   }
 });
 
-test("the other formats quote what their readers would change", () => {
+test("the other formats of env quote what their readers would change", () => {
   const one = (format: Parameters<typeof environmentText>[1], value: string) =>
     environmentText({ V: value }, format);
   expect(one("fish", "it's \\n $x")).toBe(`set -gx V 'it'"'"'s '\\\\'n $x'`);
@@ -584,7 +584,7 @@ test("the other formats quote what their readers would change", () => {
   ]);
 });
 
-test("what node itself reads from a .env file is what went in", () => {
+test("Node reads back any value from env's dotenv format", () => {
   const readable = VALUES.filter((value) => !/['\r]/.test(value));
   const file = join(tempFolder(), ".env");
   writeFileSync(

@@ -89,7 +89,7 @@ function isInOrder(got: readonly Event[]): boolean {
   });
 }
 
-test("killed at any moment and started again, it misses nothing, and each object's events come in order", async () => {
+test("a listen that is killed and started again misses no event, and keeps each checkout's order", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const application = await startApplication();
@@ -119,7 +119,7 @@ test("killed at any moment and started again, it misses nothing, and each object
   expect(last.output.stderr).toBe("");
 });
 
-test("a sandbox that is killed and comes back elsewhere is found again", async () => {
+test("listen finds a killed sandbox again on another port", async () => {
   const cwd = tempFolder();
   const first = await startSandbox({ cwd });
   const application = await startApplication();
@@ -141,7 +141,7 @@ test("a sandbox that is killed and comes back elsewhere is found again", async (
   expect(await listening.stop()).toBe(0);
 });
 
-test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () => {
+test("listen forwards to targets on ::1 alone, behind TLS, endless and silent", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   writeFileSync(join(cwd, "ca.pem"), CERTIFICATE);
@@ -183,7 +183,7 @@ test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () 
   }
 });
 
-test("from a service: bodies of up to 1 MiB, over real sockets", async () => {
+test("listen takes bodies of up to 1 MiB from a service, over real sockets", async () => {
   const cwd = tempFolder();
   const application = await startApplication();
   const free = await serve(createServer(), "127.0.0.2");

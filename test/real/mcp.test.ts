@@ -74,7 +74,7 @@ function dump(cwd: string): string {
   return JSON.stringify(rows);
 }
 
-test("an agent looks into the sandbox: right, wrong and hostile arguments, no secret, and nothing changes", async () => {
+test("an agent reads the sandbox with right, wrong and hostile arguments, sees no secret, and changes nothing", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const type = async (...words: string[]): Promise<string> => {
@@ -144,7 +144,7 @@ test("an agent looks into the sandbox: right, wrong and hostile arguments, no se
   expect(answers.join("\n")).not.toMatch(/\/portal\/|sign-in|whsec_|svc_test_\w/);
 });
 
-test("wrong parameters are an error of the protocol, and a cancelled wait ends at once", async () => {
+test("wrong parameters of a tool are a protocol error, and a cancelled wait ends at once", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const { client } = await connect(cwd);
@@ -172,7 +172,7 @@ const INITIALIZE = {
 };
 const WAIT = { type: "order.created", timeout_s: 60 };
 
-test("with --allow-write an agent creates, pays, injects and replays; a stopped sandbox is said, and a new one used", async () => {
+test("an agent with --allow-write creates, pays, injects and replays, also after a restart of the sandbox", async () => {
   const cwd = tempFolder();
   const first = await startSandboxHere({ cwd });
   const { client, call } = await connect(cwd, "--allow-write");
@@ -205,7 +205,7 @@ test("with --allow-write an agent creates, pays, injects and replays; a stopped 
   expect(status.text).toContain(`:${second.port}/`);
 });
 
-test("mcp config prints what to add for each client", async () => {
+test("mcp config prints the lines to add for each client", async () => {
   const cwd = tempFolder();
   for (const client of ["claude", "cursor", "vscode", "codex"]) {
     const { code, stdout } = await runHere(["mcp", "config", "--client", client, "--allow-write"], { cwd });

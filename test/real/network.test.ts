@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ORDER = JSON.stringify({ order_id: "o-1", price_id: "price_coffee" });
 const CLOCK = "/__sandbox/stores/default/clock";
 
-test("a shop on another address creates, is paid through the public URL and gets its webhooks, without 127.0.0.1", async () => {
+test("a shop on another address creates, is paid through the public URL and gets its webhooks", async () => {
   const cwd = tempFolder();
   const heard: string[] = [];
   const hooks = await openHttpReceiver((request, response) => {
@@ -70,7 +70,7 @@ test("a shop on another address creates, is paid through the public URL and gets
   expect([...shown, ...heard].filter((text) => text.includes("127.0.0.1"))).toEqual([]);
 });
 
-test("a proxy with https in front: links, forms and the QR code are of the public URL, and nothing loops", async () => {
+test("behind an https proxy links, forms and the QR code have the public URL, without a redirect loop", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--public-url", "https://pay.example"]);
   const made = await sandbox.request({
@@ -109,7 +109,7 @@ test("a proxy with https in front: links, forms and the QR code are of the publi
   expect([away.status, away.headers["Location"]]).toEqual([307, `http://127.0.0.1:4242${path}`]);
 });
 
-test("the control API is opened by neither an address nor a public URL, whatever Host a request writes", async () => {
+test("neither --listen nor --public-url opens the control API, whatever the Host", async () => {
   const harness = createHarness();
   const args = ["--listen", "0.0.0.0", "--allow-host", "app", "--public-url", "https://pay.example"];
   const sandbox = await harness.start(args);
@@ -135,7 +135,7 @@ test("the control API is opened by neither an address nor a public URL, whatever
   expect((await open.request({ path: CLOCK, headers, fromOutside: true })).status).toBe(200);
 });
 
-test("addresses and public URLs that cannot be meant are refused before anything is made", async () => {
+test("a senseless address or public URL is refused before anything is created", async () => {
   const refused: readonly (readonly string[])[] = [
     ["--listen", "0.0.0.0"],
     ["--listen", "::"],
@@ -173,14 +173,14 @@ test("addresses and public URLs that cannot be meant are refused before anything
   expect(hostOf("::")).toBe("[::]");
 });
 
-test("a port that the public URL leads to does not move", async () => {
+test("a port that the public URL names does not move", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const { code, stderr } = await harness.run(["sandbox", "start", "--public-url", "https://pay.example"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("port 4242 is used by")]);
 });
 
-test("loopback always answers, each address once, and one that is not this machine's is named", async () => {
+test("loopback always answers, duplicate addresses count once, and a foreign address is named", async () => {
   const all = (more: readonly string[]): string[] => listenAddresses(more).map(({ address }) => address);
   expect(all([])).toEqual(["127.0.0.1", "::1"]);
   expect(all(["127.0.0.1", "::1"])).toEqual(["127.0.0.1", "::1"]);
@@ -204,7 +204,7 @@ test("loopback always answers, each address once, and one that is not this machi
   expect(nowhere).toMatchObject({ ok: false, refusal: { reason: "no_such_address", address: "192.0.2.1" } });
 });
 
-test("a name that leads to a private address gets webhooks with --allow-target, at the address of each try", async () => {
+test("--allow-target permits a name with a private address, resolved at each attempt", async () => {
   const harness = createHarness();
   const sent: (readonly string[] | undefined)[] = [];
   harness.name("app", ["172.18.0.3"]);
@@ -220,7 +220,7 @@ test("a name that leads to a private address gets webhooks with --allow-target, 
 });
 
 test.runIf(process.platform === "linux")(
-  "who holds a port is told by its program, not by its thread",
+  "the owner of a taken port is named by its program, not its thread",
   async () => {
     const service = {
       answer: () => Promise.reject(new Error("unused")),
@@ -233,7 +233,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a proxy that drops the port of the Host reaches the payment page and the portal, and opens no other page", async () => {
+test("a proxy that drops the Host's port reaches the payment page and the portal, and nothing else", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([
     "--public-url=https://pay.example:8443",
@@ -281,7 +281,7 @@ test("a proxy that drops the port of the Host reaches the payment page and the p
     ]);
 });
 
-test("a foreign name is refused without the names that are allowed", async () => {
+test("the refusal of a foreign Host does not list the allowed names", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([
     "--allow-host=tunnel-1f3a.example",

@@ -62,7 +62,7 @@ console.log(verified, new URL(store.env.CHECKOUT_BASE_URL).hostname);
 await sandbox.close();
 `;
 
-test("on a machine whose loopback has only ::1, the sandbox, its commands, a shop and the test kit work", async ({
+test("the sandbox, its commands, a shop and the kit work on a loopback with only ::1", async ({
   annotate,
 }) => {
   if (!HAS_NETWORKS) return void (await annotate("not tried: unshare makes no networks here"));
@@ -104,7 +104,7 @@ for (const { ok, body, facts } of [own, pinned]) console.log(ok, body ?? facts.f
 process.exit();
 `;
 
-test("a request to 127.0.0.1 never goes to ::1 because the local ports are used up", async ({ annotate }) => {
+test("a request to 127.0.0.1 does not go to ::1 when the local ports are used up", async ({ annotate }) => {
   if (!HAS_TWO_PORTS) return void (await annotate("not tried: unshare makes no networks here"));
   const cwd = tempFolder();
   writeFileSync(join(cwd, "used-up.mjs"), USED_UP);

@@ -31,9 +31,7 @@ function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: 
   return { child, output, ended };
 }
 
-test("a result that cannot be printed is exit 1 with a word on stderr, and no stack", async ({
-  annotate,
-}) => {
+test("a result that cannot be printed exits with 1 and one line on stderr", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
@@ -68,7 +66,7 @@ test("a start whose ready line cannot be printed ends, and leaves no sandbox beh
   }
 });
 
-test("each kind of start ends where its ready line was lost", async () => {
+test("every kind of start ends if its ready line is lost", async () => {
   for (const how of [[], ["--detach"], ["--reuse"], ["--ephemeral"]]) {
     const harness = createHarness();
     const start = ["sandbox", "start", "--port", "4300", "--json", ...how];
@@ -78,15 +76,13 @@ test("each kind of start ends where its ready line was lost", async () => {
   }
 });
 
-test("what a program of exec ended with is its own result, also where it could not print", async ({
-  annotate,
-}) => {
+test("exec keeps its program's exit code, even if it could not print", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const command = ["exec", "--", "sh", "-c", "echo x 2>/dev/null; exit 5"];
   expect((await spawnFull("stdout", command, { cwd: tempFolder() }).ended).code).toBe(5);
 });
 
-test("a log that cannot be written never ends the sandbox", async ({ annotate }) => {
+test("a log that cannot be written does not end the sandbox", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   const { child, output, ended } = spawnFull("stderr", ["sandbox", "start", "--port", "0", "--json"], {
@@ -110,7 +106,7 @@ test("a log that cannot be written never ends the sandbox", async ({ annotate })
   expect((await ended).code).toBe(0);
 });
 
-test("a listener whose output cannot be written goes on, and says so once", async ({ annotate }) => {
+test("a listen whose output cannot be written continues and says so once", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   const { ready } = await startSandboxHere({ cwd });
@@ -133,7 +129,7 @@ test("a listener whose output cannot be written goes on, and says so once", asyn
   expect((await ended).code).toBe(1);
 });
 
-test("what a full file cannot take is dropped and counted, and a line that was cut off is ended", () => {
+test("lines that a full log file refuses are dropped and counted, and a cut line is ended", () => {
   let room = 10;
   let written = "";
   const stream = fileOutput(

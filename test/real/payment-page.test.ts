@@ -97,7 +97,7 @@ const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );
 
-test("every ending of a payment in a browser, with both methods, with and without JavaScript", async () => {
+test("a browser reaches every ending of a payment, with both methods, with and without JavaScript", async () => {
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
@@ -116,7 +116,7 @@ test("every ending of a payment in a browser, with both methods, with and withou
   expect(shop.complaints).toEqual([]);
 });
 
-test("an open page of the real program follows what happens elsewhere, without a reload", async () => {
+test("an open payment page follows changes from elsewhere without a reload", async () => {
   const shop = await openShop([], "program");
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
@@ -152,7 +152,7 @@ test("an open page of the real program follows what happens elsewhere, without a
   expect(await shop.statusOf(left)).toBe("expired");
 });
 
-test("a page says that no answer comes, and gives way when its checkout is gone", async () => {
+test("an open payment page says that the server is silent, and ends when its checkout is gone", async () => {
   const shop = await openShop(["--ephemeral"]);
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
@@ -177,7 +177,7 @@ test("a page says that no answer comes, and gives way when its checkout is gone"
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
 });
 
-test("an open attempt shows what its device can do: a code on a desk, the wallet's button on a phone, and no promise to update without script", async () => {
+test("an open attempt shows a code on a desktop, the wallet's button on a phone, and no live promise without JavaScript", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const look = async (customer: Customer): Promise<{ readonly seen: boolean[]; readonly text: string }> => {
@@ -205,7 +205,7 @@ test("an open attempt shows what its device can do: a code on a desk, the wallet
   expect(phone.text).toContain("Pay with Alipay+ Open the sandbox wallet here");
 });
 
-test("the QR code leads to the wallet of the open attempt, in both themes, and there under another name that was allowed", async () => {
+test("the QR code leads to the wallet of the open attempt, in both themes and under an allowed name", async () => {
   const shop = await openShop(["--allow-host", OTHER_HOST]);
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url.replace("127.0.0.1", OTHER_HOST));
@@ -227,7 +227,7 @@ test("the QR code leads to the wallet of the open attempt, in both themes, and t
   expect(await page.textContent("h1")).toContain("Alipay+ sandbox wallet");
 });
 
-test("double clicks, reloads, the back button and two tabs do nothing twice", async () => {
+test("double clicks, reloads, the back button and two tabs act once", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const first = await shop.visit(sold.checkout_url);
@@ -266,7 +266,7 @@ test("double clicks, reloads, the back button and two tabs do nothing twice", as
   expect(await shop.statusOf(sold)).toBe("succeeded");
 });
 
-test("the way back to the shop is a plain link with both ids and no status, and after a payment the customer goes there by themselves, unless they stay, come back or come later", async () => {
+test("the return link has both ids and no status, and is followed automatically only right after a payment", async () => {
   const shop = await openShop();
   const thanks = (orderId: string, { id }: Sold): string =>
     `http://localhost:3000/thanks?order_id=${orderId}&session_id=${id}`;
@@ -341,7 +341,7 @@ const LOOKS: readonly AxeLook[] = [
 /** The browser's own line for a page that is answered 403, 404 or 405. */
 const ANSWERED_WITH_ERROR = /^Failed to load resource: the server responded with a status of 40[345]/;
 
-test("axe finds nothing on any page, in any state, language and theme, and each fits from a narrow phone on, also with doubled text", async () => {
+test("axe accepts the payment pages in every state, language and theme, and they fit a narrow phone with doubled text", async () => {
   const shop = await openShop();
   await shop.command("return-origins", "add", "https://shop.example");
   const pages = await pagesInEveryState(shop);

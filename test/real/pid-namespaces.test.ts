@@ -27,7 +27,7 @@ async function startInNamespace(cwd: string) {
 
 const UNSEEN = /a process that cannot be seen from here \(run\.json names process 1 on \S+\)/;
 
-test("of two starts in different PID namespaces on one folder, one is refused; commands from outside name its holder", async ({
+test("a second start from another PID namespace is refused, and commands name the folder's holder", async ({
   annotate,
 }) => {
   if (!HAS_NAMESPACES) return void (await annotate("not tried: unshare makes no PID namespaces here"));

@@ -205,7 +205,7 @@ function sizeOf(file: string): Promise<number> | undefined {
   return SIZES.get(file);
 }
 
-test(`every page of the portal is accessible in both themes and languages, fits, and is small (seed ${SEED})`, async () => {
+test(`every page of the portal is accessible, fits and is small, in both themes and languages (seed ${SEED})`, async () => {
   const { shop, ids, more } = await filledShop();
   const pages = [...portalPages(PORTAL_AREA.routes, ids), ...more];
   expect(pages.length).toBeGreaterThan(3);

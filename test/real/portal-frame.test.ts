@@ -39,7 +39,7 @@ async function openSite() {
   return { cwd, sandbox, visit, visitSignedIn, link, home, complaints };
 }
 
-test("the code leaves the address at once, and goes to nobody in a Referer, a history or a title", async () => {
+test("the sign-in code leaves the address bar at once, and is in no Referer, history or title", async () => {
   const { visit, link, home, complaints } = await openSite();
   const page = await visit();
   const sent: string[] = [];
@@ -78,7 +78,7 @@ async function listenBeside() {
   return { got, origin: `http://localhost:${port}` };
 }
 
-test("a browser that is signed in sends no cookie and no address of the portal to another port", async () => {
+test("a signed-in browser sends no cookie or address of the portal to another port", async () => {
   const { cwd, sandbox, visitSignedIn, home } = await openSite();
   const { got, origin } = await listenBeside();
   const page = await visitSignedIn();
@@ -124,7 +124,7 @@ test("a browser that is signed in sends no cookie and no address of the portal t
   expect([referer, cookie]).toEqual([undefined, undefined]);
 });
 
-test("without JavaScript the link is pasted into the form, and everything of the frame works", async () => {
+test("without JavaScript the link is pasted into the form, and the whole frame works", async () => {
   const { visit, link, home } = await openSite();
   const page = await visit({ javaScriptEnabled: false });
   await page.goto(`${home}/clock`);
@@ -151,7 +151,7 @@ const KEY_IN_CLOSED_DIALOG = `
 
 const FOCUSED_ROW = `[...document.querySelectorAll("main tbody tr")].indexOf(document.activeElement.closest("tr"))`;
 
-test("keys lead, and none does while something is typed, or where they are switched off", async () => {
+test("single keys navigate, but not while typing or when switched off", async () => {
   const { visitSignedIn, home, complaints } = await openSite();
   const page = await visitSignedIn();
   await page.goto(`${home}/connect`);
@@ -201,7 +201,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   expect(complaints).toEqual([]);
 });
 
-test("times are in the browser's zone, the store's clock goes on, and a command can be copied", async () => {
+test("times are in the browser's zone, the store's clock runs, and commands can be copied", async () => {
   const { cwd, visitSignedIn, home } = await openSite();
   await runHere(["sandbox", "clock", "freeze"], { cwd });
   const page = await visitSignedIn({ permissions: ["clipboard-read", "clipboard-write"] });
@@ -221,7 +221,7 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
 });
 
-test("a row of a list has its date, and a line of a story stands below it, in the browser's zone, and in UTC without JavaScript", async () => {
+test("lists and stories show dates in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visitSignedIn, home, complaints } = await openSite();
   await runHere(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
   // Nobody listens there: it is tried again for days.
@@ -292,7 +292,7 @@ async function showsSavedStory(site: {
   expect(await page.isVisible(".story details[open] .more")).toBe(true);
 }
 
-test("the pages for signing in and refusals have no failing of accessibility from 320 px on, and the bar and the menu fit", async () => {
+test("sign-in and refusal pages are accessible from 320 px, and bar and menu fit", async () => {
   const { cwd, sandbox, visit, home, complaints } = await openSite();
   const looks = [
     ["light", "en", 1280],

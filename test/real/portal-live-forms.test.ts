@@ -79,7 +79,7 @@ const IS_CURRENT = `(async () => {
   return [shown(loaded), shown(document)];
 })()`;
 
-test("while others change a page its numbers and its clock follow, no focus moves, what somebody types stays in its field, and what is asked stays open", async () => {
+test("a live page follows changes without moving the focus, typed text or an open question", async () => {
   const shop = await openShop();
   const { page, home } = await signedInBrowser(shop);
   await page.goto(`${home}/connect`);

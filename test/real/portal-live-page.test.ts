@@ -27,7 +27,7 @@ async function payFor(shop: Shop, id: string): Promise<void> {
   expect((await shop.command("sandbox", "pay", id, "--outcome", "succeeded")).code).toBe(0);
 }
 
-test("a list says how many of its rows are new, and does not move; p pays the checkout of its page, and r delivers its newest event again", async () => {
+test("a live list counts new rows without moving; p pays the checkout, and r replays its newest event", async () => {
   const { shop, page, home } = await openPortal();
   const first = await shop.sell();
   await page.goto(`${home}/checkouts`);
@@ -87,7 +87,7 @@ test("a list says how many of its rows are new, and does not move; p pays the ch
   expect(shop.complaints).toEqual([]);
 });
 
-test("a page is shown anew in place: what is open, focused and typed stays, also while the sandbox does not answer", async () => {
+test("a page updates in place and keeps what is open, focused and typed, also while the sandbox is silent", async () => {
   const { shop, page, home } = await openPortal("program");
   const sold = await shop.sell();
   await page.setViewportSize({ width: 900, height: 300 });
@@ -117,7 +117,7 @@ test("a page is shown anew in place: what is open, focused and typed stays, also
   expect(await kept()).toEqual(inHand);
 });
 
-test("a visible page asks each second and downloads nothing while nothing changes; a hidden one does not ask, and catches up when it is seen", async () => {
+test("a visible page polls each second without downloads; a hidden one does not poll, and catches up when shown", async () => {
   const { shop, page, home } = await openPortal();
   const sold = await shop.sell();
   await page.clock.install();
@@ -151,7 +151,7 @@ test("a visible page asks each second and downloads nothing while nothing change
   expect(shop.complaints).toEqual([]);
 });
 
-test("a tab says over its page that its browser was signed out, and its icon has a dot while something fails", async () => {
+test("a tab says that its browser was signed out, and its icon has a dot while something fails", async () => {
   const { shop, page, home } = await openPortal();
   await page.goto(`${home}/webhooks`);
   await isLive(page);

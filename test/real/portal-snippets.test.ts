@@ -85,7 +85,7 @@ print(json.dumps([is_genuine([one["secret"]], headers(one), base64.b64decode(one
   },
 };
 
-test("each snippet of the first page creates an order, and tells a genuine webhook from a changed one", async () => {
+test("every snippet of the overview creates an order, and tells a genuine webhook from a changed one", async () => {
   const folder = projectOf({});
   const { ready } = await startSandboxHere({ cwd: folder });
   const arrived = await firstWebhook(folder, ready.signing_secret);
@@ -109,7 +109,7 @@ test("each snippet of the first page creates an order, and tells a genuine webho
   }
 });
 
-test("the page shows the snippets as they are run, and the documents have the same verifiers", async () => {
+test("the overview shows the snippets as they are run, and docs/verifying.md has the same verifiers", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start());
   for (const { id, create, verify } of SNIPPETS) {

@@ -59,7 +59,7 @@ async function resultOf(
   return { task, clicks: count.clicks, ms, deadEnds: [...count.deadEnds, ...errors] };
 }
 
-test(`people do in the portal what they come for by clicking, and meet no dead end (seed ${SEED})`, async () => {
+test(`every task of the portal works by clicks and meets no dead end (seed ${SEED})`, async () => {
   const shop = await openShop();
   const port = await listenUntilEnd(
     createServer((request, response) => {
