@@ -184,7 +184,7 @@ const programFiles = [...files(join(ROOT, "bin")), join(ROOT, "build.ts")].map((
   sourceFile(path, ROOT),
 );
 
-test("there is something to check", () => {
+test("the rules below have files to check", () => {
   expect(sources.length).toBeGreaterThan(40);
   expect(imports(source("sandbox/checkout/create.ts"))).toContain("../../core/checkout/checkout.ts");
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
@@ -208,7 +208,7 @@ test("folders import only what their layer allows", () => {
   expect(forbidden).toEqual([]);
 });
 
-test("nothing but the real world reaches outside, and no file escapes the types", () => {
+test("only the real world reaches outside, and no file switches the type checker off", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];
     return offences(file)
@@ -218,7 +218,7 @@ test("nothing but the real world reaches outside, and no file escapes the types"
   expect(found).toEqual([]);
 });
 
-test("outside the store, which reads its own databases, one function reads files, and it looks at them first", () => {
+test("one function reads files and checks them first, except for the store's own databases", () => {
   const READS = /\b(?:readFileSync|readFile|createReadStream|openAsBlob)\(/;
   const rest = sources.filter(({ name }) => !name.startsWith("store/"));
   expect(rest.filter(({ text }) => READS.test(text)).map(({ name }) => name)).toEqual([]);
@@ -229,12 +229,12 @@ test("outside the store, which reads its own databases, one function reads files
   expect(opened).toEqual(["world/files.ts", "world/read.ts"]);
 });
 
-test("one file reads which folder and which sandbox a command is about", () => {
+test("one file reads the folder and the sandbox of a command", () => {
   const readers = sources.filter(({ text }) => /(?<!function )\b(?:findStateFolder|liveRun)\(/.test(text));
   expect(readers.map(({ name }) => name)).toEqual(["cli/target/surroundings.ts"]);
 });
 
-test("what a test suite loads takes no error by its class, which is another one in each realm of jest", () => {
+test("code that a test suite loads does not recognise errors by class, which differs in each realm of jest", () => {
   const found = sources
     .filter(({ name }) => IN_TEST_SUITES.test(name) && name !== "core/outcome.ts")
     .filter(({ text }) => /instanceof (?:Error|Database\.SqliteError)\b/.test(text))
@@ -242,7 +242,7 @@ test("what a test suite loads takes no error by its class, which is another one 
   expect(found).toEqual([]);
 });
 
-test("what a test suite loads takes no bytes by their class, and its timers and time when it is loaded", () => {
+test("code that a test suite loads does not recognise bytes by class, and takes timers and time when loaded", () => {
   const loaded = sources.filter(({ name }) => IN_TEST_SUITES.test(name));
   const byClass = loaded.filter(({ text }) => /instanceof (?:Uint8Array|ArrayBuffer|Buffer)\b/.test(text));
   expect(byClass.map(({ name }) => name)).toEqual([]);
@@ -256,7 +256,7 @@ test("what a test suite loads takes no bytes by their class, and its timers and 
   expect(timed.filter(({ text }) => /\b(?:Date|performance)\.now\b/.test(text))).toEqual([]);
 });
 
-test("what is looked up by any text is a Map, because an object has what is called constructor", () => {
+test("a table that is looked up by any text is a Map, because an object has inherited names", () => {
   const lookups = sources.flatMap(({ name: file, text }) =>
     Array.from(text.matchAll(/const (\w+): Readonly<Record<string, /g), ([, name = ""]) => name)
       .filter((name) => text.includes(`${name}[`))
@@ -265,7 +265,7 @@ test("what is looked up by any text is a Map, because an object has what is call
   expect(lookups).toEqual([]);
 });
 
-test("the file that a setting names as its effect uses the setting", () => {
+test("a setting is used in the file that it names as its effect", () => {
   const unused = ALL_SETTINGS.flatMap(({ name, option, servedName, effect }) => {
     const { text } = source(effect);
     return [name, option, servedName].some((word) => text.includes(word)) ? [] : [`${effect}: ${name}`];
@@ -298,7 +298,7 @@ test("no pattern reads a fact back out of a sentence of ours", () => {
   expect(reads([told, fake("const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/;")])).toEqual([]);
 });
 
-test("ARCHITECTURE.md shows the same packages", () => {
+test("ARCHITECTURE.md shows the packages of this table", () => {
   const rows = [
     ...readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").matchAll(
       /^\| `src\/(\w+)\/` \|[^|]*\|([^|]*)\|$/gm,
@@ -314,7 +314,7 @@ test("ARCHITECTURE.md shows the same packages", () => {
   }
 });
 
-test("every path that the documents name is there", () => {
+test("every path that the documents name exists", () => {
   const floors = [...Object.keys(LAYERS).filter((name) => !name.includes(".")), "src", "test", "bin"].join(
     "|",
   );
@@ -327,7 +327,7 @@ test("every path that the documents name is there", () => {
   expect(missing).toEqual([]);
 });
 
-test("every path that the head of a file names is there: it says where to change a thing", () => {
+test("every path that the head of a file names exists", () => {
   const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
   const pattern =
     /\b(?:cli|core|store|web|sandbox|hosted|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
@@ -340,14 +340,14 @@ test("every path that the head of a file names is there: it says where to change
   expect(heads.filter(({ head }) => head.split("\n").length - 1 > MAX_HEAD_LINES)).toEqual([]);
 });
 
-test("no folder holds more than 15 files side by side", () => {
+test("no folder has more than 15 files", () => {
   const counts = new Map<string, number>();
   for (const { name } of sources) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
   expect(counts.size).toBeGreaterThan(20);
   expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
-test("no files import each other in a circle, be it by a type or on demand", () => {
+test("no files import each other in a circle, even by types or on demand", () => {
   expect(circles(sources)).toEqual([]);
   const three = [
     fake('import { two } from "./two.ts";', "one.ts"),
@@ -359,7 +359,7 @@ test("no files import each other in a circle, be it by a type or on demand", () 
   ]);
 });
 
-test("the rooms of the core stand above each other, and only the control API is above all", () => {
+test("rooms of the core do not import each other in a circle, and none imports the control API", () => {
   const rooms = sources
     .filter(({ name }) => name.startsWith("core/"))
     .flatMap(({ path, name }) => {
@@ -395,7 +395,7 @@ const HANDED_ON = [
   /return (\w+)\.ok \? [^;]*: \1;/,
 ];
 
-test("the command line throws what it refuses", () => {
+test("the command line throws its refusals", () => {
   const handOn = (text: string): boolean => HANDED_ON.some((pattern) => pattern.test(text));
   const commands = sources.filter(({ name }) => folderOf(name) === "cli");
   expect(commands.filter(({ text }) => handOn(text)).map(({ name }) => name)).toEqual([]);
@@ -409,7 +409,7 @@ test("the command line throws what it refuses", () => {
   ]);
 });
 
-test("a command that opens no database loads none", () => {
+test("a command that opens no database loads no database module", () => {
   const imported = new Map(sources.map((file) => [file.name, loadedBy(file)]));
   const loads = (name: string): boolean => reachedFrom(name, imported).has("store/connection/database.ts");
   const light = [
@@ -422,7 +422,7 @@ test("a command that opens no database loads none", () => {
   expect([...light, "host/serve.ts"].map(loads)).toEqual([...light.map(() => false), true]);
 });
 
-test("every file is reached from the program", () => {
+test("every file is imported by the program", () => {
   const reached = new Set<string>();
   const visit = (path: string): void => {
     if (reached.has(path)) return;
@@ -438,7 +438,7 @@ test("every file is reached from the program", () => {
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
 });
 
-test("a test is in the folder of its floor, or in real/ or campaign/ where it starts processes", () => {
+test("a test is in the folder of its floor, or in real/ or campaign/ if it starts processes", () => {
   const floors = Object.keys(LAYERS).filter((name) => !name.includes("."));
   const folders = new Set([...floors, "host", "portal", "kit", "docs", "release", "real", "campaign"]);
   const tests = testFiles.filter(({ name }) => name.endsWith(".test.ts"));
@@ -452,7 +452,7 @@ test("a test is in the folder of its floor, or in real/ or campaign/ where it st
   expect(tests.filter((file) => reaches(file, isOfProcesses)).length).toBeGreaterThan(40);
 });
 
-test("a row that a test writes into a table of ours names its columns", () => {
+test("a test that inserts a row names its columns", () => {
   const ddl = sources.map(({ text }) => text).join("");
   const tables = new Set(Array.from(ddl.matchAll(/CREATE TABLE (\w+)/g), ([, name = ""]) => name));
   expect(tables.size).toBeGreaterThan(20);
@@ -464,7 +464,7 @@ test("a row that a test writes into a table of ours names its columns", () => {
   expect(own).toEqual([]);
 });
 
-test("no test fell out of the campaign, of the longest ones, or of those that notice a mutation", () => {
+test("every listed test of the campaign, the longest files and the mutations exists", () => {
   const sized = testFiles
     .filter(({ name }) => name.endsWith(".test.ts"))
     .filter(({ text }) => /\b(size|part)\(|\bFULL\b/.test(text) && text.includes("/support/campaign.ts"))
