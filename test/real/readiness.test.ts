@@ -148,7 +148,7 @@ function database({ harness }: Pick<Shop, "harness">): Database.Database {
   return new Database(join(harness.cwd, ".checkout/sandbox.db"));
 }
 
-test("a store gets from nothing to ready by what is typed, each step opening one item, and each item that is taken away again turns the verdict back", async () => {
+test("a store becomes ready step by step, and an item that is undone turns the verdict back", async () => {
   const shop = await openShop();
   const { check, done, type, harness } = shop;
   const steps: (readonly [string, string])[] = [];
@@ -271,7 +271,7 @@ test("a store gets from nothing to ready by what is typed, each step opening one
 const stepsOf = (page: string): readonly string[] =>
   launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
 
-test("a store gets from nothing to ready by the steps of docs/launch.md and docs/ci.md alone, within exec --admin", async () => {
+test("the steps of docs/launch.md and docs/ci.md make a store ready within exec --admin", async () => {
   const harness = createHarness();
   installClient(harness, rightClient);
   const steps = launchSteps("docs/ci.md");
@@ -305,7 +305,7 @@ test("a store gets from nothing to ready by the steps of docs/launch.md and docs
   expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
 });
 
-test("a waiver stands in for a drill, as a risk, until the drill decides or 7 days are over", async () => {
+test("a waiver replaces a drill as a risk until the drill decides or 7 days have passed", async () => {
   const shop = await openShop(EPHEMERAL);
   const { done, type, check } = shop;
   await prepareShop(shop);
@@ -334,7 +334,7 @@ test("a waiver stands in for a drill, as a risk, until the drill decides or 7 da
   expect((await check()).report.verdict).toBe("not_ready");
 });
 
-test("nobody but the administrator opens the gate, and only in its order", async () => {
+test("only the administrator opens the gate, and only after the other items", async () => {
   const { type, done, check } = await openShop(EPHEMERAL);
   const rows: readonly (readonly [line: string, code: number, said: string])[] = [
     ["admin open-gate", 5, "has not requested production"],
@@ -378,7 +378,7 @@ test("nobody but the administrator opens the gate, and only in its order", async
   expect(shown[2]).toMatch(/^2 +2026-\S+Z +administrator +approve_credential +– +seen$/);
 });
 
-test("of two acts that come at once, one changes something and the other is refused", async () => {
+test("of two concurrent acts of the administrator one succeeds and the other is refused", async () => {
   const { harness, sandbox } = await openShop(EPHEMERAL);
   const token = harness.adminToken();
   const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
@@ -387,7 +387,7 @@ test("of two acts that come at once, one changes something and the other is refu
   expect(await Promise.all([act("approve_credential"), act("approve_credential")])).toEqual(once);
 });
 
-test("an inactive store and an inactive capability take no orders, at once", async () => {
+test("an inactive store or capability refuses orders at once", async () => {
   const { type, done } = await openShop(EPHEMERAL);
   const order = (id: string, currency: string): string =>
     `orders create --order-id ${id} --amount-minor 5 --payment-method wechat_pay --json --currency ${currency}`;
@@ -409,7 +409,7 @@ test("an inactive store and an inactive capability take no orders, at once", asy
   expect(await code(order("c", "EUR"))).toBe("201");
 });
 
-test("v1 refuses a live credential before and after its approval, each in its way", async () => {
+test("v1 refuses a live credential before and after its approval, with different codes", async () => {
   const { sandbox, done } = await openShop(EPHEMERAL);
   const refused = async (path: string, body?: string): Promise<unknown> => {
     const headers = { Authorization: "Bearer svc_live_0123456789", "Idempotency-Key": "key-00000001" };
@@ -455,7 +455,7 @@ async function control({ sandbox, token }: Caller, path: string, body?: object):
 
 const ACTIVATE = { action: "deactivate" };
 
-test("each role has its own token, and no other credential does", async () => {
+test("every role accepts only its own token", async () => {
   const { harness, sandbox, type } = await openShop();
   const { control_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
   const { admin_token: administrator } = JSON.parse(harness.readState("admin.json")) as Record<
@@ -518,7 +518,7 @@ test("each role has its own token, and no other credential does", async () => {
   expect(refused.stderr).toContain("admin.json");
 });
 
-test("the admin token is made once, kept, for its owner alone, and never shown", async () => {
+test("the admin token is created once, kept in a private file and never shown", async () => {
   const shop = await openShop();
   const { harness, sandbox, done, type } = shop;
   const path = join(harness.cwd, ".checkout/admin.json");
@@ -557,7 +557,7 @@ test("the admin token is made once, kept, for its owner alone, and never shown",
   });
 });
 
-test("an admin.json that is damaged stops the start, and nothing is made in its place", async () => {
+test("a damaged admin.json stops the start and is not replaced", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
@@ -567,7 +567,7 @@ test("an admin.json that is damaged stops the start, and nothing is made in its 
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });
 
-test("an ephemeral sandbox takes the admin token from the environment", async () => {
+test("an ephemeral sandbox reads the admin token from the environment", async () => {
   const harness = createHarness();
   const tokens = {
     CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",
@@ -610,7 +610,7 @@ test("an ephemeral sandbox takes the admin token from the environment", async ()
   }
 });
 
-test("the audit log takes rows and gives none back, whoever tries", async () => {
+test("nobody can change or delete rows of the audit log", async () => {
   const shop = await openShop();
   await shop.done("production request --note soon");
   await shop.done("admin approve-credential");
@@ -644,7 +644,7 @@ test("the audit log takes rows and gives none back, whoever tries", async () => 
   connection.close();
 });
 
-test("an act is written with what it does, or neither is", async () => {
+test("an act and its audit row are written together or not at all", async () => {
   const shop = await openShop();
   const connection = database(shop);
   connection.exec(
@@ -661,7 +661,7 @@ test("an act is written with what it does, or neither is", async () => {
   connection.close();
 });
 
-test("the store is shown with what it may do and has, and with no secret", async () => {
+test("stores show lists capabilities and contents without a secret", async () => {
   const shop = await openShop(EPHEMERAL);
   const { sandbox, done } = shop;
   await done("return-origins add https://shop.example");
@@ -710,7 +710,7 @@ async function parseXml(
   return JSON.parse(stdout) as Awaited<ReturnType<typeof parseXml>>;
 }
 
-test("the report is a table for people, one line of JSON, JUnit XML and Markdown, with the same in each", async () => {
+test("the report has the same content as table, JSON, JUnit XML and Markdown", async () => {
   const shop = await openShop();
   const { harness, done, type } = shop;
   await done("return-origins add http://localhost:3000");
@@ -791,7 +791,7 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   expect(lines.stdout).not.toContain("\u202e");
 });
 
-test("--item shows these alone; the verdict stays that of all", async () => {
+test("--item shows only those items, and keeps the verdict of all", async () => {
   const shop = await openShop(EPHEMERAL);
   const { check, done } = shop;
   const verdict = async (line: string): Promise<unknown> => {
@@ -807,7 +807,7 @@ test("--item shows these alone; the verdict stays that of all", async () => {
   expect(await verdict("checklist --item return_origins,store_active,store_active")).toEqual(both);
 });
 
-test("--watch prints what is there, and again whatever differs, until it is stopped", async () => {
+test("checklist --watch prints the report, and again after each change, until it is stopped", async () => {
   const shop = await openShop();
   const { harness, done } = shop;
   /** Each look of a command that watches moves the clock by a second. */
@@ -859,7 +859,7 @@ function recordOf(service: string, verdict: string): string {
   return JSON.stringify({ service, at: "2026-01-15T00:00:00.000Z", assumptions });
 }
 
-test("of another service only its calibration record is told, and nothing is sent to it", async () => {
+test("the checklist of another service reads its calibration record and sends nothing", async () => {
   const shop = await openShop();
   await prepareShop(shop);
   const { harness } = shop;
@@ -903,7 +903,7 @@ test("of another service only its calibration record is told, and nothing is sen
   expect(asked).toEqual([]);
 });
 
-test("a sandbox under another spelling is still this folder's", async () => {
+test("another spelling of the sandbox's address is still this folder's sandbox", async () => {
   const shop = await openShop();
   const { harness } = shop;
   for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
@@ -914,7 +914,7 @@ test("a sandbox under another spelling is still this folder's", async () => {
   expect(other.report.source).toBe("service");
 });
 
-test("command lines that make no sense end with 2 or say what is missing, and change nothing", async () => {
+test("a senseless command line of the checklist exits with 2 or says what is missing, and changes nothing", async () => {
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [

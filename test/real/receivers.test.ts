@@ -50,7 +50,7 @@ type Expected = {
 /** A receiver, and what comes of its first try. */
 type Row = readonly [name: string, url: string, expected: Expected];
 
-test("whatever a receiver does with its connection is audited and tried again, and disturbs no other", async () => {
+test("any failure of a receiver's connection is audited and retried, and disturbs no other receiver", async () => {
   const site = await openSite(["--delivery-timeout", `${TIMEOUT_MS}ms`]);
   const good = await openGoodReceiver(site.secret);
   const goodId = await site.addEndpoint(good.url);
@@ -110,7 +110,7 @@ test("whatever a receiver does with its connection is audited and tried again, a
   expect(good.got).toHaveLength(orders);
 });
 
-test("a receiver that keeps no connection it seems to keep gets everything, at no cost of a try", async () => {
+test("a receiver that silently drops kept connections gets everything without losing attempts", async () => {
   const site = await openSite(["--deliveries-in-flight", "1"]);
   const quiet = await openRawReceiver((socket) => void socket.end(`${OK}Content-Length: 0\r\n\r\n`));
   let connections = 0;
@@ -144,7 +144,7 @@ test("a receiver that keeps no connection it seems to keep gets everything, at n
   expect(connections).toBeGreaterThan(1);
 });
 
-test("whatever a receiver answers is audited; redirects lead nowhere, and Retry-After is heard within its limits", async () => {
+test("any answer of a receiver is audited, redirects are not followed, and Retry-After counts within its limits", async () => {
   const site = await openSite();
   let trapped = 0;
   const trap = await openHttpReceiver((_request, response) => {
@@ -203,7 +203,7 @@ test("whatever a receiver answers is audited; redirects lead nowhere, and Retry-
   ]);
 });
 
-test("an answer without end costs no memory and no time, however it is cut into pieces", async () => {
+test("an endless answer costs no memory and no time, however it is chunked", async () => {
   const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--quiet"] });
   const site = siteOf(sandbox);
   const warmUp = await openGoodReceiver(site.secret);
@@ -230,7 +230,7 @@ test("an answer without end costs no memory and no time, however it is cut into 
   expect(after.processorMs - before.processorMs).toBeLessThanOrEqual(before.processorMs * MAX_WORK);
 });
 
-test("localhost is whichever of 127.0.0.1 and ::1 answers", async () => {
+test("localhost means whichever of 127.0.0.1 and ::1 answers", async () => {
   const site = await openSite();
   for (const host of ["127.0.0.1", "::1"]) {
     const { url, got } = await openGoodReceiver(site.secret, host);

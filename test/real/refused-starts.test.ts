@@ -114,7 +114,7 @@ function bytesOf(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(files.filter(([name, bytes]) => !name.endsWith("-wal") || bytes !== ""));
 }
 
-test("a start that is refused leaves every byte as it was, behind a kill and behind a stop", async () => {
+test("a refused start changes no byte, after a kill or a stop", async () => {
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const made = tempFolder();
     const sandbox = await startSandbox({ cwd: made, args: ["--quiet", "--dir", "state"] });

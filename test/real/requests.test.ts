@@ -35,7 +35,7 @@ const ALL: RequestFilter = {
   limit: 10,
 };
 
-test("every request of v1 is in the log, refused or not, with what the interface says of it", async () => {
+test("every v1 request is logged, refused or not, with its store, order and decisions", async () => {
   const { sandbox, list, post } = await open();
   const made = await post({ order_id: "order-1" });
   await post({ order_id: "order-1" });
@@ -60,7 +60,7 @@ test("every request of v1 is in the log, refused or not, with what the interface
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
-test("a refused request is in the log of the store whose key it has or had, and of the first one without such a key", async () => {
+test("a refused request is logged in the store of its key, also a revoked one, or else in the first store", async () => {
   const { harness, sandbox, list } = await open();
   const json = async (line: string) =>
     JSON.parse((await harness.run([...line.split(" "), "--json"])).stdout) as Record<string, string>;
@@ -90,7 +90,7 @@ test("a refused request is in the log of the store whose key it has or had, and 
   expect([unknown.code, unknown.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
 });
 
-test("how long a request took is told in tenths of a millisecond", async () => {
+test("the duration of a request has tenths of a millisecond", async () => {
   let now = 0;
   const command = { world: { monotonic: () => (now += 3.0401) } };
   const { sandbox, list } = await open(createHarness(), [], command);
@@ -99,7 +99,7 @@ test("how long a request took is told in tenths of a millisecond", async () => {
   expect(String(entry?.["duration_ms"])).toMatch(/^\d+\.\d$/);
 });
 
-test("the list is narrowed by status, method, path, order, time and number", async () => {
+test("requests list filters by status, method, path, order, time and number", async () => {
   const { harness, list, post } = await open();
   for (const orderId of ["a", "b", "c"]) {
     await post({ order_id: orderId }, { "Idempotency-Key": `key-key-${orderId}` });
@@ -127,7 +127,7 @@ test("the list is narrowed by status, method, path, order, time and number", asy
   ]);
 });
 
-test("no secret is in the log, wherever it was sent, and a refused request is shown with what was sent", async () => {
+test("the request log has no secret, wherever it was sent, and shows a refused request's body", async () => {
   const { harness, ready, list, post } = await open();
   const secrets = [ready.api_key ?? "", ready.signing_secret];
   for (const secret of secrets) {
@@ -151,7 +151,7 @@ test("no secret is in the log, wherever it was sent, and a refused request is sh
     for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
 });
 
-test("a secret is no less a secret where its characters are escaped", async () => {
+test("a secret with escaped characters is redacted", async () => {
   const env = { CHECKOUT_SANDBOX_CONTROL_TOKEN: "a-token-of-no-known-form" };
   const { harness, sandbox, ready, list, send } = await open(createHarness(), [], { env });
   const escape = (text: string): string =>
@@ -187,7 +187,7 @@ test("a secret is no less a secret where its characters are escaped", async () =
     }
 });
 
-test("a refused request keeps its order_id, however its client escaped it", async () => {
+test("a refused request keeps its order_id, however it was escaped", async () => {
   const { harness, list, send } = await open();
   const escaped = [
     [String.raw`"\u4e2d-77"`, "中-77"],
@@ -212,7 +212,7 @@ test("a refused request keeps its order_id, however its client escaped it", asyn
   for (const body of others) expect([body, orderIdIn(body)]).toEqual([body, null]);
 });
 
-test("the table fits 80 columns, and its short ids are taken", async () => {
+test("the table of requests fits 80 columns, and its short ids are accepted", async () => {
   const { harness, list, post } = await open();
   await post({ order_id: "an-order-id-of-thirty-two-chars-" });
   const { id } = await post({ order_id: "order-2" }, { "Idempotency-Key": "second-key" });
@@ -237,7 +237,7 @@ test("the table fits 80 columns, and its short ids are taken", async () => {
   expect((await harness.run(["explain", "0123abcd"])).code).toBe(1);
 });
 
-test("a long path is cut before the table leaves a column out", async () => {
+test("a long path is cut before the table of requests drops a column", async () => {
   const { harness, sandbox, post } = await open();
   const { id } = await post({ order_id: "order-1" });
   await post({ order_id: "order-1", amount_minor: 0 }, { "Idempotency-Key": "another-key" });
@@ -249,7 +249,7 @@ test("a long path is cut before the table leaves a column out", async () => {
   for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(72);
 });
 
-test("requests that were not answered are listed by the status 0", async () => {
+test("--status 0 lists requests without an answer", async () => {
   const { harness, list, send } = await open();
   expect((await harness.run(["faults", "add", "lose_request"])).code).toBe(0);
   await send('{"order_id":"lost"}');
@@ -258,7 +258,7 @@ test("requests that were not answered are listed by the status 0", async () => {
   expect(await list()).toHaveLength(2);
 });
 
-test("-f shows what comes, each once, until it is stopped", async () => {
+test("requests list -f shows each new request once, until it is stopped", async () => {
   const { harness, post } = await open();
   await post({ order_id: "first" });
   const following = await harness.launch(["requests", "list", "-f", "--json"]);
@@ -277,7 +277,7 @@ test("-f shows what comes, each once, until it is stopped", async () => {
   expect((await following.stop()).code).toBe(0);
 });
 
-test("-f leaves none out, however many come at once", async () => {
+test("requests list -f misses none, however many come at once", async () => {
   const { harness, sandbox } = await open();
   await sandbox.request({ path: "/v1/first", headers: sandbox.auth });
   const following = await harness.launch(["requests", "list", "-f", "--json", "--limit", "7"]);
@@ -296,7 +296,7 @@ test("-f leaves none out, however many come at once", async () => {
   expect((await following.stop()).code).toBe(0);
 });
 
-test("-f goes on after a restart of the sandbox, wherever that is then", async () => {
+test("requests list -f continues after a restart of the sandbox, also on another port", async () => {
   const { harness, sandbox, post } = await open();
   await post({ order_id: "first" });
   const cut = Promise.withResolvers<OutboundResult>();
@@ -321,7 +321,7 @@ test("-f goes on after a restart of the sandbox, wherever that is then", async (
   expect(stderr).toContain(`the sandbox is back at ${new URL(later.ready.base_url).origin}`);
 });
 
-test("a log that cannot be used is told once, and costs no request", async () => {
+test("an unusable request log is reported once and breaks no request", async () => {
   const harness = createHarness();
   mkdirSync(join(harness.cwd, ".checkout"), { mode: 0o700 });
   const path = join(harness.cwd, ".checkout/requests.db");
@@ -350,7 +350,7 @@ test("a log that cannot be used is told once, and costs no request", async () =>
   expect(readFileSync(path).equals(written)).toBe(true);
 });
 
-test("a log that is deleted while it is written begins anew, also when nobody was there to notice it", async () => {
+test("a request log that was deleted begins again, in a running or a stopped sandbox", async () => {
   const { harness, sandbox, post, list } = await open();
   const path = join(harness.cwd, ".checkout/requests.db");
   const orders = async (): Promise<unknown> => (await list()).map(({ order_id: orderId }) => orderId);
@@ -372,7 +372,7 @@ test("a log that is deleted while it is written begins anew, also when nobody wa
   expect(await list()).toHaveLength(1);
 });
 
-test("of each store the newest requests are kept, and who waits is woken by its own store alone", async () => {
+test("every store keeps its newest requests, and wakes only its own waiters", async () => {
   const opened = openRequestFile(IN_MEMORY, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
   const slept: AbortSignal[] = [];
@@ -419,7 +419,7 @@ test("of each store the newest requests are kept, and who waits is woken by its 
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
 });
 
-test("positions grow on after a restart and a reset, and beside another process on the same file", () => {
+test("positions of requests keep growing after a restart or reset, and beside another process", () => {
   const path = join(tempFolder(), "requests.db");
   const reported: unknown[] = [];
   const begin = () => {
@@ -464,7 +464,7 @@ test("positions grow on after a restart and a reset, and beside another process 
   expect(reported).toEqual([]);
 });
 
-test("requests of a batch come back in their order, whatever their texts hold", () => {
+test("requests of a batch are read back in order, whatever their texts", () => {
   const path = join(tempFolder(), "requests.db");
   const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
   const requests = Array.from({ length: 10 }, (_, index) => ({
@@ -488,7 +488,7 @@ test("requests of a batch come back in their order, whatever their texts hold", 
   opened.value.close();
 });
 
-test("the requests on an order are found in every batch that has some, also after it was asked for, forgotten or trimmed", () => {
+test("the requests of an order are found in every batch, also after the batch was read, evicted or trimmed", () => {
   const path = join(tempFolder(), "requests.db");
   const [mine, theirs] = [openRequestFile(path, {}), openRequestFile(path, {})];
   if (!mine.ok || !theirs.ok) throw new Error("the log did not open");
@@ -527,7 +527,7 @@ test("the requests on an order are found in every batch that has some, also afte
   other.close();
 });
 
-test("a request is found by its id, wherever else that id is said", () => {
+test("a request is found by its id, even if other requests mention that id", () => {
   const opened = openRequestFile(IN_MEMORY, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
   const of = (position: number, requestId: string, orderId: string): LoggedRequest =>
@@ -542,7 +542,7 @@ test("a request is found by its id, wherever else that id is said", () => {
   opened.value.close();
 });
 
-test("how many requests are kept is a setting of the start, and with 0 none is", async () => {
+test("--kept-requests sets the number of kept requests, and 0 keeps none", async () => {
   for (const [kept, orders] of [
     ["2", ["order-2", "order-3"]],
     ["0", []],
@@ -557,7 +557,7 @@ test("how many requests are kept is a setting of the start, and with 0 none is",
   }
 });
 
-test("a reset takes the requests of its store along, in a sandbox that runs and in a folder", async () => {
+test("a reset deletes the requests of its store, in a running sandbox and in a folder", async () => {
   const { harness, sandbox, list, post } = await open();
   await post({ order_id: "order-1" });
   expect(await list()).toHaveLength(1);
@@ -570,7 +570,7 @@ test("a reset takes the requests of its store along, in a sandbox that runs and 
   expect(await list()).toEqual([]);
 });
 
-test("a start makes no log, and the first request does", async () => {
+test("the first request creates the log, not the start", async () => {
   const { harness, post } = await open();
   const file = join(harness.cwd, ".checkout/requests.db");
   expect(existsSync(file)).toBe(false);
@@ -579,7 +579,7 @@ test("a start makes no log, and the first request does", async () => {
   expect(existsSync(file)).toBe(true);
 });
 
-test("a request that is too large is in the log of its store, with its headers", async () => {
+test("a request that is too large is logged in its store with its headers", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const ask = async (...words: string[]) =>

@@ -10,7 +10,7 @@ import { RUNNER, runScenarios, SCENARIOS, WORKFLOWS } from "../support/scenarios
 const ROOT = join(import.meta.dirname, "../..");
 const PACKAGE = join(ROOT, "dist/testing.cjs");
 
-test("the description and the scenarios are what their standards ask for; the licence is the owner's", async () => {
+test("the OpenAPI document and the scenarios are valid by their standards", async () => {
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const files = ["openapi-control.json", ...SCENARIOS.map((file) => join("arazzo", file))];
   const args = [RUNNER, "lint", ...files, "--format", "json"];
@@ -39,7 +39,7 @@ const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
 // All scenarios pass against the executable, by the lines of the document: test/real/journeys.test.ts; and in workerd:
 // test/real/hosted.test.ts.
-test("against the test kit no step of a scenario fails but those that say in what it was made to differ", async () => {
+test("a scenario fails only at the steps that name the difference of a changed service", async () => {
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);
   const work = (FULL ? [NO_DRIFT, ...groups] : groups.slice(0, 1)).map(async ({ names, drifts, fails }) => {

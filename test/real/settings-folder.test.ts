@@ -5,7 +5,7 @@ import { sectionSum } from "../../src/core/judge/shop.ts";
 import { run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("the program looks for a person's confirmations in the folder of their settings", async () => {
+test("confirmations of a person are read from their settings folder", async () => {
   const cwd = tempFolder();
   const shop = { create: "create-order" };
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ shop }));

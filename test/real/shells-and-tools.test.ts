@@ -4,7 +4,7 @@ import { createHarness } from "../support/harness.ts";
 
 const words = (line: string): string[] => line.split(" ");
 
-test("a shell with set -e stops at the variables of a sandbox that does not run", async () => {
+test("a shell with set -e stops at env without a running sandbox", async () => {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(["env"]);
   expect([code, stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
@@ -22,7 +22,7 @@ test("a shell with set -e stops at the variables of a sandbox that does not run"
   expect(execFileSync("sh", ["-c", script, "sh", running.stdout], { encoding: "utf8" })).toBe("went on\n");
 });
 
-test("a port that browsers refuse is said when a sandbox starts there", async () => {
+test("a start on a port that browsers refuse says so", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "6000"]);
   expect((await sandbox.stop()).stderr).toContain("browsers, and fetch in programs, refuse port 6000");
@@ -30,7 +30,7 @@ test("a port that browsers refuse is said when a sandbox starts there", async ()
   expect((await usual.stop()).stderr).not.toContain("refuse port");
 });
 
-test("quotation marks that a reader of variables kept are named", async () => {
+test("quotation marks left in a variable by its reader are named", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const create = words("orders create --order-id order-1 --price-id price_coffee");
@@ -45,7 +45,7 @@ test("quotation marks that a reader of variables kept are named", async () => {
   }
 });
 
-test("of several attempts of an order_id, the only one that can be paid is paid", async () => {
+test("sandbox pay pays the only payable checkout of an order_id", async () => {
   const harness = createHarness();
   await harness.start();
   const run = (line: string) => harness.run(words(line));
@@ -65,7 +65,7 @@ test("of several attempts of an order_id, the only one that can be paid is paid"
   expect((await run("orders get order-1")).code).toBe(2);
 });
 
-test("an address without a scheme is taken as http by listen, in --forward and in --route", async () => {
+test("listen takes an address without a scheme as http, in --forward and --route", async () => {
   const harness = createHarness();
   await harness.start();
   for (const [address, meant] of [
@@ -82,7 +82,7 @@ test("an address without a scheme is taken as http by listen, in --forward and i
   expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining("only to this machine")]);
 });
 
-test("a list of events says where its next page begins, by every filter", async () => {
+test("events list names its next page, with every filter", async () => {
   const harness = createHarness();
   await harness.start();
   const run = (line: string) => harness.run(words(line));

@@ -92,7 +92,7 @@ function randomValues(count: number): string[] {
   );
 }
 
-test("any value is one word of each shell, byte for byte, and nothing of it is executed", () => {
+test("any quoted value is one word of every shell, byte for byte, and is not executed", () => {
   expect(POSIX).toContain("sh");
   for (const shell of POSIX) {
     check(shell, VALUES, (value) => quote(value));
@@ -103,7 +103,7 @@ test("any value is one word of each shell, byte for byte, and nothing of it is e
   }
 });
 
-test("the same at a prompt, where ! repeats a command", () => {
+test("a quoted value is one word at a prompt, too, where ! repeats a command", () => {
   expect(quote("it's!")).toBe(`'it'"'"'s!'`);
   for (const shell of POSIX.filter((one) => one === "bash" || one === "zsh")) {
     // What a person copies is one line: line breaks are escaped.
@@ -111,7 +111,7 @@ test("the same at a prompt, where ! repeats a command", () => {
   }
 });
 
-test("what is to be copied is shown as it is, and what cannot be is no hint", () => {
+test("a value to copy is shown unchanged, and one that cannot be copied gives no hint", () => {
   for (const value of VALUES) {
     const word = quoteToCopy(value);
     if (word === undefined) expect([value, value.endsWith("\n")]).toEqual([value, true]);
@@ -124,7 +124,7 @@ test("what is to be copied is shown as it is, and what cannot be is no hint", ()
   ]);
 });
 
-test("what is plain stays plain, and quotes are those that most shells have", () => {
+test("a plain value is not quoted, and others get quotes that most shells have", () => {
   expect(
     ["order-1001", "http://127.0.0.1:4242/v1", "it's", "a b", "C:\\a b", "", "=x", "~x", "a,b"].map((text) =>
       quote(text),
@@ -147,7 +147,7 @@ test("what is plain stays plain, and quotes are those that most shells have", ()
   ]);
 });
 
-test("PowerShell reads each of its words as it was, by its own rules of quotes", () => {
+test("PowerShell reads back every word by its own rules of quotes", () => {
   for (const value of VALUES) {
     expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
     // What is written for a shell that is not known may be another word there, but it is never a command.
@@ -160,7 +160,7 @@ test("PowerShell reads each of its words as it was, by its own rules of quotes",
   if (installedShells().includes("pwsh")) check("pwsh", VALUES, (value) => quote(value, "powershell"));
 });
 
-test("the line for curl says the same to each shell, whatever is in it", () => {
+test("a curl line means the same in every shell, whatever it contains", () => {
   const rows = VALUES.slice(0, size(140, 1_000)).flatMap((text) => {
     const headers = ["Host", "x", "Authorization", "Bearer secret", "Cookie", "a=b", "X-Own", text];
     const body = JSON.stringify({ text }) + text;
@@ -181,7 +181,7 @@ test("the line for curl says the same to each shell, whatever is in it", () => {
   }
 });
 
-test("a variable is set to any value", () => {
+test("a variable can be set to any value in every shell", () => {
   for (const shell of POSIX) {
     const lines = VALUES.slice(0, 200).map(
       (value) => `${assignmentCommand("V", value, shell === "fish" ? "fish" : "sh")}\nprintf '%s\\0' "$V"`,
@@ -190,7 +190,7 @@ test("a variable is set to any value", () => {
   }
 });
 
-test("the shell is that of SHELL; without it Windows has PowerShell", () => {
+test("the shell is that of SHELL, and PowerShell on Windows without it", () => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, Shell])[] = [
     [{ SHELL: "/usr/bin/fish" }, "fish"],
     [{ SHELL: "/opt/homebrew/bin/fish" }, "fish"],
@@ -203,7 +203,7 @@ test("the shell is that of SHELL; without it Windows has PowerShell", () => {
   for (const [env, shell] of cases) expect([env, shellOf(env)]).toEqual([env, shell]);
 });
 
-test("a run says which shells and languages it had", () => {
+test("a test run says which shells and languages it had", () => {
   expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
 });
 

@@ -28,14 +28,14 @@ const ENDS: readonly RegExp[] = [
   /injected by fault .*lose_answer[\s\S]*held back by fault reorder/,
 ];
 
-test("the skill has six recipes in at most 150 lines, and a head that names it", () => {
+test("the skill has six recipes in at most 150 lines, and a valid head", () => {
   expect(SKILL.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_LINES);
   expect(SKILL).toMatch(/^---\nname: checkout\ndescription: >-\n(?: {2}.*\n)+---\n/);
   expect(SKILL.match(/^## \d\. /gm)).toHaveLength(6);
   expect(BLOCKS).toHaveLength(6);
 });
 
-test("docs/llms.txt names every page that is there, and no other", () => {
+test("docs/llms.txt names exactly the existing pages", () => {
   const text = readFileSync(join(ROOT, "docs/llms.txt"), "utf8");
   const named = Array.from(text.matchAll(/\]\(([^)]+)\)/g), ([, path = ""]) => path);
   expect(named.filter((path) => !existsSync(join(ROOT, "docs", path)))).toEqual([]);
@@ -43,7 +43,7 @@ test("docs/llms.txt names every page that is there, and no other", () => {
   expect(pages.filter((name) => !named.includes(name))).toEqual([]);
 });
 
-test("the drills of the skill are those in the head of the shop", () => {
+test("the skill's drills are those in the head of the Node shop", () => {
   const drills = (lines: readonly string[]) => lines.filter((line) => line.includes("checklist run"));
   const typed = (BLOCKS[OF_DRILLS] ?? "").replaceAll(/\\\n\s*/g, "").split("\n");
   const inProject = typed.map((line) => line.replace("npx --no -- checkout", "npx checkout"));

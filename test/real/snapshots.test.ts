@@ -173,7 +173,7 @@ async function openTwo() {
   return { ...site, order, acts };
 }
 
-test("a restore gives back every row of its store after any further acts, and leaves other stores as they are", async () => {
+test("a restore brings back every row of its store after any later acts, and leaves other stores alone", async () => {
   const { control, database, acts, first } = await openTwo();
   const names = Object.keys(acts) as (keyof typeof acts)[];
   const act = fc.tuple(fc.constantFrom(...names), fc.constantFrom(first, TEA));
@@ -200,7 +200,7 @@ test("a restore gives back every row of its store after any further acts, and le
   await fc.assert(property, { seed: SEED, numRuns: size(12, 100) });
 });
 
-test("the whole sandbox is put back: stores that were deleted are there, and others are gone", async () => {
+test("a restore of the whole sandbox brings back deleted stores and removes later ones", async () => {
   const { control, order, run, database, first, harness } = await openTwo();
   await order(TEA, "tea-1");
   await quiet(database);
@@ -237,7 +237,7 @@ test("the whole sandbox is put back: stores that were deleted are there, and oth
   expect(again.code).toBe(0);
 });
 
-test("a file is restored without a name, and leaves no snapshot behind", async () => {
+test("restore --file needs no name and leaves no snapshot behind", async () => {
   const { harness, run, order, first } = await openTwo();
   await order(first, "o-1");
   await run("snapshots create base --file base.snapshot");
@@ -249,7 +249,7 @@ test("a file is restored without a name, and leaves no snapshot behind", async (
   expect(JSON.parse(await run("snapshots list --json"))).toMatchObject({ snapshots: [] });
 });
 
-test("a snapshot is restored by another sandbox: its first store is shown, its key is in force, webhooks are signed as before", async () => {
+test("another sandbox restores a snapshot with its first store, key and signing secret", async () => {
   const one = await openTwo();
   await one.order(one.first, "o-1");
   await one.run("snapshots create base --all --file base.snapshot");
@@ -277,7 +277,7 @@ test("a snapshot is restored by another sandbox: its first store is shown, its k
   ]);
 });
 
-test("no key, token, secret or path of this machine can be read in a snapshot", async () => {
+test("a snapshot has no readable key, token, secret or path of this machine", async () => {
   const { harness, sandbox, run, order, first } = await openTwo();
   await order(first, "o-1");
   await run("snapshots create base --all");
@@ -309,7 +309,7 @@ function withAnotherBit(whole: Uint8Array, number: number): Buffer {
   return bytes;
 }
 
-test("what is no snapshot, is damaged or newer is refused, and nothing is changed; an older one is migrated", async () => {
+test("a foreign, damaged or newer snapshot is refused without a change, and an older one is migrated", async () => {
   const { harness, run, order, database, first } = await openTwo();
   await order(first, "o-1");
   await quiet(database);
@@ -376,7 +376,7 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
   }
 });
 
-test("rows of one store of a snapshot never refer to those of another, here or in it", async () => {
+test("a snapshot whose rows refer to another store is refused", async () => {
   const { harness, run, order, database, first } = await openTwo();
   for (const [storeId, orderId] of [
     [first, "o-1"],
@@ -422,7 +422,7 @@ test("rows of one store of a snapshot never refer to those of another, here or i
   await run(`snapshots restore whole --store ${first}`);
 });
 
-test("a store of a snapshot is made where it is not, and refused where another one has its keys or ids", async () => {
+test("a missing store of a snapshot is created, unless another has its keys or ids", async () => {
   const { control, order, run, database, harness } = await openTwo();
   await order(TEA, "tea-1");
   await quiet(database);
@@ -459,7 +459,7 @@ test("a store of a snapshot is made where it is not, and refused where another o
   expect([rowsOf(database, other), rowsOf(database, TEA)["stores"]]).toEqual([before, []]);
 });
 
-test("the commands do the same while the sandbox does not run; names lead nowhere else", async () => {
+test("snapshots commands work on a stopped sandbox, and names cannot leave the folder", async () => {
   const { harness, sandbox, run, order, database, first } = await openTwo();
   await order(first, "o-1");
   await quiet(database);
@@ -492,7 +492,7 @@ test("the commands do the same while the sandbox does not run; names lead nowher
   expect(bad.code).toBe(2);
 });
 
-test("a delivery that was under way at a restore is not recorded on what was restored", async () => {
+test("a delivery in flight during a restore is not recorded in the restored store", async () => {
   const { harness, control, first, order, database } = await openTwo();
   let answer = (): void => undefined;
   const asked = new Promise<void>((resolve) =>
@@ -521,7 +521,7 @@ test("a delivery that was under way at a restore is not recorded on what was res
   expect(database.pragma("foreign_key_check")).toEqual([]);
 });
 
-test("each try after a restore has its own end, also where one of its number from before is still on its way", async () => {
+test("an attempt after a restore has its own end, even if an earlier one with its number is in flight", async () => {
   const { harness, control, first, order, database } = await openTwo();
   const asked: { readonly type: string; readonly answer: (status: number) => void }[] = [];
   harness.occupy(3001, {
@@ -573,7 +573,7 @@ test("each try after a restore has its own end, also where one of its number fro
   asked[3]?.answer(204);
 });
 
-test("positions of events go on growing over a restore, and one that is taken is given anew behind all others", async () => {
+test("event positions keep growing over a restore, and a taken one is replaced by the next free one", async () => {
   const { control, order, first, database } = await openTwo();
   const positions = (storeId: string) =>
     database
@@ -602,7 +602,7 @@ test("positions of events go on growing over a restore, and one that is taken is
   ]);
 });
 
-test("each table with rows of a store is in a snapshot, and no other", () => {
+test("a snapshot has exactly the tables with rows of a store", () => {
   const opened = openStore(IN_MEMORY, { scheduler: { soon: setImmediate, after: () => undefined } });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const world = { now: () => 1, freshId: () => "", randomBytes: (length: number) => new Uint8Array(length) };
@@ -615,7 +615,7 @@ test("each table with rows of a store is in a snapshot, and no other", () => {
   opened.value.close();
 });
 
-test("a folder, a link and a pipe among the snapshots are none, and hold nobody up", async () => {
+test("folders, links and pipes among the snapshots are ignored", async () => {
   const harness = createHarness();
   const { stop } = await harness.start();
   expect((await harness.run(["snapshots", "create", "mine"])).code).toBe(0);
@@ -636,7 +636,7 @@ test("a folder, a link and a pipe among the snapshots are none, and hold nobody 
   }
 });
 
-test("a snapshot that takes the place of an older one says so", async () => {
+test("snapshots create says that it replaced an older one", async () => {
   const { run, sandbox } = await open();
   for (const isLive of [true, false]) {
     const name = isLive ? "live" : "stopped";
@@ -652,7 +652,7 @@ test("a snapshot that takes the place of an older one says so", async () => {
   }
 });
 
-test("a file that is too large for a snapshot is listed as one, restored as none, and removed", async () => {
+test("a file that is too large for a snapshot is listed and removed, but not restored", async () => {
   const { harness, sandbox, run } = await open();
   await run("snapshots create base");
   const file = join(harness.cwd, ".checkout/snapshots/huge.snapshot");
@@ -679,7 +679,7 @@ test("a file that is too large for a snapshot is listed as one, restored as none
   }
 });
 
-test("a full disk is named, and leaves the older snapshot of the name, and nothing half-written", async () => {
+test("a full disk is named, keeps the older snapshot and leaves nothing half-written", async () => {
   const harness = createHarness();
   const { files } = REAL;
   let isFull = false;
@@ -708,7 +708,7 @@ test("a full disk is named, and leaves the older snapshot of the name, and nothi
   expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
 });
 
-test("a sandbox that keeps nothing has its snapshots in its memory, and says what --file is for", async () => {
+test("an ephemeral sandbox keeps snapshots in memory, and says what --file is for", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--ephemeral"]);
   const env = {
@@ -733,7 +733,7 @@ test("a sandbox that keeps nothing has its snapshots in its memory, and says wha
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--file")]);
 });
 
-test("a snapshot stays until the one that takes its place is restored, or written to the file that was named", async () => {
+test("a failed restore --file or create keeps the snapshot of its name", async () => {
   const { harness, run, sandbox, order, first } = await openTwo();
   const folder = join(harness.cwd, ".checkout/snapshots");
   const kept = () =>

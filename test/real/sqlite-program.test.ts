@@ -46,7 +46,7 @@ function contentOf(path: string): unknown {
   return { schema, rows };
 }
 
-test("an older sqlite3 checks, copies, prints and reads back each database of a folder that was used", async ({
+test("an older sqlite3 checks, copies, dumps and restores every database of a used folder", async ({
   annotate,
 }) => {
   const version = versionHere();

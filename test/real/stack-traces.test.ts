@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { nameSources } from "../../src/world/machine.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("a trace is shown as it is where a source map cannot be parsed", () => {
+test("a stack trace is shown unchanged if its source map cannot be parsed", () => {
   const prepareStackTrace: unknown = Reflect.get(Error, "prepareStackTrace");
   onTestFinished(() => void Object.assign(Error, { prepareStackTrace }));
   nameSources();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { onStop } from "../../src/world/processes.ts";
 
-test("commands that run at once are all told of a signal by one listener of the process", () => {
+test("concurrent commands in one process share one signal listener", () => {
   const before = process.listenerCount("SIGHUP");
   const told: string[] = [];
   const ends = Array.from({ length: 12 }, (_, at) => onStop((signal) => void told.push(`${at} ${signal}`)));

@@ -41,7 +41,7 @@ async function health({ port }: Served): Promise<readonly [number, string]> {
   return [answer.status, await answer.text()];
 }
 
-test("a server whose files are removed acknowledges nothing more, and says so", async () => {
+test("a server whose files were removed acknowledges nothing more, and says so", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
   expect((await create(sandbox, "before"))?.status).toBe(201);
@@ -74,7 +74,7 @@ async function killedFolder() {
   return { options, database, before, old, recent };
 }
 
-test("another sandbox's log laid beside a killed one's database is moved aside and named, and costs no older order", async () => {
+test("another sandbox's log beside a killed database is moved aside and named, without losing an order", async () => {
   const [other, { options, database, old }] = [await killedFolder(), await killedFolder()];
   copyFileSync(`${other.database}-wal`, `${database}-wal`);
   const sandbox = await startSandbox(options);
@@ -86,7 +86,7 @@ test("another sandbox's log laid beside a killed one's database is moved aside a
   expect(readFileSync(`${database}-wal.aside-1`).equals(readFileSync(`${other.database}-wal`))).toBe(true);
 });
 
-test("a backup laid over a killed folder with its log is refused with the two ways out, and both lead out", async () => {
+test("a backup over a killed folder with its log is refused with two remedies, and both work", async () => {
   for (const way of ["restores the database", "moves the log away"] as const) {
     const { options, database, before, old, recent } = await killedFolder();
     const killed = join(tempFolder(), "killed.db");
@@ -137,9 +137,7 @@ async function openTraced(paths: readonly string[], strace: readonly string[]): 
   return (await runTraced(paths, options).ended).stdout.trimEnd().split("\n");
 }
 
-test("each file of a database that cannot be opened or extended is called by its cause", async ({
-  annotate,
-}) => {
+test("a database file that cannot be opened or extended is reported with its cause", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const killed = await killedDatabase();
   const rows = [
@@ -166,7 +164,7 @@ test("each file of a database that cannot be opened or extended is called by its
   ]);
 });
 
-test("a read that fails is never called damage, whichever it is, once or for good", async ({ annotate }) => {
+test("a failed read is never called damage, once or permanently", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const killed = await killedDatabase();
   const tried = async (strace: readonly string[]): Promise<string> => {
@@ -191,7 +189,7 @@ test("a read that fails is never called damage, whichever it is, once or for goo
   expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
 });
 
-test("bytes that are damaged are still called damaged, by an opening, a read and a check", async () => {
+test("damaged bytes are called damaged by an opening, a read and a check", async () => {
   const path = await killedDatabase();
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -211,7 +209,7 @@ test("bytes that are damaged are still called damaged, by an opening, a read and
   });
 });
 
-test("no error of the system about a file is a bug: it is 503, and a problem that names the error", async () => {
+test("a system error about a file is a 503 that names the error, and not a bug", async () => {
   const harness = createHarness();
   let failing: string | undefined;
   const fail = (code: string): never => {
@@ -245,7 +243,7 @@ test("no error of the system about a file is a bug: it is 503, and a problem tha
   expect((await sandbox.stop()).stderr).not.toMatch(/\n\s+at /);
 });
 
-test("too many open files are called that, however many there is room for", () => {
+test("too many open files are reported as such, at any limit", () => {
   const existing = join(tempFolder(), "sandbox.db");
   const open = (...databases: readonly string[]): readonly string[] => {
     const command = ["-c", 'ulimit -n 100; exec "$0" "$@"', process.execPath, OPEN, ...databases];
@@ -266,7 +264,7 @@ test("too many open files are called that, however many there is room for", () =
   expect(open(`${join(tempFolder(), "new.db")}=15`)).toEqual(["opened"]);
 });
 
-test("a program that cannot be read for too many open files says so", async ({ annotate }) => {
+test("a program that cannot load its files because of too many open files says so", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const program = join(dirname(PROGRAM), "../dist/checkout.js");
   const strace = ["-o", "/dev/null", "-P", program, ...failingCall("openat", "EMFILE")];
@@ -277,7 +275,7 @@ test("a program that cannot be read for too many open files says so", async ({ a
 
 const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
-test("a disk without room is called full, whatever there was no room for", async ({ annotate }) => {
+test("a full disk is called full, whatever was being written", async ({ annotate }) => {
   if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
   const open = join(tempFolder(), "sandbox.db");
   const whole = openWatchedDatabase(open, { kind: SANDBOX_FILE });
@@ -312,7 +310,7 @@ test("a disk without room is called full, whatever there was no room for", async
   for (const { size, later, files } of found) expect([size, later, files]).toEqual([size, "opened", "a.db"]);
 });
 
-test("a limit of the size of files is called that", () => {
+test("a file size limit is reported as such", () => {
   const open = (blocks: number): string =>
     spawnSync(
       "sh",
@@ -326,7 +324,7 @@ test("a limit of the size of files is called that", () => {
   expect(found.map(([, said]) => said)).toContain("file_too_large");
 });
 
-test("the health check fails while the last write failed, and not after one succeeded", async () => {
+test("the health check fails after a failed write, until one succeeds", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd, args: ["--quiet", "--dir", "state"] });
   const other = new Database(join(cwd, "state", "sandbox.db"));
@@ -362,7 +360,7 @@ test("the health check fails while the last write failed, and not after one succ
   expect(await sandbox.stop()).toBe(0);
 });
 
-test("a disk that fails every request is logged once, then as a count, and never as a stack", async () => {
+test("a disk that fails every request is logged once, then counted, and never as a stack", async () => {
   for (const format of ["text", "json"]) {
     const harness = createHarness();
     const sandbox = await harness.start(["--quiet", "--log-format", format]);
@@ -391,7 +389,7 @@ test("a disk that fails every request is logged once, then as a count, and never
   }
 });
 
-test("each kind of failure has a streak of its own, which ends when it does not come back", () => {
+test("every kind of failure has its own streak, which ends when it stops", () => {
   const { clock } = createHarness();
   const written: string[] = [];
   const stream = new Writable({
@@ -442,7 +440,7 @@ test("each kind of failure has a streak of its own, which ends when it does not 
   ]);
 });
 
-test("a path that cannot be used is a problem with a name, not a bug", async () => {
+test("an unusable path is reported by its name, not as a bug", async () => {
   const cwd = tempFolder();
   const long = "x".repeat(300);
   const rows = [
@@ -458,7 +456,7 @@ test("a path that cannot be used is a problem with a name, not a bug", async () 
   }
 });
 
-test("reading a file that is not there, or of a process that ended, gives nothing; other failures are said", () => {
+test("a missing file, or one of an ended process, reads as nothing, and other failures are reported", () => {
   const { files } = REAL;
   const folder = tempFolder();
   files.write(join(folder, "file"), "content");

@@ -40,7 +40,7 @@ function openSandboxStore(path: string): Store {
   return opened.value;
 }
 
-test("a file that is not ours, or not whole, is refused with the reason and never written to", () => {
+test("a foreign or truncated database is refused with the reason and never written to", () => {
   const folder = tempFolder();
   const newer = open(join(folder, "newer.db"), NEXT);
   newer.close();
@@ -78,7 +78,7 @@ test("a file that is not ours, or not whole, is refused with the reason and neve
   }
 });
 
-test("an older file is backed up, then migrated; a failing migration leaves it as it was", () => {
+test("an older database is backed up and then migrated, and a failing migration leaves it unchanged", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const old = open(path);
@@ -103,7 +103,7 @@ test("an older file is backed up, then migrated; a failing migration leaves it a
   backup.close();
 });
 
-test("what a crash left half-written is in nobody's way, and goes with the next start; a live process keeps its own", () => {
+test("half-written files of a crash are removed by the next start, but not those of a running process", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const dead = spawnSync(process.execPath, ["--version"]).pid;
@@ -116,7 +116,7 @@ test("what a crash left half-written is in nobody's way, and goes with the next 
   expect(readdirSync(folder).toSorted()).toEqual(["a.db", `run.json.${process.pid}.new-0x1y`]);
 });
 
-test("a new file has its name only when all of it is in there, and nothing is left beside it", () => {
+test("a new database gets its name when it is complete, and leaves nothing beside it", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const broken: FileKind = { ...KIND, migrations: [...KIND.migrations, "SELECT broken"] };
@@ -129,7 +129,7 @@ test("a new file has its name only when all of it is in there, and nothing is le
   whole.close();
 });
 
-test("a log whose file is gone is never given to a new file", async () => {
+test("a log without its database is never given to a new one", async () => {
   const { store, path } = await usedStore();
   rmSync(path);
   const before = readFileSync(`${path}-wal`);
@@ -140,7 +140,7 @@ test("a log whose file is gone is never given to a new file", async () => {
   store.close();
 });
 
-test("a disk that fails is named, and never called damage", () => {
+test("a failing disk is named and never called damage", () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "file"), "");
   const rows: readonly (readonly [string, string])[] = [
@@ -157,7 +157,7 @@ test("a disk that fails is named, and never called damage", () => {
   }
 });
 
-test("every error of a file system or of SQLite that is no bug has a cause and a remedy", () => {
+test("every error of the file system or SQLite has a cause and a remedy, unless it is a bug", () => {
   const rows = {
     disk_full: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
     disk_io_error: ["EIO", "SQLITE_IOERR", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHORT_READ"],
@@ -186,7 +186,7 @@ test("every error of a file system or of SQLite that is no bug has a cause and a
     expect(storageFailureOf(Object.assign(new Error("x"), { code: other }))).toBeUndefined();
 });
 
-test("a check that could not read a file does not call it damaged", () => {
+test("a database check that could not read a file does not call it damaged", () => {
   const verdict = (code: number): string =>
     `*** in database main ***\nTree 33 page 33: unable to get the page. error code=${code}`;
   // With the extended codes of SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.
@@ -202,7 +202,7 @@ test("a check that could not read a file does not call it damaged", () => {
   expect(failureInVerdict("wrong # of entries in index i")).toBeUndefined();
 });
 
-test("commits wait for the disk, also after the first write", () => {
+test("every commit waits for the disk, also after the first", () => {
   const connection = open(join(tempFolder(), "a.db"));
   connection.exec("INSERT INTO a VALUES (1)");
   const pragma = (name: string): unknown => connection.pragma(name, { simple: true });
@@ -211,7 +211,7 @@ test("commits wait for the disk, also after the first write", () => {
   connection.close();
 });
 
-test("writes of one moment share a commit; the one that fails is undone alone", async () => {
+test("concurrent writes share a commit, and a failing one is rolled back alone", async () => {
   const connection = open(join(tempFolder(), "a.db"));
   let commits = 0;
   const counted = new Proxy(connection, {
@@ -246,7 +246,7 @@ test("writes of one moment share a commit; the one that fails is undone alone", 
   connection.close();
 });
 
-test("a commit that fails rejects every caller of its batch, and the next one is taken", async () => {
+test("a failed commit rejects every caller of its batch, and the next one works", async () => {
   const connection = open(join(tempFolder(), "a.db"), {
     ...KIND,
     migrations: [
@@ -267,7 +267,7 @@ test("a commit that fails rejects every caller of its batch, and the next one is
   connection.close();
 });
 
-test("10,000 writes may wait; one more is refused at once, and those that wait are done", async () => {
+test("beyond 10,000 waiting writes one more is refused at once, and the waiting ones are done", async () => {
   const connection = open(join(tempFolder(), "a.db"));
   const write = createGroupCommit(connection, scheduler);
   const insert = connection.prepare("INSERT INTO a VALUES (?)");
@@ -280,7 +280,7 @@ test("10,000 writes may wait; one more is refused at once, and those that wait a
   connection.close();
 });
 
-test("a disk that cannot say whether the files are there refuses the write, and ends nothing", async () => {
+test("a failed check of the files refuses that write and does not stop the store", async () => {
   const connection = new Database(":memory:");
   connection.exec("CREATE TABLE a (x INTEGER) STRICT");
   const insert = connection.prepare("INSERT INTO a VALUES (1)");
@@ -298,7 +298,7 @@ test("a disk that cannot say whether the files are there refuses the write, and 
   connection.close();
 });
 
-test("a write waits for another process's lock, reads go on, and a lock that stays is said", async () => {
+test("a write waits for another process's lock, reads continue, and a lasting lock is reported", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const store = openSandboxStore(path);
   const other = new Database(path);
@@ -321,7 +321,7 @@ test("a write waits for another process's lock, reads go on, and a lock that sta
   store.close();
 });
 
-test("however many writes wait for another process's lock, none waits more than 2 s in all", async () => {
+test("no write waits more than 2 s for another process's lock, however many wait", async () => {
   const path = join(tempFolder(), "sandbox.db");
   openSandboxStore(path).close();
   // A clock that only goes on when nothing else is left to do.
@@ -374,7 +374,7 @@ async function usedStore(): Promise<{ store: Store; path: string; other: string 
   return { store, path, other };
 }
 
-test("a database whose files vanish, are replaced or are cut off takes no more writes", async () => {
+test("a database whose files vanish, are replaced or truncated accepts no more writes", async () => {
   const lost: readonly (readonly [string, (path: string, other: string) => void])[] = [
     ["rm", (path) => rmSync(path)],
     ["rm -wal", (path) => rmSync(`${path}-wal`)],
@@ -403,7 +403,7 @@ test("a database whose files vanish, are replaced or are cut off takes no more w
   }
 });
 
-test("a write is not acknowledged if a file of its database is deleted, replaced or cut off while it runs", async () => {
+test("a write is not acknowledged if a database file is deleted, replaced or truncated during it", async () => {
   const lost: readonly (readonly [string, (path: string, other: string) => void])[] = [
     ["rm", (path) => rmSync(path)],
     ["rm -wal", (path) => rmSync(`${path}-wal`)],
@@ -429,7 +429,7 @@ test("a write is not acknowledged if a file of its database is deleted, replaced
   }
 });
 
-test("what others may do to the files of an open database is no loss", async () => {
+test("permitted changes to the files of an open database lose nothing", async () => {
   const harmless: readonly (readonly [string, (path: string) => void])[] = [
     ["touch", (path) => ["", "-wal", "-shm"].forEach((end) => utimesSync(path + end, 1, 1))],
     ["chmod", (path) => ["", "-wal", "-shm"].forEach((end) => chmodSync(path + end, 0o600))],
@@ -469,7 +469,7 @@ function writeAs(path: string, pragma: string): void {
   other.close();
 }
 
-test("a write that the disk refuses is said until one succeeds", async () => {
+test("a write that the disk refused is reported until one succeeds", async () => {
   const { store, path } = await usedStore();
   const other = new Database(path);
   other.exec("BEGIN IMMEDIATE");
@@ -486,7 +486,7 @@ test("a write that the disk refuses is said until one succeeds", async () => {
   for (const one of [other, impatient.value, store]) one.close();
 });
 
-test.runIf(process.platform === "linux")("finding the cause of an error keeps the locks of SQLite", () => {
+test.runIf(process.platform === "linux")("the search for an error's cause keeps SQLite's locks", () => {
   const path = join(tempFolder(), "watched.db");
   const opened = openWatchedDatabase(path, { kind: KIND });
   if (!opened.ok) throw new Error(opened.refusal.message);

@@ -33,7 +33,7 @@ function each(cause: DrillCause, names: readonly CaseName[]): Partial<Record<Cas
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
 
-test("a receiver that is slow is given up after the first event; where only refusals do not come, after three", async () => {
+test("a silent receiver is given up after the first event, and one that leaves only forged requests unanswered after three", async () => {
   const slow = await openDrillSite(right);
   const timeout = { ok: false, failure: "timeout", message: "no whole answer within 15000 ms" } as const;
   let sent = 0;
@@ -64,7 +64,7 @@ test("a receiver that is slow is given up after the first event; where only refu
   expect(sent).toBe(7);
 });
 
-test("patterns that no receiver here shows", () => {
+test("the advice covers answers that no receiver of these tests gives", () => {
   const timeout = { error: "timeout", message: "" } as const;
   const lost = { error: "connection_lost", message: "" } as const;
   const forbidden = { error: "target_forbidden", message: "" } as const;
@@ -114,7 +114,7 @@ test("patterns that no receiver here shows", () => {
   expect(new Set(causes.values())).toEqual(new Set(["forbidden"]));
 });
 
-test("what was shown before the drill was given up tells its cause all the same", () => {
+test("a drill that was given up still reports the causes seen before", () => {
   // What Python's json.dumps writes, by a receiver that ends at a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
@@ -138,7 +138,7 @@ test("what was shown before the drill was given up tells its cause all the same"
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
-test("of a receiver that is down nothing is known: nothing is kept, and what was shown before stands", async () => {
+test("a drill of an unreachable receiver records nothing, and the earlier result stays", async () => {
   const site = await openDrillSite();
   site.harness.vacate(3000);
   const down = await drill(site);
@@ -170,7 +170,7 @@ test("of a receiver that is down nothing is known: nothing is kept, and what was
   expect([both.code, both.drills.map(({ verdict }) => verdict)]).toEqual([1, ["unknown", "failed"]]);
 });
 
-test("a receiver that goes away during the drill fails it", async () => {
+test("a receiver that disappears during the drill fails it", async () => {
   const site = await openDrillSite();
   let sent = 0;
   site.harness.setFault((request, pass) => {
@@ -183,7 +183,7 @@ test("a receiver that goes away during the drill fails it", async () => {
   });
 });
 
-test("nothing happens but the drill: no event, no delivery, and its requests are good to the byte", async () => {
+test("a webhook drill creates no event or delivery, and its genuine requests are exact", async () => {
   const bodies: string[] = [];
   const site = await openDrillSite((incoming) => {
     bodies.push(incoming.rawBody.toString("utf8"));
@@ -212,7 +212,7 @@ test("nothing happens but the drill: no event, no delivery, and its requests are
   expect(digest(of("changed_byte"))).not.toBe(digest(of("good_event")));
 });
 
-test("what a drill has shown is kept, and is void once the address or the secret is another", async () => {
+test("a drill's result is kept until the address or the secret changes", async () => {
   const site = await openDrillSite(right, []);
   const first = await drill(site);
   const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
@@ -274,7 +274,7 @@ test("a wrong secret is named, with the command that prints the right one", asyn
   expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
 });
 
-test("events of an order are sent with consent only, and none but what was accepted before is rightly signed", async () => {
+test("events of an order are sent only with consent, and only accepted ones are signed rightly", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -329,7 +329,7 @@ test("events of an order are sent with consent only, and none but what was accep
   expect(await site.statusOf(checkoutId)).toBe("created");
 });
 
-test("what a drill sends is like a delivery: its headers, its connection, the place of an event in its course", async () => {
+test("a drill's request is like a delivery in headers, connection and sequence", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -376,7 +376,7 @@ test("what a drill sends is like a delivery: its headers, its connection, the pl
   expect(new Set(made).size).toBeGreaterThan(90);
 });
 
-test("at most four requests are in flight, and one at a time to a receiver that takes its time", async () => {
+test("a drill has at most four requests in flight, and one at a time to a slow receiver", async () => {
   for (const [waitMs, most] of [
     [50, 4],
     [2000, 4],
@@ -400,7 +400,7 @@ test("at most four requests are in flight, and one at a time to a receiver that 
   }
 });
 
-test("one case of each kind of mistake is sent about an order too", () => {
+test("one case of every kind of mistake is also sent about an order", () => {
   const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
@@ -411,7 +411,7 @@ test("one case of each kind of mistake is sent about an order too", () => {
   );
 });
 
-test("a drill without events of an order is a risk, until one with them has passed", async () => {
+test("a drill without events of an order is a risk until one with them has passed", async () => {
   const site = await openDrillSite();
   const risks = async () => {
     const { stdout } = await site.harness.run(["checklist", "--json", "--item", "webhook_verification"]);
@@ -435,7 +435,7 @@ test("a drill without events of an order is a risk, until one with them has pass
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
 });
 
-test("people are told which order was used, or why none was", async () => {
+test("the drill says which order it used, or why none", async () => {
   const site = await openDrillSite();
   const last = async (...args: readonly string[]) => {
     const { stdout } = await site.harness.run(["checklist", "run", "webhooks", ...args]);
@@ -449,7 +449,7 @@ test("people are told which order was used, or why none was", async () => {
   );
 });
 
-test("each endpoint that is on is drilled, or the one that is named", async () => {
+test("every enabled endpoint is drilled, or only the named one", async () => {
   const site = await openDrillSite(right);
   site.listen(() => 200, 3001);
   const other = await site.addEndpoint("http://localhost:3001/hooks");
@@ -482,7 +482,7 @@ test("each endpoint that is on is drilled, or the one that is named", async () =
   expect(await refused("")).toMatch(/^5 .*belongs to checkout listen.*checkout endpoints add/s);
 });
 
-test("where listen alone runs, what it forwards to is drilled with the secret of its endpoint", async () => {
+test("a drill through listen tests the forward target with the secret of its endpoint", async () => {
   const site = await openDrillSite();
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
   const registered = await site.control<WireAnswerOf<"registerListener">>("/listener", {
@@ -500,7 +500,7 @@ test("where listen alone runs, what it forwards to is drilled with the secret of
   expect([code, stderr]).toEqual([5, expect.stringContaining("belongs to checkout listen")]);
 });
 
-test("people see each step, what came, and each cause once", async () => {
+test("the drill shows every step with its answer, and every cause once", async () => {
   const site = await openDrillSite(handmade({ isFresh: () => true }));
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([1, ""]);
@@ -518,7 +518,7 @@ test("people see each step, what came, and each cause once", async () => {
   `);
 });
 
-test("a receiver in Python, with its standard library alone, passes the drill of the real program", async () => {
+test("a receiver in Python's standard library passes the real program's drill", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const python = spawn("python3", [join(import.meta.dirname, "../support/receiver.py"), "0"], {

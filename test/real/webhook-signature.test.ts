@@ -66,7 +66,7 @@ test("every vector of fixtures/signatures.json has the verdict that it names", (
   }
 });
 
-test("the vectors are right by the interface's own formula, and cover every code", () => {
+test("the signature vectors follow the interface's formula, and cover every code", () => {
   const codes = new Set(VECTORS.map(({ expected }) => expected));
   expect([...codes].toSorted()).toEqual([
     "secret_malformed",
@@ -98,7 +98,7 @@ test("the vectors are right by the interface's own formula, and cover every code
   }
 });
 
-test(`openssl, Python and Stripe's library accept our signatures of 1,000 bodies (seed ${SEED})`, async () => {
+test(`openssl, Python and Stripe's library accept the signatures of 1,000 bodies (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   const bodies = Array.from({ length: 1000 }, () => randomBody(random));
   const signed = bodies.map((body, at) => {
@@ -184,7 +184,7 @@ function randomBody(random: () => number): string {
   return JSON.stringify(Object.fromEntries(fields), null, pick([0, 2]));
 }
 
-test("verifyWebhook returns the event of every type, and the id that was signed", () => {
+test("verifyWebhook returns events of every type, with the signed id", () => {
   const bodies = TYPES.flatMap((object) => STATUSES.map((status) => eventBody(object, status)));
   for (const body of bodies) {
     const verdict = verifyWebhook(request({ body }));
@@ -202,7 +202,7 @@ test("verifyWebhook returns the event of every type, and the id that was signed"
   expect([same, back]).toHaveLength(2);
 });
 
-test("headers are read as Fetch, Node and the wire have them, under the names that are set", () => {
+test("verifyWebhook reads headers of Fetch, Node and raw lines, under the configured names", () => {
   const signed = signHeaders([OTHER, SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from("{}") });
   const rows = [
     new Headers(signed),
@@ -415,7 +415,7 @@ function lines2(): Record<string, string> {
   return { [DEFAULT_HEADER_NAMES.timestamp]: String(AT), [DEFAULT_HEADER_NAMES.signature]: RIGHT };
 }
 
-test("verifyWebhook refuses each way of being wrong with its code and a sentence, and never throws", () => {
+test("verifyWebhook refuses every mistake with a code and a sentence, and never throws", () => {
   expect(REFUSED.length).toBeGreaterThanOrEqual(60);
   expect(verifyWebhook(request())).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ headers: lines2() }))).toMatchObject({ ok: true, eventId: "e1" });
@@ -429,7 +429,7 @@ test("verifyWebhook refuses each way of being wrong with its code and a sentence
   });
 });
 
-test("a refusal says what came, and what was expected", () => {
+test("a refusal of verifyWebhook says what was expected and what came", () => {
   const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
     [{ rawBody: untyped(undefined) }, "got nothing"],
     [{ rawBody: untyped(null) }, "got null"],
@@ -446,7 +446,7 @@ test("a refusal says what came, and what was expected", () => {
     });
 });
 
-test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
+test(`verifyWebhook has a verdict for any request (seed ${SEED})`, () => {
   const name = fc.constantFrom(
     ...Object.values(DEFAULT_HEADER_NAMES),
     "Host",
@@ -472,7 +472,7 @@ test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
   fc.assert(property, { seed: SEED, numRuns: size(500, 50_000) });
 });
 
-test("headers are taken in every form that a program has them in, under any spelling of their names", () => {
+test("verifyWebhook takes headers in every form, in any letter case", () => {
   const headers = signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
   const pairs = Object.entries(headers);
   const lower = pairs.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
@@ -496,7 +496,7 @@ test("headers are taken in every form that a program has them in, under any spel
   expect(verifyWebhook(request({ headers: twice }))).toMatchObject({ code: "signature_doubled" });
 });
 
-test("a body in a buffer is bytes, and a promise of one is said to be a promise", () => {
+test("a body in any buffer is read as bytes, and a promise of one is named as a promise", () => {
   const bytes = new Uint8Array(Buffer.from(BODY));
   expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({
@@ -505,7 +505,7 @@ test("a body in a buffer is bytes, and a promise of one is said to be a promise"
   });
 });
 
-test("a tolerance, a time or headers that no request can bring about are the caller's mistake", () => {
+test("an impossible tolerance, time or header argument throws as the caller's mistake", () => {
   const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
     [
       [/toleranceSeconds must be/, { toleranceSeconds: -1 }],
@@ -541,7 +541,7 @@ test("a tolerance, a time or headers that no request can bring about are the cal
   expect(verifyWebhook({ ...unclocked, rawBody: Buffer.from(BODY), headers })).toMatchObject({ ok: true });
 });
 
-test("at most three secrets sign, newest first, and one that matches is enough", () => {
+test("at most three secrets sign, newest first, and one match is enough", () => {
   const secrets = [OTHER, SECRET, "third", "fourth"];
   const headers = signHeaders(secrets, { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
   expect(headers[DEFAULT_HEADER_NAMES.signature]?.split(",")).toEqual(

@@ -37,7 +37,7 @@ function runVerify(
   return harness.run(["webhooks", "verify", ...given], { env });
 }
 
-test("webhooks verify exits 0 for what is valid and 1 for what is not, and prints nothing but the result", async () => {
+test("webhooks verify exits with 0 or 1 by validity, and prints only the result", async () => {
   const { harness, verify, timestamp } = prepare();
   const valid = await verify({});
   expect(valid).toEqual({
@@ -62,7 +62,7 @@ test("webhooks verify exits 0 for what is valid and 1 for what is not, and print
   });
 });
 
-test("webhooks verify names the causes, and never the secret or the right signature", async () => {
+test("webhooks verify names the causes, and shows no secret or right signature", async () => {
   const { harness, write, verify, signature, timestamp } = prepare();
   write("pretty.json", JSON.stringify(JSON.parse(BODY), null, 2));
   write("newline.json", `${BODY}\n`);
@@ -113,7 +113,7 @@ function anyMore({ stdout }: Result): readonly unknown[] {
   return (json(stdout)["causes"] as readonly unknown[]).slice(1);
 }
 
-test("the secret comes from a file, the environment or standard input, one a line during a rotation", async () => {
+test("webhooks verify reads secrets from a file, the environment or standard input, one a line", async () => {
   const { write, verify } = prepare();
   write("both.txt", `${OTHER}\r\n\r\n${SECRET}\r\n`);
   write("wrong.txt", OTHER);
@@ -126,7 +126,7 @@ test("the secret comes from a file, the environment or standard input, one a lin
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("what is missing or makes no sense is a usage error that says where it can come from", async () => {
+test("a missing or senseless argument of webhooks verify is a usage error that names its sources", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
@@ -161,7 +161,7 @@ test("what is missing or makes no sense is a usage error that says where it can 
   }
 });
 
-test("without a secret those of the sandbox that runs here are tried, and the one that fits is named", async () => {
+test("webhooks verify without a secret tries the running sandbox's, and names the fitting one", async () => {
   const { harness, verify, timestamp, signature } = prepare();
   const { ready } = await harness.start();
   const signedBy = (key: string): string => signatureOf(key, { timestamp, rawBody: Buffer.from(BODY) });
@@ -200,7 +200,7 @@ test("without a secret those of the sandbox that runs here are tried, and the on
   expect((await verify({ signature })).code).toBe(0);
 });
 
-test("another service's names of the headers can be given", async () => {
+test("webhooks verify accepts another service's header names", async () => {
   const { verify } = prepare();
   const named = await verify({ "header-names": "timestamp=X-Time,signature=X-Sign", timestamp: "soon" });
   expect(named.stdout).toContain("the header X-Time must be Unix seconds in ten digits");
@@ -220,7 +220,7 @@ test("another service's names of the headers can be given", async () => {
   }
 });
 
-test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl take", async () => {
+test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl accept", async () => {
   const { harness, write, verify, timestamp, signature } = prepare();
   const sign = (...flags: string[]) =>
     harness.run(["webhooks", "sign", "--payload-file", "body.json", "--secret-file", "secret.txt", ...flags]);
@@ -253,7 +253,7 @@ test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl 
   expect(rotated[DEFAULT_HEADER_NAMES.signature]).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
 });
 
-test("payload and secret can come from standard input, byte for byte", async () => {
+test("webhooks sign and verify read payload and secret from standard input, byte for byte", async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "secret.txt"), SECRET);
   writeFileSync(join(folder, "body.bin"), Buffer.from([0xff, 0x00, 0x0d, 0x0a]));

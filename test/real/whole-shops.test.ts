@@ -48,7 +48,7 @@ test("the head of a whole shop judges all of it by one command", () => {
   }
 });
 
-test("the whole shops whose languages are installed hold what their sections allow", async () => {
+test("the whole shops of the installed languages pass checklist run by their descriptions", async () => {
   // In `npm test` two histories of the languages whose heads no test types; in a campaign everything of all, in turn.
   const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
@@ -81,7 +81,7 @@ async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
 }
 
-test("shops, each a process of its own: the whole ones get ready by their heads, the hurried ones are told why not", async () => {
+test("a whole shop gets ready by the commands in its head, and a hurried one is told its cause", async () => {
   // In `npm test` the head of one language, and a client and a receiver or a whole shop, by the seed.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, 6);
@@ -99,7 +99,7 @@ test("shops, each a process of its own: the whole ones get ready by their heads,
   );
 });
 
-test("in a whole shop a second attempt of an order can be paid, and a late event of the first changes nothing", async () => {
+test("a whole shop lets a second attempt be paid, and a late event of the first changes nothing", async () => {
   for (const language of SHOPS) {
     const { cwd, origin, buy } = await serveWhole({ language });
     const type = async (...args: readonly string[]): Promise<string> => {
