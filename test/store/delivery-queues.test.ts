@@ -250,7 +250,7 @@ test("waiting checkouts cost nothing: a search reads only rows that can be sent"
   expect(count.read).toBeLessThan(160);
 });
 
-test("a queue of replays is not read to send the next of them, and does not hide other checkouts", () => {
+test("the next replay is sent without reading the queue of replays, which hides no other checkout", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1) queues.add(1, false, 0);
@@ -269,7 +269,7 @@ test("a queue of replays is not read to send the next of them, and does not hide
   expect(count.read).toBeLessThan(120);
 });
 
-test("replays that fail are sent again in turn, and none but the first is looked at", () => {
+test("failed replays are retried in turn, and only the first is read", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 500; number += 1) queues.add(1, false, number);
