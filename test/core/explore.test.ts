@@ -370,7 +370,7 @@ test("a payment that is lost later has only a cause that a delivery shows", () =
   ]);
 });
 
-test("a paid view with no booking is not booked", () => {
+test("a paid view without a booking does not count as booked", () => {
   const { broken } = verdictsOn(factsOf({ soon: UNPAID, last: { ...PAID, times: 0 } }));
   expect(broken).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
 });

@@ -36,7 +36,7 @@ test("any bytes that JSON.parse refuses are refused", () => {
   );
 });
 
-test("numbers are kept exactly or refused by name", () => {
+test("a number is kept exactly or refused with its name", () => {
   const kept = ["100.0", "1e2", "1E+2", "100e-2", "0.1e1", "-0", "9007199254740991", "0e5", "1.5", "12.340"];
   for (const literal of kept) expect([literal, code(`{"n":${literal}}`)]).toEqual([literal, "ok"]);
   expect(parse('{"n":100.0}')).toEqual({ ok: true, value: { n: 100 } });

@@ -161,7 +161,7 @@ test("neighbours are distinct and valid order_ids", () => {
     }
 });
 
-test("a view shows bookings and amount in fields or by patterns", () => {
+test("bookings and amount of a view are read from fields or by patterns", () => {
   const xml = "<status>paid</status><parcels>2</parcels>";
   const shown = parseView(xml, { paidWhen: /paid/, bookings: String.raw`<parcels>(\d+)`, amount: "amount" });
   expect(shown).toEqual({ paid: true, times: 2, amountMinor: null });
