@@ -78,7 +78,7 @@ test("the list has every command whose help names an id or order_id", async () =
   expect(taking.length).toBeGreaterThan(9);
 });
 
-test("every command takes the id, the order_id and the end of the id for the same order or session", async () => {
+test("every command accepts id, order_id and short id for the same order or session", async () => {
   const { harness, create, run } = await open();
   await run("endpoints add http://localhost:3000/");
   await create("order-0");

@@ -436,7 +436,7 @@ test("settings come from flag, environment, state folder and default, in this or
   expect(foreign.stderr).toContain("CHECKOUT_API_KEY");
 });
 
-test("whoami says what cannot be a key, and where the state folder of a project is", async () => {
+test("whoami reports a malformed key, and shows the project's state folder", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const warned = async (argv: readonly string[], apiKey: string): Promise<string> =>

@@ -116,7 +116,7 @@ test("every command refuses a malformed address in the same words", async () => 
   }
 });
 
-test("beside --base-url too, an address that is no address is refused if a store or key in the environment belongs to it", async () => {
+test("a malformed CHECKOUT_BASE_URL is refused even beside --base-url if the environment has its store or key", async () => {
   const { own, type } = await openTwo();
   const line = `orders list --base-url ${own.base_url}`;
   const wrong = { CHECKOUT_BASE_URL: "127.0.0.1:4243/v1" };
