@@ -190,7 +190,7 @@ test("a fault is listed whole, with its seed, and is in the log of the requests 
   expect(new Set((await store.faults.list()).map(({ seed }) => seed))).toEqual(new Set(["one"]));
 });
 
-test("a refusal names the fields of the kit", async () => {
+test("a refused fault names the fields of the kit", async () => {
   const store = await newStore();
   const rows: readonly (readonly [object, string])[] = [
     [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],
