@@ -153,7 +153,7 @@ const EVERYTHING = SPOILINGS.flatMap((one) => [
 ]);
 
 test.for(part(EVERYTHING, 13))(
-  "$what, $when: nothing that reads the log fails, and it goes on",
+  "$what, $when: no reader of the log fails, and the log continues",
   async (row) => {
     const harness = createHarness();
     const path = join(harness.cwd, ".checkout/requests.db");
@@ -225,7 +225,7 @@ function orders(stdout: string): readonly unknown[] {
   return requests.map(({ order_id: orderId }) => orderId);
 }
 
-test("a line of the log is a request as it was written, or none", () => {
+test("a stored line is a request as it was written, or is skipped", () => {
   for (const fault of [null, { id: "0199a3c4-5d00-7000-8000-000000000001", action: "status" }])
     expect(parseRequestLine(JSON.stringify({ ...REQUEST, fault }))).toBeDefined();
   const { fault: _none, ...older } = REQUEST;
@@ -233,7 +233,7 @@ test("a line of the log is a request as it was written, or none", () => {
   expect(BAD_LINES.filter((line) => parseRequestLine(line) !== undefined)).toEqual([]);
 });
 
-test("a reset takes a log along that was set aside", async () => {
+test("a reset deletes a log that was set aside", async () => {
   const harness = createHarness();
   const path = join(harness.cwd, ".checkout/requests.db");
   let sandbox = await harness.start();

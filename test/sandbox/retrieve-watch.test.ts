@@ -6,7 +6,7 @@ const SHOP = { rawHeaders: ["User-Agent", "a-shop/1"] };
 const OURS = { rawHeaders: ["User-Agent", "checkout-cli"] };
 const PAID = { id: "a-checkout", storeId: "a-store", status: "succeeded" } as const;
 
-test("a retrieve counts if it tells the merchant of that store that its checkout is paid", () => {
+test("a retrieve is evidence if it told its store's merchant that the checkout is paid", () => {
   const watch = createRetrieveWatch();
   watch.look(SHOP, PAID);
   watch.begin(LEASE);
