@@ -119,7 +119,7 @@ test("packages and manifests name no repository before the owner has one", () =>
   for (const field of ["repository", "bugs", "homepage"]) expect(packageJson).not.toHaveProperty(field);
 });
 
-test("the sums can be checked by sha256sum, and the notes of a version are its section of the changelog", () => {
+test("sha256sum accepts the sums, and the notes of a version are its section of the changelog", () => {
   expect(sumsOf(DOWNLOADS.slice(0, 1))).toBe(`${"0".repeat(64)}  checkout-0.1.0-linux-arm64.xz\n`);
   const notes = notesOf(read("CHANGELOG.md"), String(packageJson["version"]));
   expect(notes).toContain("checkout sandbox start");
