@@ -386,7 +386,7 @@ test("axe accepts the payment pages in every state, language and theme, and they
 /** What a browser makes of a page: its elements, its merchant's texts, and by how many pixels it is too wide. */
 type Shown = { readonly skeleton: string; readonly texts: readonly string[]; readonly excess: number };
 
-test("hostile texts of a merchant change nothing but text", async () => {
+test("hostile texts of a merchant are escaped on the payment page", async () => {
   const shop = await openShop();
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
   // A page without a checkout, which follows nothing.
