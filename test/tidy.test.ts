@@ -196,7 +196,7 @@ test("the rules below have files to check", () => {
   expect(longFunctions(fake(`function long() {${"\n".repeat(MAX_FUNCTION_LINES + 1)}}`))).toHaveLength(1);
 });
 
-test("folders import only what their layer allows", () => {
+test("a folder imports only what its floor allows", () => {
   const forbidden = sources.flatMap((file) => {
     const layer = folderOf(file.name);
     const rule = LAYERS[layer];
@@ -283,7 +283,7 @@ test("every export is used outside its file", () => {
   expect(unused).toEqual([]);
 });
 
-test("no pattern reads a fact back out of a sentence of ours", () => {
+test("no pattern parses a sentence of ours", () => {
   const reads = (all: readonly SourceFile[]): readonly string[] => {
     const texts = all.flatMap(sentencesIn);
     return all.flatMap((file) =>
