@@ -60,6 +60,9 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
 
+/** Options of Java for a program that runs for seconds. */
+const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+
 /** Judges a whole shop by the section `shop` beside it, in a new folder, with a sandbox of its own. */
 export async function judgeDescribed(
   language: ShopLanguage,
@@ -69,7 +72,7 @@ export async function judgeDescribed(
   cpSync(dirname(DESCRIBED_SHOPS[language]), cwd, { recursive: true });
   install(cwd);
   await startSandboxHere({ cwd });
-  const env = { PATH, GOCACHE: GO_CACHE, NODE_COMPILE_CACHE: COMPILED };
+  const env = { PATH, GOCACHE: GO_CACHE, NODE_COMPILE_CACHE: COMPILED, JAVA_TOOL_OPTIONS: SHORT_LIVED };
   return run(["checklist", "run", "--trust-config", ...options], { cwd, env });
 }
 
