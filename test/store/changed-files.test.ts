@@ -11,7 +11,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore } from "../../src/store/store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A database of the program: how it is opened, written to and closed, and what it holds. */
+/** A database of the program: how to open, write and close it, and its rows. */
 type Ours = {
   readonly name: string;
   readonly kind: FileKind;
@@ -22,7 +22,7 @@ type Ours = {
   };
 };
 
-/** Rows are longer than a page, so that each is in other pages. */
+/** Longer than a page, so that no two rows share a page. */
 const FILLING = "x".repeat(5000);
 const OURS: readonly Ours[] = [
   {
@@ -78,7 +78,7 @@ function must<Value>(opened: Outcome<Value, FileRefusal>): Value {
 const OLD = ["old-1", "old-2", "old-3", "old-4", "old-5"];
 const NEW = ["new-1", "new-2", "new-3"];
 
-/** A database with old rows, that is open and has new ones in its log; and the path of another one with a longer log. */
+/** An open database with old rows and new ones in its log, and the path of another with a longer log. */
 async function used({ open }: Ours) {
   const [path, other] = [join(tempFolder(), "a.db"), join(tempFolder(), "a.db")];
   const before = open(path);

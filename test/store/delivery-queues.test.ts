@@ -82,7 +82,7 @@ function openQueues(watched = (connection: FileConnection): FileConnection => co
   };
 }
 
-/** What the rule of decision 93 says of the whole table, which no index can answer. */
+/** The next deliveries by the rule of decision 93, read from the whole table without an index. */
 function nextByRule(connection: FileConnection): readonly string[] {
   const queue = (of: string): string => `coalesce(${of}.checkout_id, ${of}.event_id)`;
   const sendable = connection

@@ -13,7 +13,7 @@ const scheduler = {
   after: (ms: number, run: () => void) => void setTimeout(run, ms),
 };
 
-/** Tables of what is set up; a reset keeps their rows, a deletion does not. */
+/** Tables of the set-up: a reset keeps their rows, a deletion does not. */
 const SET_UP = new Set([
   "stores",
   "merchants",
@@ -25,7 +25,7 @@ const SET_UP = new Set([
   "return_origins",
   "held_stores",
 ]);
-/** Tables of what is in no store. */
+/** Tables without rows of a store. */
 const IN_NO_STORE = new Set([
   "home",
   "log_mark",
@@ -110,7 +110,7 @@ function tablesOf(raw: Database.Database): string[] {
     .filter((name) => !IN_NO_STORE.has(name));
 }
 
-/** Says of the first looks that the transaction may go on. */
+/** Lets the transaction continue for the first checks. */
 function enoughAfter(looks: number): () => boolean {
   let left = looks;
   return () => (left -= 1) < 0;
@@ -141,7 +141,7 @@ test("a reset deletes what happened in its store, keeps the set-up, and touches 
   const s = fill(raw, "a");
   fill(raw, "b");
   const untouched = rowsOf(raw, "b");
-  // Each table has a row, so that a table which is added has to be put on one side or the other.
+  // Every table has a row, so that a new table must be put into one of the two lists.
   const empty = tablesOf(raw).filter(
     (name) => raw.prepare(`SELECT count(*) FROM "${name}"`).pluck().get() === 0,
   );
@@ -204,7 +204,7 @@ test("no statement outside an erasure's transactions deletes a row, even while t
   const kept = ["checkouts", "events", "deliveries", "delivery_attempts", "admin_acts", "drills", "waivers"];
   const before = [rowsOf(raw, "a"), rowsOf(raw, "b")];
   const nothingGoes = (): void => {
-    // References aside, because they would refuse some of it first.
+    // Without foreign keys, which would refuse some of the statements first.
     raw.pragma("foreign_keys = OFF");
     for (const name of kept) {
       expect(() => raw.exec(`DELETE FROM ${name}`), name).toThrow(/immutable|audited|never deleted/);
@@ -225,7 +225,7 @@ test("no statement outside an erasure's transactions deletes a row, even while t
     expect(() => raw.exec(`INSERT INTO committed_resets (store_id) VALUES (${value})`)).toThrow(
       /CHECK|NOT NULL/,
     );
-  // The reset of one store opens no other one.
+  // The erasure of one store permits no deletion in another.
   raw.exec(`BEGIN; ${insertion("resets", { store_id: s })}`);
   for (const name of kept)
     if (name !== "delivery_attempts")
@@ -314,7 +314,7 @@ test("an erasure takes several transactions, and between them its store has no c
     undefined,
     [other],
   ]);
-  // It goes on where it was, as after a start.
+  // It continues where it stopped, as after a start.
   expect(store.erasures.pending()).toEqual([erasure]);
   expect(await erase(store, erasure, 10)).toBeGreaterThan(2);
   expect(store.clocks.of(s)).toEqual({ offsetMs: 0, frozenAt: null });
@@ -443,7 +443,7 @@ test("during an erasure the store's own requests wait, other stores are answered
       kind,
       kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {}),
     );
-    // By then it has begun: a request that is let in before it is one that it waits for.
+    // The erasure has begun by then; it waits for requests that came before it.
     await eventually("the store is being erased", () =>
       expect(database.prepare("SELECT kind FROM erasures").pluck().all()).toEqual([kind]),
     );
@@ -495,7 +495,7 @@ test("an interrupted erasure is finished by the next start, and the store answer
   database.exec(`${insertion("erasures", { store_id: TEA, kind: "delete" })}
     ${insertion("erasures", { store_id: first })}
     DELETE FROM idempotency_keys WHERE store_id IN ('${TEA}', '${first}')`);
-  // What another process changed is seen after a moment.
+  // A change by another process is seen after a moment.
   harness.clock.advance(100);
   const busy = await order("o-2");
   expect([busy.headers["Retry-After"], String(busy.body)]).toEqual([

@@ -7,7 +7,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 type Observers = Omit<Parameters<typeof createGroupCommit>[1], "soon" | "after">;
 
-/** A file with one table, whose writes wait for the test: `turn` lets those run that have come, `pass` moves the time. */
+/** A file with one table, whose writes wait for the test: `turn` runs the waiting ones, `pass` moves the time. */
 function openCommits(observers: Observers = {}) {
   const path = join(tempFolder(), "a.db");
   const connection = new Database(path);
@@ -36,7 +36,7 @@ function openCommits(observers: Observers = {}) {
     insert,
     ended,
     settled,
-    /** Writes, and notes how that ended. */
+    /** Writes, and records the result. */
     note: (work: () => unknown): void =>
       void write(work).then(
         (value) => settled.push(`done ${String(value)}`),
@@ -135,7 +135,7 @@ test("writes that wait for a lock fail together, none of them runs later, and th
     reader.exec("BEGIN IMMEDIATE");
     for (let x = 0; x < 300; x += 1) note(() => insert.run(x));
     await turn();
-    // Less than any wait, then more than any.
+    // Less than every wait, then more than every wait.
     await pass(1500);
     expect([round, settled, waiting()]).toEqual([round, [], 0]);
     await pass(9000);

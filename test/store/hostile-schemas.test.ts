@@ -8,7 +8,7 @@ import { insertion } from "../support/rows.ts";
 
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const checkout = (last: number): string => `00000000-0000-4000-8000-00000000001${last}`;
-/** The kind as a later version has it, which migrates what this one takes. */
+/** The kind of a later version, which migrates the files of this one. */
 const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
 
 /** A snapshot of a store with two orders. */
@@ -29,7 +29,7 @@ function snapshotOf(): Buffer {
   return bytes;
 }
 
-/** What is said of a snapshot; "" of one that can be restored. */
+/** The refusal of a snapshot; "" if it can be restored. */
 function saidOf(bytes: Uint8Array, kind = SNAPSHOT_FILE): string {
   const opened = openImage(bytes, { kind, nativeBinding: undefined });
   if (!opened.ok) return opened.refusal.message;
@@ -37,7 +37,7 @@ function saidOf(bytes: Uint8Array, kind = SNAPSHOT_FILE): string {
   return "";
 }
 
-/** Gives a part of the schema the text of another one, which then is said to be there. */
+/** Replaces the text of one part of the schema by that of another. */
 function disguise(copy: Database.Database, name: string, sql: string): void {
   copy.unsafeMode(true);
   copy.pragma("writable_schema = ON");
@@ -90,7 +90,7 @@ test("a snapshot whose index and table differ is refused as damaged", () => {
   const hidden = changedSnapshot(whole, (copy) => {
     const sql = sqlOf(copy, "checkouts_of_store");
     copy.exec("DROP INDEX checkouts_of_store");
-    // As many entries as rows, and none where a store is looked for.
+    // As many entries as rows, but none under the store's id.
     copy.exec("CREATE INDEX checkouts_of_store ON checkouts (order_id)");
     disguise(copy, "checkouts_of_store", sql);
   });

@@ -28,12 +28,12 @@ function open(path: string, kind: FileKind): Database.Database {
   return opened.value;
 }
 
-/** A kind of file with a format more, as a release might have it. */
+/** A kind of file with one more migration, as in a later release. */
 function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) STRICT"): FileKind {
   return { ...kind, migrations: [...kind.migrations, migration] };
 }
 
-/** Runs work in a transaction of its own, as a tie needs it. */
+/** Runs work in a separate transaction. */
 function inTransactionOf(connection: Database.Database) {
   return (work: () => void): boolean => {
     connection.transaction(work).immediate();
@@ -182,7 +182,7 @@ test("a file of a later schema version is refused as a newer version's and left 
     const format = currentSchemaVersion(kind) + 1;
     later.exec("INSERT INTO planted VALUES (1)");
     later.close();
-    // Migrated, but only in the log: what a killed process left.
+    // Migrated only in the log, as a killed process leaves it.
     const log = join(tempFolder(), "later.db");
     open(log, kind).close();
     const writer = open(log, withNext(kind));

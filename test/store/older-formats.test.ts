@@ -12,11 +12,11 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const BASELINE = 30;
 const FILES = olderFiles();
-/** Where SQLite keeps the format of a file. */
+/** Offset of the schema version in a SQLite file. */
 const FORMAT_OFFSET = 60;
 const scheduler = { soon: setImmediate, after: () => undefined };
 
-/** The files of the formats that were used, and one of each kind that says that it has the last format before the baseline. */
+/** A file of every schema version that was used, and one of each kind with the last version before the baseline. */
 function allOlder(): readonly OlderFile[] {
   const last = ["sandbox.db", "requests.db", "old.snapshot"].flatMap((name) => {
     const newest = FILES.findLast((one) => one.name === name);
@@ -29,7 +29,7 @@ function allOlder(): readonly OlderFile[] {
   return [...FILES, ...last];
 }
 
-/** Puts a file into a folder of its own, with its log, under the name that it is opened by. */
+/** Puts a file with its log into a new folder, under the name by which it is opened. */
 function place({ content, log }: OlderFile, name: string): string {
   const path = join(tempFolder(), name);
   writeFileSync(path, content);

@@ -24,10 +24,10 @@ import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const FAMILIES = size(1, 20);
-/** The part of all pairs of a database and a log that is tried. */
+/** The tried share of all pairs of a database and a log. */
 const PAIRS = size(0.1, 0.5);
 
-/** A version that marked each commit, and had no file of openings. */
+/** A version that marked each commit and had no sandbox.db-opening. */
 const OLD: FileKind = {
   name: "test file",
   applicationId: 7,
@@ -41,7 +41,7 @@ const KIND: FileKind = { ...OLD, migrations: [...OLD.migrations, LOG_OPENINGS_MI
 const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };
 const FILES = ["", "-wal", "-opening"] as const;
 
-/** A database with its files as a process left them, the rows that were committed, and the line of logs that it is in. */
+/** A database with its files as a process left them, its committed rows, and its line of logs. */
 type Left = {
   readonly name: string;
   readonly path: string;
@@ -49,7 +49,7 @@ type Left = {
   readonly line: number;
 };
 
-/** A database that is written to, as our stores do it. */
+/** A database that is written to as our stores write. */
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -70,10 +70,10 @@ function rowsOf(connection: Database.Database): readonly number[] {
   return connection.prepare<[], number>("SELECT x FROM a ORDER BY x").pluck().all();
 }
 
-/** Copies the files of a database, as they are on disk: what a process leaves that is killed now. */
+/** Copies the files of a database as they are on disk, as a kill at this moment leaves them. */
 function copy(from: string, to: string): void {
   if (from === to) return;
-  // Onto no file that is there: a file system may flush what replaces one.
+  // Not over an existing file: a file system may flush a replaced file.
   for (const ending of FILES) {
     rmSync(to + ending, { force: true });
     if (existsSync(from + ending)) copyFileSync(from + ending, to + ending);
@@ -86,7 +86,7 @@ function logsAside(path: string): readonly string[] {
 }
 
 /**
- * Everything that became of one database in two copies of it that went on: killed, closed, opened and copied at random.
+ * All states of one database in two copies that continue: killed, closed, opened and copied at random.
  * A line of logs ends where a log is removed: at a close.
  */
 function live(random: () => number, folder: string): readonly Left[] {
@@ -156,7 +156,7 @@ test("the log of another database is moved aside without losing a row, and a kil
       for (const log of logs.filter(({ line }) => line !== database.line)) {
         if (random() > PAIRS) continue;
         const where = [SEED, database.name, log.name];
-        // Beside the file of openings of the database, and with its own.
+        // Beside the database's own sandbox.db-opening, and with that of the log.
         copyOf(database, place);
         copyFileSync(`${log.path}-wal`, `${place}-wal`);
         expect([...where, openOutcome(place), logsAside(place).length]).toEqual([...where, alone, 1]);
@@ -181,7 +181,7 @@ function copyOf({ path }: Left, to: string): string {
   return to;
 }
 
-/** The rows of a database that opens whole, or why it does not. */
+/** The rows of a database, or why it does not open whole. */
 function openOutcome(
   path: string,
   kind = KIND,
@@ -196,7 +196,7 @@ function openOutcome(
   return verdict === "ok" ? rows : verdict;
 }
 
-/** A database with some rows, closed; and what another process left that was killed after some commits. */
+/** A closed database with some rows, and the files of a process that was killed after some commits. */
 function closedWith(rows: readonly number[], kind = KIND): string {
   const path = join(tempFolder(), "a.db");
   const line = openLine(path, kind);
@@ -224,7 +224,7 @@ test("a log without sandbox.db-opening, or beside an older copy, is refused with
   const laidOver = join(tempFolder(), "a.db");
   copy(killed, laidOver);
   copyFileSync(older, laidOver);
-  // A copy that went on knows the opening of the killed one as the one before.
+  // A copy that was opened again knows the killed one's opening as the previous one.
   const later = join(tempFolder(), "a.db");
   copy(killed, later);
   const went = openLine(later);
@@ -276,7 +276,7 @@ test("an empty, truncated or foreign log loses no row", () => {
     copyFileSync(`${other}-wal`, `${path}-wal`);
     truncateSync(`${path}-wal`, end);
     expect([end, openOutcome(path)]).toEqual([end, [1, 2, 3]]);
-    // A killed process's own log may end anywhere: what was committed before is there.
+    // A killed process's own log may end anywhere, after the committed rows.
     const own = join(tempFolder(), "a.db");
     copy(other, own);
     truncateSync(`${own}-wal`, end);
@@ -322,7 +322,7 @@ test("a database from before sandbox.db-opening opens with its log and gets that
     [OLD, NEXT],
     [KIND, NEXT],
   ] as const)
-    // Where it was closed, the migration begins the log.
+    // If it was closed, the migration begins the log.
     for (const path of [killedWith([1, 2, 3], from), closedWith([1, 2, 3], from)]) {
       const migrated = openLine(path, to);
       const left = join(tempFolder(), "a.db");

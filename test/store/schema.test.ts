@@ -9,7 +9,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
 import { insertion, expression, type Row } from "../support/rows.ts";
 
-/** The functions that the tables may call: SQLite 3.37 has them all, which is the first with STRICT tables. */
+/** The functions that the tables may call. SQLite 3.37, the first with STRICT tables, has them all. */
 const FUNCTIONS_OF_3_37: ReadonlySet<string> = new Set([
   "char",
   "coalesce",
@@ -27,7 +27,7 @@ function open(kind: FileKind): Database.Database {
   return opened.value;
 }
 
-/** A store with an endpoint, a checkout, an event, and rows that are audited. */
+/** A store with an endpoint, a checkout, an event and audit rows. */
 function openFilled(): Database.Database {
   const connection = open(SANDBOX_FILE);
   connection.pragma("recursive_triggers = ON");
@@ -51,7 +51,7 @@ function openFilled(): Database.Database {
   return connection;
 }
 
-/** What the tables of a database call that came to SQLite later than 3.37. */
+/** Functions in the tables of a database that are newer than SQLite 3.37. */
 function calledLater(connection: Database.Database): readonly string[] {
   const known = new Set(
     connection.prepare<[], string>("SELECT DISTINCT name FROM pragma_function_list").pluck().all(),

@@ -24,7 +24,7 @@ import type { Exploration } from "../../src/core/readiness/exploration.ts";
 import type { Waiver } from "../../src/core/readiness/shapes.ts";
 import { aCheckout, insertion } from "../support/rows.ts";
 
-// One value for each field, so that a field that is written to or read from another's column shows.
+// A distinct value for each field, so that a field in the wrong column is noticed.
 const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;
 const [storeId, endpointId, checkoutId] = [uuid(1), uuid(2), uuid(3)];
 const [eventId, deliveryId] = [uuid(4), uuid(5)];
