@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 
-/** What a crash of the system, a careless script or a copy can do to the log of a killed sandbox. */
+/** Losses of a killed sandbox's log, as by a system crash, a careless script or a copy. */
 const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
   "nothing is lost": () => undefined,
   "the log is removed": (database) => rmSync(`${database}-wal`),
@@ -28,7 +28,7 @@ function fileOf(harness: Harness, name: string): string {
   return join(harness.cwd, ".checkout", name);
 }
 
-/** A harness whose folder is what `kill -9` of a sandbox leaves now. */
+/** A harness on the folder that `kill -9` of a sandbox leaves at this moment. */
 function killed(harness: Harness): Harness {
   const other = createHarness();
   cpSync(join(harness.cwd, ".checkout"), join(other.cwd, ".checkout"), { recursive: true });
@@ -69,7 +69,7 @@ test("a start, and a command on a stopped folder, report that a killed sandbox's
       lose(fileOf(after, "sandbox.db"));
       const isLost = loss !== "nothing is lost";
       expect([loss, (await said(after, args)).includes(LOST)]).toEqual([loss, isLost]);
-      // Said once: the run file of the killed sandbox is gone with it.
+      // Reported once, because run.json of the killed sandbox is removed then.
       expect([loss, await said(after, args)]).toEqual([loss, expect.not.stringContaining(LOST)]);
     }
 });
@@ -84,7 +84,7 @@ test("a start after a kill keeps the API key that the first start was given", as
   expect(ready.api_key).toBe(env.CHECKOUT_SANDBOX_API_KEY);
 });
 
-/** A folder whose database has no store, as a start leaves it that was killed, or a lost log of an older version. */
+/** A folder whose database has no store, as after a killed start or an older version's lost log. */
 async function withoutStore(credentials: object): Promise<Harness> {
   const harness = createHarness();
   await (await harness.start(["--port", "0"])).stop();
@@ -199,7 +199,7 @@ function openAndClose(path: string): unknown {
   return first;
 }
 
-/** Every file of a state folder but the two that each reader of a database makes beside it. */
+/** Every file of a state folder except the two that any reader of a database creates. */
 function filesOf(harness: Harness): Readonly<Record<string, string>> {
   const folder = join(harness.cwd, ".checkout");
   const names = readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name));

@@ -32,7 +32,7 @@ function olderOf(name: RegExp): readonly OlderFile[] {
   return OLDER.filter((one) => name.test(one.name));
 }
 
-/** A folder that a sandbox has served, with a journal, and a file of its own in the place of one of this version. */
+/** A used folder with a journal, and an older file in place of one of this version. */
 async function servedFolder(): Promise<{ readonly harness: Harness; readonly folder: string }> {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
@@ -41,7 +41,7 @@ async function servedFolder(): Promise<{ readonly harness: Harness; readonly fol
   return { harness, folder: join(harness.cwd, ".checkout") };
 }
 
-/** Puts a file into the place of the one that is there, with its log. */
+/** Replaces a file and its log. */
 function replace(path: string, { content, log }: OlderFile): void {
   for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
   writeFileSync(path, content, { mode: 0o600 });
@@ -72,7 +72,7 @@ test("every command refuses a folder of an older schema version as a development
   writeFileSync(join(folder, "snapshots/old.snapshot"), snapshot?.content ?? "", { mode: 0o600 });
   for (const file of olderOf(/^sandbox\.db/)) {
     replace(join(folder, "sandbox.db"), file);
-    // Up to format 13 it had one store.
+    // Up to schema version 13 a file had one store.
     const kept = file.format <= 13 ? JSON.stringify({ store_id: storeId, api_key: apiKey }) : present;
     writeFileSync(credentials, kept);
     const before = filesIn(folder);
@@ -114,7 +114,7 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
     if (!name.startsWith("journal.db")) renameSync(join(folder, name), join(`${folder}.away`, name));
   const sandbox = await harness.start(["--port", "0"]);
   expect((await harness.run(["idempotency", "list", "--json"])).stdout).toBe(sent);
-  // It was sent to a sandbox that is gone.
+  // It was sent to a sandbox that no longer exists.
   const created = await harness.run([...CREATE, "--json"]);
   expect([created.code, json(created.stdout)]).toMatchObject([
     0,
@@ -123,7 +123,7 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
   expect((await sandbox.stop()).code).toBe(0);
 });
 
-/** Makes the journal one of its first format, with the rows that it has. */
+/** Gives the journal its first schema version, with its rows. */
 function makeOld(path: string): void {
   const old = new Database(`${path}.old`);
   old.pragma(`application_id = ${JOURNAL_FILE.applicationId}`);

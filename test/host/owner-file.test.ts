@@ -23,7 +23,7 @@ function createScene(content: string | undefined) {
     },
     list: () => [...folder.keys()].map((path) => path.slice("/folder/".length)),
   };
-  /** The world of one process; `before` runs before each of its calls of the file system, with the number of the call. */
+  /** The world of one process; `before` runs before each call of the file system, with its number. */
   const worldOf = (
     before: (call: number) => void = () => undefined,
   ): Pick<World, "files" | "processStart"> => {

@@ -6,7 +6,7 @@ import { createHarness } from "../support/harness.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import { textOf } from "../support/portal.ts";
 
-/** A folder of the version before, with a snapshot, and what that version told of it. */
+/** A folder of the previous version with a snapshot, and the stories that it showed. */
 type Previous = {
   /** The files of the state folder in base64, by their paths. */
   readonly files: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ const PACKED = join(import.meta.dirname, "../../fixtures/previous-version.json.b
 const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as Previous;
 /** Fields of an explanation with texts of this version, which the golden file has. */
 const TEXTS = new Set(["summary", "check", "expected", "text"]);
-/** Rules and decisions follow, whose words may change. */
+/** After this come rules and decisions, whose words may change. */
 const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;
 
 test("a folder and a snapshot of the previous version show the same stories in both languages", async () => {

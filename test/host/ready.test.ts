@@ -12,7 +12,7 @@ const HEALTH = {
   body: Buffer.of(),
 };
 
-/** What happens, in its order, to a start whose health is asked for as soon as it listens. */
+/** The steps of a start whose health is checked as soon as it listens. */
 function watched(): { readonly seen: unknown[]; readonly world: Partial<World> } {
   const seen: unknown[] = [];
   const { promise: isAnswered, resolve } = Promise.withResolvers<void>();

@@ -115,7 +115,7 @@ test("a run.json without a folder is used by no command, but still locks", async
   expect((await harness.run(START)).stderr).toContain('"already_running"');
 });
 
-/** What is done to a used folder, and the path that is named as the reason. */
+/** A change of a used folder, and the path that the refusal names. */
 const OPENED: readonly (readonly [name: string, act: (folder: string) => void, reason: string])[] = [
   ["as git and zip leave it", (folder) => openAll(folder, 0o755, 0o644), ""],
   ["readable folder", (folder) => chmodSync(folder, 0o750), ""],
@@ -163,7 +163,7 @@ test.for(OPENED)(
     const sandbox = await harness.start(["--port", "0"], { env });
     expect((await harness.run(CREATE, { env })).code).toBe(0);
     await sandbox.stop();
-    // Whoever shares a folder by design has set its modes.
+    // A person who shares a folder on purpose has set its modes.
     expect(statSync(folder).mode).toBe(before[1]);
   },
 );
@@ -268,7 +268,7 @@ test("the sandbox and the client move aside the log of another folder, and lose 
   const other = createHarness();
   const running = await other.start(["--port", "0"]);
   expect((await other.run(CREATE)).code).toBe(0);
-  // The client's log is gone when its command ends; the sandbox's serves for both, because neither knows it.
+  // The client's log is gone when its command ends, so the sandbox's log serves for both.
   const log = readFileSync(join(other.cwd, ".checkout/sandbox.db-wal"));
   for (const name of ["sandbox.db", "journal.db"])
     writeFileSync(join(folder, `${name}-wal`), log, { mode: 0o600 });
@@ -360,7 +360,7 @@ test("a copied or moved state delivers nothing and says so, until it is adopted"
       const view = ["--order-view", "http://localhost:3000/{order_id}", "--paid-when", "never"];
       const duplicates = await harness.run(["checklist", "run", "duplicates", ...view], { cwd });
       expect(duplicates.stderr).toContain("checkout sandbox start --adopt");
-      // The shop was asked about its orders, which is no delivery.
+      // Requests about the shop's orders are not deliveries.
       expect(received.filter((body) => body !== "")).toHaveLength(1);
       await held.stop();
 
