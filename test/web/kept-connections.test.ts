@@ -7,7 +7,7 @@ import { listenUntilEnd } from "../support/http-receiver.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/** A receiver that knows no HTTP, and what it does with each request: the number of its connection, and its own on it. */
+/** Answers a request on a raw socket, by the number of its connection and of the request on it. */
 type Manner = (socket: Socket, connection: number, request: number) => void;
 
 /** Opens a receiver on an address, and counts its connections. */
@@ -44,7 +44,7 @@ test("a connection is reused for the next request, unless a new one is asked for
   expect(sockets).toHaveLength(1);
   expect(await post(url, { connection: "fresh" })).toMatchObject({ ok: true, status: 200 });
   expect(sockets).toHaveLength(2);
-  // Nothing that was kept before is trusted any more.
+  // No connection from before is reused.
   await post(url);
   expect(sockets).toHaveLength(2);
   await post(url, { connection: undefined });
@@ -71,7 +71,7 @@ test("the loss of a reused connection is told apart from the loss of a new one",
 
 test("bytes that follow one answer never answer the next request", async () => {
   const stray = "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno";
-  // With the answer, and after it while the connection rests.
+  // With the answer, and after it on the idle connection.
   const together = await open((socket) => void socket.write(OK + stray));
   const nonsense = await open((socket) => void socket.write(`${OK}\r\n\r\nnonsense`));
   const said: Socket[] = [];

@@ -4,12 +4,12 @@ import { serveHttp } from "../../src/web/server/serve.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** As many requests as one connection may have unanswered. */
+/** The number of unanswered requests that one connection may have. */
 const PIPELINED = 128;
-/** What may be worked on at once, and what the system's own buffers take of answers of 1 MiB, with room to spare. */
+/** Requests handled at once, plus generous room for answers of 1 MiB in the system's buffers. */
 const LITTLE = 40;
 const MIB = 1024 * 1024;
-/** What another connection asks. */
+/** The request of another connection. */
 const ASIDE = "/aside";
 
 /** A server whose answers come from a function, and a client that has sent requests and reads nothing yet. */
@@ -34,7 +34,7 @@ async function flood(count: number, answer: (target: string) => Promise<HttpResp
   });
   const requests = Array.from({ length: count }, (_, at) => `GET /${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
   socket.write(requests.join(""));
-  /** By the time that another connection has its answers, what came before them has been read. */
+  /** When another connection has its answers, all earlier requests have been read. */
   const readAllBefore = async (): Promise<void> => {
     for (let times = 0; times < 3; times += 1) await fetch(`http://127.0.0.1:${port}${ASIDE}`);
   };
@@ -86,7 +86,7 @@ test("pipelined requests are handled a few at a time", async () => {
   });
   const got = read(socket);
   await eventually("all are answered", () => {
-    // The last first: an answer that is ready waits for those before it.
+    // The last one first: a finished answer waits for earlier ones.
     ends
       .splice(0)
       .toReversed()
@@ -121,7 +121,7 @@ test("one pipelined request too many ends the connection", async () => {
   socket.on("error", () => undefined).on("close", () => (closed = true));
   const got = read(socket);
   await readAllBefore();
-  // A server that takes it answers it now, and so the test does not wait for an end that never comes.
+  // A server that accepts it answers now, so that the test does not wait for ever.
   await eventually("it is closed, or all is answered", () => {
     ends.splice(0).forEach((end) => end());
     expect(closed || got().answers.length > PIPELINED).toBe(true);

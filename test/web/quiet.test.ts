@@ -4,10 +4,10 @@ import type { HttpRequest, Service } from "../../src/world.ts";
 
 const QUIET_MS = 10_000;
 const REQUEST: HttpRequest = { method: "GET", target: "/", rawHeaders: [], body: new Uint8Array() };
-/** What an open page asks. */
+/** The poll of an open page. */
 const CONDITIONAL: HttpRequest = { ...REQUEST, rawHeaders: ["If-None-Match", '"store-1-2-3"'] };
 
-/** A service that counts how often it was found quiet, on a clock that is moved by hand. */
+/** A service that counts how often it became quiet, on a clock moved by the test. */
 function watched() {
   let now = 5000;
   let quiets = 0;

@@ -12,7 +12,7 @@ const SILENCE_MS = 500;
 const CHUNK = 64 * 1024;
 const GRACE_MS = 20_000;
 
-/** A stream by hand: chunks are pushed by the test, and what the server does with it is kept. */
+/** A stream whose chunks the test pushes, and which records what the server does with it. */
 function createStream() {
   const waiting: ((step: IteratorResult<Uint8Array>) => void)[] = [];
   const ready: IteratorResult<Uint8Array>[] = [];
@@ -111,7 +111,7 @@ test("a reader that disconnected before the answer began ends the stream, too", 
   const request = get({ port, host: "127.0.0.1" }).on("error", () => undefined);
   await eventually("the request is there", () => expect(isAsked).toBe(true));
   request.destroy();
-  // Time for the server to see it go; later than that is the case of a reader that goes while it reads.
+  // Time for the server to notice; a later end is the case of a reader that leaves while it reads.
   await setTimeout(SILENCE_MS);
   makeAnswer();
   stream.push("too late");
@@ -139,7 +139,7 @@ test("a reader that reads nothing is cut off in the end", async () => {
   socket.on("error", () => socket.destroy());
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   await eventually("the stream of a reader that takes nothing ends", () => expect(ended).toBe(true));
-  // What the two ends of a socket hold, and not all that could be made meanwhile.
+  // As much as both ends of a socket buffer, and not everything that could be made meanwhile.
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
 

@@ -33,7 +33,7 @@ const TAILS: Readonly<Record<string, string | Buffer>> = {
   "64 KB": "x".repeat(65_536),
 };
 
-/** Whether the tail comes with the answer or after it; `reset`, `end`: how the connection ends instead. */
+/** Whether the tail comes with or after the answer; `reset` and `end`: the connection ends instead. */
 const WAYS = ["together", "apart"] as const;
 
 type Row = {
@@ -58,7 +58,7 @@ const TAILED: readonly Row[] = Object.entries(WHOLE).flatMap(([head, [bytes, sta
   ),
 );
 
-/** Answers whose connection ends after them, in each way. A body without a length ends so, whatever the way. */
+/** Answers whose connection ends after them, in every way. The end also ends a body without a length. */
 const ENDED: readonly Row[] = [
   ...Object.entries(WHOLE),
   ["200 without a length", ["HTTP/1.1 200 OK\r\n\r\nok", 200, "ok"]] as const,
