@@ -39,7 +39,7 @@ function act(number: number, action: AdminAction["action"], more: Partial<AdminA
   };
 }
 
-/** What shows that events of orders were sent too. */
+/** Evidence that events of orders were also sent. */
 const ORDER_STEPS = ORDER_CASE_NAMES.map((name) => ({
   name,
   passed: true,
@@ -93,7 +93,7 @@ const FAILED_STEP = {
 };
 const PASSED_STEP = { ...FAILED_STEP, name: "good_event", passed: true, cause: null };
 
-/** A store of which every item passes, without a risk. */
+/** A store whose items all pass without a risk. */
 const READY: ReadinessFacts = {
   storeId: STORE,
   now: NOW,
@@ -122,7 +122,7 @@ const comeBack = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "browser_return", subject: "http://localhost:3000/thanks", ...more });
 const twice = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]), ...more });
-/** Endpoints, and a drill of duplicates with those that are on. */
+/** Endpoints, and a drill of duplicates with the enabled ones. */
 const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
   endpoints,
   duplicates: twice({
@@ -133,7 +133,7 @@ const drilled = (last: DrillFact | null, more: Partial<EndpointFact> = {}): Part
   of(endpoint({ drill: last, ...more }));
 const OLD = NOW - EVIDENCE_VALIDITY_MS;
 
-/** Facts that differ from the ready store, and what becomes of the item: its status, reason and next command. */
+/** Facts that differ from the ready store, with the item's status, reason and next command. */
 type Row = readonly [
   name: ItemName,
   facts: Partial<ReadinessFacts>,
@@ -209,7 +209,7 @@ const ROWS: readonly Row[] = [
     "2 return origins are registered",
     RETURN,
   ],
-  // Where an origin is does not matter as long as nobody came back to it.
+  // The place of an origin does not matter before a customer returned to it.
   [
     "return_origins",
     { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
@@ -264,7 +264,7 @@ const ROWS: readonly Row[] = [
     "the endpoints changed after it",
     TWICE,
   ],
-  // What fails is said before what is unknown, whichever drill it is.
+  // A failure comes before an unknown, in any drill.
   [
     "webhook_verification",
     { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
@@ -279,7 +279,7 @@ const ROWS: readonly Row[] = [
     "no endpoint is registered",
     "checkout endpoints add http://localhost:3000/hooks",
   ],
-  // A listener is a developer's, and no endpoint of production.
+  // A listener belongs to a developer, and is not an endpoint of production.
   [
     "webhook_verification",
     of(endpoint({ kind: "listener" })),
@@ -301,7 +301,7 @@ const ROWS: readonly Row[] = [
     "no endpoint is enabled",
     `checkout endpoints enable ${ENDPOINT}`,
   ],
-  // One that a drill holds for the moment counts.
+  // An endpoint that a drill holds at the moment counts.
   [
     "webhook_verification",
     { endpoints: [endpoint({ state: "paused", pausedBy: "drill" })] },
@@ -344,7 +344,7 @@ const ROWS: readonly Row[] = [
     "the address or the secret",
     CHECK,
   ],
-  // One drill proves one endpoint, and what fails is said before what is unknown.
+  // A drill proves one endpoint, and a failure comes before an unknown.
   ["webhook_verification", of(endpoint(), endpoint()), "pass", "each of 2 endpoints", CHECK],
   ["webhook_verification", of(endpoint(), endpoint({ drill: null })), "unknown", "was not run", CHECK],
   [
@@ -363,7 +363,7 @@ const ROWS: readonly Row[] = [
   ],
   ["idempotency_replay", {}, "pass", "the drill passed", CLIENT],
   ["idempotency_replay", idempotency({}), "unknown", "was not run", CLIENT],
-  // Whatever the log shows, anybody can have sent it.
+  // Anybody could have sent the requests in the log.
   ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CLIENT],
   ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CLIENT],
   ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CLIENT],
@@ -397,7 +397,7 @@ const ROWS: readonly Row[] = [
     "one_byte_changed",
     CLIENT,
   ],
-  // What was seen after a failed drill does not outweigh it.
+  // Later observations do not outweigh a failed drill.
   [
     "idempotency_replay",
     idempotency({
@@ -603,7 +603,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     [origins("https://localhost.example", "http://localhost"), "ready", 0],
     [origins("http://shop.example"), "ready_with_risks", 1],
     [{ ...origins("http://localhost:3000"), browserReturn: null }, "not_ready", 0],
-    // What is drilled in a sandbox stands on this machine.
+    // Receivers that a sandbox drills are on this machine.
     [drilled(drill()), "ready", 0],
     // Events of orders were not sent, or not all of them.
     [drilled(drill({ steps: [] })), "ready_with_risks", 1],
@@ -658,7 +658,7 @@ test("an item that passes with a risk names the remedy", () => {
       CHECK,
       /^the webhook drill of .* sent webhook\.test only/,
     ],
-    // A waiver stays the risk where the drill that it stands in for left one open too.
+    // A waiver stays the risk, even if the drill that it replaces left one, too.
     [
       { ...drilled(drill({ steps: [], at: OLD })), ...waive("webhook") },
       "webhook_verification",
@@ -709,7 +709,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
     [{ duplicates: null, ...waive({ drill: "duplicates" }) }, "ready_with_risks", 1],
     [{ ...drilled(null), ...waive({ drill: "webhook" }) }, "ready_with_risks", 1],
     [{ ...idempotency({}), ...waive({ drill: "idempotency" }) }, "ready_with_risks", 1],
-    // Without an endpoint or an origin there is nothing that a waiver could stand in for.
+    // Without an endpoint or an origin a waiver replaces nothing.
     [{ ...of(), ...waive({ drill: "webhook" }) }, "not_ready", 0],
     [{ returnOrigins: [], ...missing, ...waive() }, "not_ready", 0],
   ];
@@ -778,7 +778,7 @@ test("an administrator's act that changes nothing is refused, and so is opening 
     [[request], "request_production", "requested already"],
     [[request, APPROVED], "request_production", "requested already"],
     [[request, APPROVED, OPENED], "request_production", "already open"],
-    // An answer that takes something back is one that can be asked after.
+    // After an answer that takes something back, it can be requested again.
     [[request, APPROVED, OPENED, act(4, "close_gate")], "request_production", ""],
     [[request, APPROVED, REVOKED], "request_production", ""],
     [[request, APPROVED, REVOKED, act(5, "request_production")], "request_production", "requested already"],

@@ -11,7 +11,7 @@ const document = JSON.parse(JSON.stringify(describeControlApi(ORIGIN))) as { rea
 const objects = [...objectsIn(document, "#")];
 const KINDS = ["schemas", "responses", "parameters", "headers"];
 
-/** Every object of a value, with where it stands. */
+/** Every object of a value, with its JSON pointer. */
 function* objectsIn(value: Json, at: string): Generator<Found> {
   if (value === null || typeof value !== "object") return;
   if (!Array.isArray(value)) yield { at, value: value as Found["value"] };
@@ -57,7 +57,7 @@ test("an object that is used in two places is a named schema", () => {
   const places = new Map<string, string[]>();
   for (const { at, value } of objects) {
     if (!/^#\/components\/schemas\/[^/]+\/.*[^/]/.test(at) || value["properties"] === undefined) continue;
-    // One field is no thing of its own.
+    // An object with one field needs no name.
     if (Object.keys(value["properties"] as object).length < 2) continue;
     const text = JSON.stringify(value);
     places.set(text, [...(places.get(text) ?? []), at]);

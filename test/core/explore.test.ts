@@ -75,7 +75,7 @@ function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly 
 test("shrinking keeps the violation, drops every needless step, and tries nothing twice", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
-      // Any predicate: breaking may also need that a step is missing.
+      // Any predicate: a violation may also need a missing step.
       const isBroken = (one: Schedule): boolean =>
         scheduleKey(one) === scheduleKey(from) || fractionOf(`${salt} ${scheduleKey(one)}`) < 0.4;
       const [least, tried] = shrunk(from, isBroken);
@@ -216,7 +216,7 @@ const DROPPED: ObservedDelivery = { ...SUCCEEDED, state: "dropped", attempts: []
 const PAID = { paid: true, times: 1, amountMinor: 1999 } as const;
 const UNPAID = { paid: false, times: 0, amountMinor: null } as const;
 
-/** What is seen of a run: a look before the payment, one soon after it, and one at the end. */
+/** Observations of a run: before the payment, soon after it, and at the end. */
 type Seen = {
   readonly status?: Status;
   readonly before?: LookFact["view"];
@@ -290,7 +290,7 @@ const ended = (status: Status): Seen => ({ status, deliveries: [CREATED] });
 const lost = { soon: UNPAID, last: UNPAID } as const;
 const forged = delivery("succeeded", 2, { fault: "changed_body" });
 
-/** Of causes a run that shows it, and nothing else. */
+/** For every cause a run that shows only that cause. */
 const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   new_order_id: { live: 2, hasOtherId: true },
   order_again: { live: 2 },

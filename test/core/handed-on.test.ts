@@ -36,7 +36,7 @@ function causesOf(rawBody: string | Uint8Array, { secrets = SECRET, key = SECRET
   return diagnose({ rawBody, headers, secrets, known: KNOWN, now: AT * 1000 });
 }
 
-/** A form, the body in it, its cause, and the body that was signed where it is not the usual one. */
+/** A form, its body, its cause, and the signed body if it is not the usual one. */
 type Form = readonly [name: string, rawBody: string | Uint8Array, code: string, signed?: string];
 
 const swapped = Buffer.from(BODY, "utf16le").swap16();
@@ -137,7 +137,7 @@ const RESTORED: readonly Form[] = [
   ["gzip of a file with a line break", gzipSync(`${BODY}\n`), "body_compressed"],
 ];
 
-/** Forms whose bytes are lost, so that only the form can be told. */
+/** Forms whose bytes are lost, so that only the form can be named. */
 const LOST: readonly Form[] = [
   ["gzip, cut", gzipSync(BYTES).subarray(0, 60), "body_compressed"],
   ["gzip, read as text", gzipSync(BYTES).toString("utf8"), "body_characters_lost"],
@@ -284,7 +284,7 @@ test("a body is compared byte for byte with the event that it names", () => {
   for (const [rawBody, detail] of rows)
     expect(compareWithEvent(Buffer.from(rawBody), event)).toEqual({ code: "body_differs", detail });
   expect(compareWithEvent(BYTES, event)).toEqual({ code: "body_is_event", detail: ID });
-  // Handed on in another form, the body inside is compared: what is only compressed was not changed.
+  // The body inside another form is compared: a compressed body is not changed.
   const changed = BODY.replace("1999", "19.99");
   for (const form of [gzipSync, (body: string) => Buffer.from(body).toString("base64")]) {
     expect(compareWithEvent(Buffer.from(form(BODY)), event)).toBeUndefined();

@@ -39,7 +39,7 @@ const GOOD = [
   "http://[::1]:3000",
 ];
 
-/** What is refused, by a part of the message that says why. */
+/** Refused origins, by a part of the message. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "must begin with https://, or with http:// for this machine": [
     "",
@@ -248,7 +248,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What the message tells to write instead; undefined where no text can be told. */
+/** The suggestion in the message; undefined if there is none. */
 const INSTEAD: readonly (readonly [typed: string, instead: string | undefined])[] = [
   ["https://shop.example/", "https://shop.example"],
   ["https://shop.example:443/return?a=1", "https://shop.example"],
@@ -264,7 +264,7 @@ const INSTEAD: readonly (readonly [typed: string, instead: string | undefined])[
 ];
 const EXAMPLE = "for example https://shop.example, or http://localhost:3000 for this machine";
 
-/** What addresses, good ones and bad ones, are made of. */
+/** Parts of good and bad addresses. */
 const PARTS =
   "http https : // / localhost 127.0.0.1 [::1] shop .example . - _ 1 0 443 80 65535 x xn-- 0x @ ? # %2e \\ A é *"
     .split(" ")
@@ -371,7 +371,7 @@ test("return origins belong to the store that they were added to", async () => {
   for (const origin of [one, other])
     await write(() => returnOrigins.put({ ...origin, storeId: "s", createdAt: 1 }));
   expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([[one, other], []]);
-  // What is there keeps its place and its time, and takes the path.
+  // The existing origin keeps its place and time, and gets the path.
   await write(() => returnOrigins.put({ ...one, path: "/back", storeId: "s", createdAt: 2 }));
   expect(returnOrigins.of("s")).toEqual([
     { ...one, path: "/back", storeId: "s", createdAt: 1 },
@@ -391,7 +391,7 @@ const GOOD_PATHS = [
   `/${"a".repeat(255)}`,
 ];
 
-/** What is refused as a path, by a part of the message that says why. */
+/** Refused paths, by a part of the message. */
 const REFUSED_PATHS: Readonly<Record<string, readonly string[]>> = {
   "begin with a slash": [
     "",
@@ -411,7 +411,7 @@ const REFUSED_PATHS: Readonly<Record<string, readonly string[]>> = {
   "as browsers write it: /b": ["/a/../b", "/./b", "/%2e/b", "/a/%2E%2e/b"],
   "as browsers write it: ": ['/"', "/<b>", "/{id}"],
 };
-/** What only the parser knows, not the table. */
+/** Paths that only the parser refuses, not the table. */
 const SPELLED_OTHERWISE = new Set([
   ...(REFUSED_PATHS["as browsers write it: /b"] ?? []),
   ...(REFUSED_PATHS["as browsers write it: "] ?? []),

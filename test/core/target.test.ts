@@ -26,7 +26,7 @@ const ALLOWED: readonly (readonly [url: string, port: number, addresses: readonl
   ["http://10.1.2.3:8080/hooks", 8080, null],
 ];
 
-/** Where clouds answer a machine with its own credentials. */
+/** Addresses at which clouds give a machine its credentials. */
 const METADATA = [
   "169.254.169.254",
   "100.100.100.200",
@@ -44,7 +44,7 @@ const METADATA = [
   "::a00:1",
 ];
 
-/** Addresses that are not this machine, or not plainly so; each by what it tries. */
+/** Addresses that are not, or not clearly, this machine, each with its trick. */
 const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = [
   [
     /sent only to this machine/,

@@ -34,7 +34,7 @@ const REQUEST = {
   refused: null,
 } as const;
 
-/** A checkout to which what really happens to one happens, at the times of a clock that is moved. */
+/** A checkout with a realistic history, on a clock that is moved. */
 const history = fc.record({
   moves: steps,
   attempts: fc.integer({ min: 0, max: 5 }),

@@ -131,7 +131,7 @@ test("a refused idempotency key is answered with what was expected and what came
 });
 
 test("a request's fingerprint is the same in every version, so that replays survive an update", () => {
-  // Golden: they stand in the databases of users, so they never change (decision 5).
+  // Golden: users' databases have these values, so they never change (decision 5).
   const inline = {
     order_id: "order-1001",
     amount_minor: 1999,

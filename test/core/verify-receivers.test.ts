@@ -47,7 +47,7 @@ async function POST(incoming: Request): Promise<Response> {
 
 type Sent = { readonly headers: Record<string, string | string[]>; readonly body: string };
 
-/** A request that is right, with this changed. */
+/** A valid request with this change. */
 function webhook(change: Partial<Sent> = {}): Sent {
   const timestamp = Math.floor(Date.now() / 1000);
   const signed = signHeaders([secrets], { eventId: "e1", timestamp, rawBody: Buffer.from(BODY) });

@@ -48,7 +48,7 @@ const PARSED = JSON.parse(BODY) as Record<string, unknown>;
 const WESTERN = BODY.replace("咖啡", "café");
 
 type Arrived = Partial<DiagnoseOptions> & {
-  /** What the sender signed with, where it is not right. */
+  /** The wrong secret that the sender signed with. */
   readonly signed?: {
     readonly key?: string | Uint8Array;
     readonly timestamp?: string;
@@ -62,7 +62,7 @@ type Arrived = Partial<DiagnoseOptions> & {
   readonly headers?: WebhookHeaders;
 };
 
-/** The request as it arrived: signed in one way, and then perhaps changed. */
+/** The received request: signed, and perhaps changed afterwards. */
 function arrive(arrived: Arrived): DiagnoseOptions {
   const { signed = {}, header = (hex) => hex, timestamp = String(AT), ...rest } = arrived;
   const hmac = createHmac(signed.algorithm ?? "sha256", signed.key ?? SECRET);
@@ -98,9 +98,9 @@ const encoded = (hex: string, as: "base64" | "base64url"): string => Buffer.from
 const minus = (timestamp: number): string => String(AT - timestamp);
 const untyped = (value: unknown): never => value as never;
 
-/** Each way of being wrong, and what is said first of it. */
+/** Every mistake, with its first diagnosis. */
 const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
-  // What the receiver verifies with.
+  // The receiver's secret.
   ["secret_missing", { secrets: "" }],
   ["secret_missing", { secrets: [] }],
   ["secret_missing", { secrets: untyped(undefined) }],
@@ -203,7 +203,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
     "signature_base64 other_algorithm",
     { signed: { algorithm: "sha512" }, header: (hex) => encoded(hex, "base64") },
   ],
-  // What stands around the body.
+  // Additions around the body.
   ["wrong_separator", { signed: { parts: [String(AT), ":", BODY] } }],
   ["wrong_separator", { signed: { parts: [String(AT), BODY] } }],
   ["wrong_separator", { signed: { parts: [String(AT), "\n", BODY] } }],
@@ -264,7 +264,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_base64", { signed: { body: Buffer.from(BODY).toString("base64") } }],
   ["body_left_out", { signed: { body: "" } }],
   ["body_left_out", { signed: { body: "[object Object]" } }],
-  // Two at once, and none that is known.
+  // Two mistakes at once, and an unknown one.
   ["retired_secret body_reserialised", { rawBody: spaced(PARSED), signed: { key: RETIRED } }],
   ["timestamp_not_signed body_whitespace_added", { rawBody: `${BODY}\n`, signed: { parts: [BODY] } }],
   ["secret_wrapped", { secrets: `CHECKOUT_SIGNING_SECRET=${SECRET}` }],
@@ -296,7 +296,7 @@ test("every mistake is named with its remedy, the most basic first", () => {
     const guessed = causes.filter(({ proven }) => !proven).map(({ code }) => code);
     expect([at, guessed.includes("unexplained")]).toEqual([at, guessed.length > 0]);
   });
-  // The comparison with an event is of the command line, which knows events.
+  // Only the command line compares with an event.
   const named = new Set(["body_differs", "body_is_event", ...ROWS.flatMap(([codes]) => codes.split(" "))]);
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
@@ -324,7 +324,7 @@ test("the sentences of a diagnosis contain what was found", () => {
   for (const [said, arrived] of rows) expect(diagnose(arrive(arrived))[0]?.message).toContain(said);
 });
 
-/** What work costs this process, whatever others do beside it. */
+/** The processor time of this process. */
 function processorTime(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -341,12 +341,12 @@ test("a large body is not varied without limit", () => {
     `{"a":"${blanks}"}`,
     `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
   ];
-  // A search may hash four times as many bytes, and it is the hashing that takes the time.
+  // A search may hash four times as many bytes, and hashing takes most of the time.
   const quarter = Buffer.alloc(16 * 1024 * 1024);
   const ofThree = (act: () => unknown): readonly number[] => [1, 2, 3].map(() => processorTime(act));
   const hashing = Math.max(...ofThree(() => createHmac("sha256", SECRET).update(quarter).digest()));
   for (const rawBody of bodies) {
-    // The least of three: a busy machine makes one slow, a search without an end all of them.
+    // The least of three: a busy machine slows one of them, an endless search all.
     const search = Math.min(
       ...ofThree(() => expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained")),
     );
@@ -406,7 +406,7 @@ test("every wrong signature gets the same words, so that nothing can be learned 
   for (const digits of [1, 8, 31, 32, 63]) {
     expect(told((hex) => hex.slice(0, digits).padEnd(64, "0"))).toEqual(none);
   }
-  // Cut-off ones are proven only where they have too many digits to be guessed.
+  // A truncated signature proves its cause only if it is too long to be guessed.
   for (const digits of [1, 8, 31]) {
     expect(told((hex) => hex.slice(0, digits))).toEqual(told(() => "0".repeat(digits)));
   }

@@ -72,7 +72,7 @@ test("a forged event differs from the genuine one only in what its case names", 
   expect(JSON.parse(buildDrillRequest("other_store", unnamed, KEYS).body)).toMatchObject({
     store_id: "a-stoerx",
   });
-  // An order says so too, where it says it at all.
+  // An order has it, too, if it has the field at all.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
     type: "order.succeeded",

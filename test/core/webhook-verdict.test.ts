@@ -65,7 +65,7 @@ const ODD = where((name) => DRILL_CASES[name].expected === "not 2xx");
 const OPEN = where((name) => DRILL_CASES[name].expected === "2xx or 4xx");
 const SERVICES = [...GOOD, ...BAD, ...OPEN];
 const FORGED = [...BAD, ...ODD];
-/** Paths with a slash behind them may be another page. */
+/** A path with a final slash may be another page. */
 const isSlash = (name: CaseName): boolean => name.endsWith("final_slash");
 const OLD = ["ten_minutes_old", "hour_old"] as const;
 const AHEAD = ["ten_minutes_ahead", "hour_ahead"] as const;

@@ -51,7 +51,7 @@ test("only fields of the schema are renamed; texts and keys of records are data"
   const schema = wireSchema(
     z.object({ byMs: z.int(), headerMap: z.record(z.string(), z.string()), theRest: z.unknown() }),
   );
-  // zod never copies this key of a record, so that nobody's prototype is set by it.
+  // zod never copies this key, which would set a prototype.
   const names = fc.string().filter((name) => name !== "__proto__");
   const data = { headerMap: fc.dictionary(names, fc.string()), theRest: fc.jsonValue() };
   const check = fc.property(fc.record({ byMs: fc.integer(), ...data }), (value) => {

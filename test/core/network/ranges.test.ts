@@ -14,7 +14,7 @@ const OWN_PORT = 4242;
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 const isLoopback = (address: string): boolean => ipaddr.parse(address).range() === "loopback";
 
-/** An address of each range that the attacks reached by a name, or that must stay open. */
+/** An address of every range that must be refused or must stay open. */
 const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | "public"])[] = [
   ["169.254.169.254", "never"],
   ["100.100.100.200", "never"],
