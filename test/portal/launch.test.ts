@@ -158,8 +158,8 @@ test("the Launch page shows a running webhook drill", async () => {
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
   await site.drill();
-  expect(pages[0]).toContain("Webhook drill running since");
-  expect((await get()).text).not.toContain("Webhook drill running");
+  expect(pages[0]).toContain("Checklist running since");
+  expect((await get()).text).not.toContain("Checklist running");
 });
 
 test("the Launch page shows a running drill until its command ends", async () => {

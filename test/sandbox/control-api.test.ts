@@ -287,7 +287,7 @@ async function openTwoStores() {
   };
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
-  const lease = await make(`${STORE}/leases`, { drill: "webhook", timeout_ms: 60_000 });
+  const lease = await make(`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const key = await make(`${STORE}/keys`, {});
   // It hits nothing: it waits for what does not come.
   const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });

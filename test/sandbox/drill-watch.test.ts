@@ -25,7 +25,7 @@ const POST = {
 
 test("postToEndpoint sends a request unchanged, and only under a lease", async () => {
   const site = await openSite();
-  const lease = await site.openLease("webhook");
+  const lease = await site.openLease("duplicates");
   const receiver = site.receiver(3000);
   const endpoint = await site.addEndpoint(receiver.url);
   receiver.answers = () => ({ status: 418, headers: { "retry-after": "7" }, body: "no tea" });

@@ -105,7 +105,7 @@ async function openTwoStores() {
     await call(`/endpoints/${endpoint}/test`, {});
     // It hits nothing: it waits for what does not come.
     await call("/faults", { action: "drop", match: { endpoint_id: endpoint, nth: 1000 } });
-    await call("/leases", { drill: "webhook", timeout_ms: 86_400_000 });
+    await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
     await call("/clock", { action: "set", to: "2026-01-15T12:00:00Z" });
     for (const path of ["/events", "/deliveries"])
       texts.push((await send(tokens.control, { path: at + path })).text);

@@ -120,7 +120,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
       { kind: "duplicates", lease_id: duplicates, subject: "<subject>", steps: [STEP] },
     ],
     listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
-    openLease: [`${STORE}/leases`, { drill: "webhook", timeout_ms: 60_000 }],
+    openLease: [`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 }],
     endLease: [`${STORE}/leases/<lease>/end`, {}],
     assumptions: [`${STORE}/assumptions`],
     listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],

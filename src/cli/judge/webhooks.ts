@@ -90,7 +90,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
     const leased = await withLease(
       context.world,
       control,
-      { drill: "webhook", timeoutMs: TIMEOUT_MS, signal },
+      { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal },
       async ({ id: leaseId, storeId }) => {
         const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, signal };
         return wrapAnswer(await judgeReceivers(context, control, wanted));

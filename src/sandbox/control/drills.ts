@@ -22,7 +22,7 @@ export const drillHandlers = {
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     if (drill === "explore")
       return mapValue(await openExploreLease(context, { storeId, id }, timeoutMs), () => ({ id, storeId }));
-    openDrillLease(context, { storeId, id, drill }, timeoutMs);
+    openDrillLease(context, { storeId, id }, timeoutMs);
     return accept({ id, storeId });
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),

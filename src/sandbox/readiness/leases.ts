@@ -6,7 +6,7 @@ import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
 /** A drill's hold on a store. The hold lasts as long as the drill's command. */
-export type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
+type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /** Only in memory, as long as its connection: no effect of a drill outlives its command (decision 66). */
 export type Leases = {

@@ -58,20 +58,17 @@ export function runningDrills(
   { storeId }: View,
   { underway, now }: ReadinessFacts,
 ): Html {
-  return html`${underway.map(({ id, drill, since }) => {
-    const held =
-      drill === "webhook"
-        ? ""
-        : html`<p>${LAUNCH_TEXTS.heldBack}</p>
-            <p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
-    return html`<section class="panel running">
-      <h2>
-        ${LAUNCH_TEXTS.drillKinds[drill]} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-        <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
-      </h2>
-      ${held}
-    </section>`;
-  })}`;
+  return html`${underway.map(
+    ({ id, since }) =>
+      html`<section class="panel running">
+        <h2>
+          ${LAUNCH_TEXTS.run} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
+          <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
+        </h2>
+        <p>${LAUNCH_TEXTS.heldBack}</p>
+        <p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>
+      </section>`,
+  )}`;
 }
 
 export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {

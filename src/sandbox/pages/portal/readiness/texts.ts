@@ -16,6 +16,7 @@ export const LAUNCH_TEXTS = {
   held: ["Held", "通过"],
   broke: ["Broken", "出错"],
   notJudged: ["Not judged", "未判定"],
+  run: ["Checklist", "检查清单"],
   drillKinds: {
     webhook: ["Webhook drill", "Webhook 演练"],
     duplicates: ["Duplicates drill", "重复事件演练"],
