@@ -1,3 +1,5 @@
+import type { SaidValue } from "../core/readiness/drill-shapes.ts";
+import { factOf } from "../core/readiness/drills/said.ts";
 import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
 import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
@@ -36,12 +38,11 @@ const NO_TOKENS = {
 const MAX_QUOTED_OUTPUT = 200;
 
 /** How a command ended, with the end of its output as one line. */
-export function commandText({ ending, exitCode, stdout, stderr }: ShellResult): string {
-  const how = ending === "aborted" ? "killed" : `exit code ${exitCode ?? "none"}`;
+export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
   const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
   const said = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
-  return said === "" ? how : `${how}: ${said}`;
+  return ending === "aborted" ? factOf("killed", said) : factOf("exited", `${exitCode ?? "none"}`, said);
 }
 
 /** Matches what an address has filled in, and a command never. */

@@ -936,7 +936,7 @@ test("every case is a step with its answer, and the unsent cases are one more st
   const [first, rest, ...more] = drillSteps(drilled({ ...left, good_event: "timeout" }), "an-endpoint");
   expect([first?.passed, first?.got, more]).toEqual([
     false,
-    factOf("after_with", "timeout", "7", "nothing came"),
+    factOf("no_answer_after:timeout", "7", "nothing came"),
     [],
   ]);
   expect(rest).toEqual({

@@ -97,11 +97,17 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   const [run] = await createOrders(bench, purchase, { times: 1 });
   const [made] = purchase.checkouts;
   if (made === undefined)
-    return [{ field: "create", ok: false, text: `create made no order: ${run?.got ?? "it did not run"}` }];
+    return [
+      {
+        field: "create",
+        ok: false,
+        text: `create made no order: ${run === undefined ? "it did not run" : englishOf(run.got)}`,
+      },
+    ];
   const created: Trial = {
     field: "create",
     ok: run?.isDone === true,
-    text: `create made ${printable(made.orderId)}: ${run?.got ?? ""}`,
+    text: `create made ${printable(made.orderId)}: ${run === undefined ? "" : englishOf(run.got)}`,
   };
   const { orderIdOf } = bench.shop;
   if (orderIdOf === undefined) return [created];

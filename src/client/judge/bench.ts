@@ -5,15 +5,18 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import { type ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
-import { containsSecret, excerpt } from "../../core/text.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
+import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
-import { commandText, runMerchantCommand } from "../merchant-command.ts";
+import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
 import { BROWSER_HEADERS } from "./returns.ts";
 import type { ServedShop } from "./served-shop.ts";
 import {
   fillAddress,
+  noAnswer,
   sendLocally,
   type EnvironmentVariables,
   type OrderViewSource,
@@ -150,7 +153,7 @@ export type Purchase = {
     readonly eventId: string;
     readonly type: string;
     readonly checkoutId: string;
-    readonly got: string;
+    readonly got: SaidValue;
   }[];
   readonly cookies: CookieJar;
 };
@@ -161,7 +164,7 @@ export type Purchases = Map<OrderName, Purchase>;
 export type CreateRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
-  readonly got: string;
+  readonly got: SaidValue;
   readonly text: string;
   /** Whether it names an order that is not there, or another payment page. */
   readonly isWrong?: boolean;
@@ -186,9 +189,9 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
 }
 
 /** The checkout that the customer sees last. */
-export function lastCheckout({ checkouts, cartId }: Purchase): Listed {
+export function lastCheckout({ checkouts }: Purchase): Listed {
   const last = checkouts.at(-1);
-  if (last === undefined) throw new NoOrder(`the shop created no order for ${cartId}`);
+  if (last === undefined) throw new NoOrder(factOf("made_no_order"));
   return last;
 }
 
@@ -201,6 +204,12 @@ export function viewedCheckout(purchase: Purchase): ViewedCheckout {
 /** Thrown if a history cannot be played, such as without an order. */
 export class NoOrder extends Error {
   override readonly name = "NoOrder";
+  readonly said: SaidValue;
+
+  constructor(said: SaidValue) {
+    super(englishOf(said));
+    this.said = said;
+  }
 }
 
 /** Lets the shop create an order some times at once, and finds the checkouts that it created. */
@@ -225,7 +234,7 @@ export async function createOrders(
   purchase.creates += 1;
   if (create === undefined) {
     const taken = await shop.takeOrder?.(purchase.cartId, purchase.kind);
-    if (taken === undefined) throw new NoOrder("no more orders of the shop were named");
+    if (taken === undefined) throw new NoOrder(factOf("no_more_orders"));
     purchase.checkouts = await listed(call, { orderId: taken.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
@@ -321,7 +330,12 @@ async function runCreate(
     signal,
   });
   if (!answer.ok)
-    return { hasEnded: answer.failure !== "timeout", isDone: false, got: excerpt(answer.message), text: "" };
+    return {
+      hasEnded: answer.failure !== "timeout",
+      isDone: false,
+      got: noAnswer(answer.failure, answer.message),
+      text: "",
+    };
   const { status, body, headers } = answer;
   const text = `${headers["location"] ?? ""}\n${body}`;
   return { hasEnded: true, isDone: status < 400, got: String(status), text };
@@ -332,7 +346,7 @@ function commandRun(ran: ShellResult): CreateRun {
   return {
     hasEnded: ending !== "timeout",
     isDone: exitCode === 0,
-    got: commandText(ran),
+    got: commandSaid(ran),
     text: stdout,
   };
 }

@@ -8,6 +8,7 @@ import {
 } from "../../core/judge/client.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
 import type { Step } from "../../core/judge/step.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import {
   createOrders,
@@ -72,7 +73,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   if (isRefused) return true;
   const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
   if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
-  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? "no create");
+  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
   return !(isDead && fact.live === 0);
 }
 

@@ -219,7 +219,7 @@ async function isAccepted(
         of: "a",
         type,
         isForeign: false,
-        got: last.status === null ? "no answer" : String(last.status),
+        got: last.status === null ? factOf("no_answer") : String(last.status),
       });
   }
   return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");

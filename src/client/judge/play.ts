@@ -6,6 +6,8 @@ import { isUnbooked } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
 import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import {
   lastCheckout,
@@ -212,8 +214,13 @@ function forgedFacts(answers: Answers): readonly Observation[] {
   return answers.map(({ status, error }) => ({
     kind: "forged",
     isAccepted: status !== null && status >= 200 && status < 300,
-    got: status === null ? (error ?? "no answer") : String(status),
+    got: gotOf({ status, error }),
   }));
+}
+
+function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): SaidValue {
+  if (status !== null) return String(status);
+  return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }
 
 async function deliver(
@@ -245,8 +252,7 @@ function noteAnswers(purchase: Purchase, event: Omit<EventRef, "status">, answer
   const { eventId, type, checkoutId } = event;
   const others = purchase.open.filter((one) => one.eventId !== eventId);
   if (refused !== undefined) {
-    const got = refused.status === null ? (refused.error ?? "no answer") : String(refused.status);
-    purchase.open = [...others, { eventId, type, checkoutId, got }];
+    purchase.open = [...others, { eventId, type, checkoutId, got: gotOf(refused) }];
     return;
   }
   purchase.open = others;
@@ -280,7 +286,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
       const purchase = purchaseOf(play, name);
       const events = await eventsOf(bench, lastCheckout(purchase).id);
       const event = events.findLast(({ status }) => status === "succeeded");
-      if (event === undefined) throw new NoOrder("the order has no payment");
+      if (event === undefined) throw new NoOrder(factOf("no_payment"));
       return { purchase, event, copies };
     }),
   );
@@ -328,7 +334,7 @@ async function visit(
   // A function that fails proves nothing, and what it did is seen in the view.
   if (shop.returns !== undefined)
     return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
-  if (shop.returnUrl === undefined) throw new NoOrder("there is no return_url");
+  if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
   const { session, ...rest } = form;
   const checkout = lastCheckout(purchase);
   const sessionId =

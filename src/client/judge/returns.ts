@@ -7,7 +7,7 @@ import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import type { CookieJar } from "./cookies.ts";
-import { sendLocally, type ViewedCheckout } from "./view.ts";
+import { noAnswer, sendLocally, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was shown, and what came instead. */
 type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
@@ -53,7 +53,7 @@ export async function openReturnPage(
     const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
     const sent = { ...how, headers: { ...how.headers, ...joinCookies(cookies.of(url), cookie) } };
     const answer = await openDespiteLimit(world, target, { ...sent, url, signal });
-    if (!answer.ok) return { hasArrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
+    if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))

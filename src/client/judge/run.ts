@@ -257,7 +257,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
     (error: unknown) => {
-      if (error instanceof NoOrder) return error.message;
+      if (error instanceof NoOrder) return error.said;
       throw error;
     },
   );

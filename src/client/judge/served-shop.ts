@@ -2,7 +2,9 @@ import { type ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
 import type { EnvironmentVariables } from "./view.ts";
-import { commandText, runMerchantCommand } from "../merchant-command.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { englishOf } from "../../core/readiness/drills/said.ts";
+import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 
 /**
@@ -19,7 +21,7 @@ export type ServedShop = {
   /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
   /** How the shop ended by itself, each time. */
-  readonly endings: readonly string[];
+  readonly endings: readonly SaidValue[];
   /** Starts a shop that has ended by itself again. */
   readonly revive: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -65,9 +67,9 @@ export async function startShop(
   },
 ): Promise<ServedShop> {
   const { world } = shopWorld;
-  const endings: string[] = [];
+  const endings: SaidValue[] = [];
   const start = (port: number): Promise<RunningShop> => {
-    const onEnd = (how: string): void => void endings.push(how);
+    const onEnd = (how: SaidValue): void => void endings.push(how);
     return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
   };
   let port = wantedPort ?? (await freePort(world));
@@ -127,7 +129,7 @@ async function serveShop(
     readonly commandLine: string;
     readonly env: EnvironmentVariables;
     /** Called if the shop ends by itself. */
-    readonly onEnd: (how: string) => void;
+    readonly onEnd: (how: SaidValue) => void;
   },
   port: number,
 ): Promise<RunningShop> {
@@ -141,7 +143,7 @@ async function serveShop(
     signal: AbortSignal.any([signal, killing.signal]),
   }).then((result) => {
     end = result;
-    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandText(result));
+    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
   });
   const stop = async (): Promise<void> => {
     killing.abort();
@@ -157,7 +159,8 @@ async function serveShop(
     hasListened = true;
     return { stop, hasEnded: () => end !== undefined };
   }
-  const why = end === undefined ? `it does not listen on port ${port}, which is in PORT` : commandText(end);
+  const why =
+    end === undefined ? `it does not listen on port ${port}, which is in PORT` : englishOf(commandSaid(end));
   await stop();
   throw new ShopFailure(`the shop did not start: ${why}`);
 }

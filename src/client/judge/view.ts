@@ -1,4 +1,5 @@
 import { parseView, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
+import type { FailureCode } from "../../core/readiness/drill-sentences.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
@@ -117,7 +118,7 @@ async function askPage(
   const cookie = view.cookie === undefined ? {} : { Cookie: view.cookie };
   const headers = { Accept: "application/json,text/*;q=0.9", ...cookie };
   const answer = await sendLocally(world, target, { url, headers, signal });
-  if (!answer.ok) return unreadable(`${answer.failure}: ${excerpt(answer.message)}`);
+  if (!answer.ok) return unreadable(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return unreadable(String(status));
@@ -140,8 +141,13 @@ async function askCommand(
   if (ending === "exited" && exitCode === 0) return readText(stdout, view);
   const said = excerpt(stderr);
   return unreadable(
-    ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, said) : `${ending}: ${said}`,
+    ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, said) : noAnswer(ending, said),
   );
+}
+
+/** Why there was no answer, with the failure's own text. */
+export function noAnswer(failure: FailureCode, message: string): SaidValue {
+  return factOf(`no_answer:${failure}`, excerpt(message));
 }
 
 function unreadable(got: SaidValue): ViewReading {

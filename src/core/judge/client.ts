@@ -1,7 +1,7 @@
 // Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where an
 // answer in the log shows it.
 import type { ErrorCode } from "../errors.ts";
-import type { Said } from "../readiness/drill-shapes.ts";
+import type { Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf } from "../readiness/drills/said.ts";
@@ -19,7 +19,7 @@ export type LoggedCreate = {
 export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
-  readonly got: string;
+  readonly got: SaidValue;
   /** Whether it names an order that is not there, or another payment page. */
   readonly isWrong?: boolean;
   /** Whether requests other than creates met faults, too: it may report a failure although its order has arrived. */

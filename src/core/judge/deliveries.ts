@@ -1,7 +1,9 @@
 // What the service's own deliveries show of a wrong booking: which events a shop accepted, and in which order.
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgery } from "../fault/actions.ts";
+import type { SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
+import { factOf } from "../readiness/drills/said.ts";
 import type { Observation, ObservedAttempt, ObservedDelivery } from "./observation.ts";
 
 function isPaymentEvent(eventType: string): boolean {
@@ -70,9 +72,9 @@ function refusalCause(type: string): Cause {
   return isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
 }
 
-function gotOf(attempt: ObservedAttempt | undefined): string {
+function gotOf(attempt: ObservedAttempt | undefined): SaidValue {
   const { status = null } = attempt ?? {};
-  return status === null ? "no answer" : String(status);
+  return status === null ? factOf("no_answer") : String(status);
 }
 
 /** Why an order is booked more than once, by what was delivered. */

@@ -1,6 +1,6 @@
 // Judges what was seen of a history, for the checklist and for `explore`. The rules: core/readiness/drills/judged-invariants.ts;
 // their causes: judge-causes.ts beside it; special causes: core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
-import type { DrillStep, Said } from "../readiness/drill-shapes.ts";
+import type { DrillStep, Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf } from "../readiness/drills/said.ts";
@@ -264,13 +264,13 @@ export function judgeLater(
 }
 
 /** Whether an answer to an event refuses it for good; others ask to send it again. */
-function isRefusal(got: string): boolean {
-  return /^[1-4]\d\d$/.test(got) && !["408", "409", "425", "429"].includes(got);
+function isRefusal(got: SaidValue): boolean {
+  return typeof got === "string" && /^[1-4]\d\d$/.test(got) && !["408", "409", "425", "429"].includes(got);
 }
 
 /** Whether an answer to an event, or its absence, says that the shop is busy. */
-export function isBusyAnswer(got: string): boolean {
-  return !/^\d{3}$/.test(got) || got === "429" || got === "503";
+export function isBusyAnswer(got: SaidValue): boolean {
+  return typeof got !== "string" || got === "429" || got === "503";
 }
 
 /** Whether a payment was not shown, which may only be late. */

@@ -52,7 +52,7 @@ export type LookFact = {
 export type CreateFact = {
   readonly kind: "create";
   readonly of: OrderName;
-  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: string }[];
+  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: SaidValue }[];
   /** Whether the service refuses every create. */
   readonly isRefused: boolean;
   /** Whether the customer bought this order before. */
@@ -69,7 +69,7 @@ type RefusedFact = {
   readonly kind: "refused";
   readonly of: OrderName;
   readonly type: string;
-  readonly got: string;
+  readonly got: SaidValue;
   /** Whether it is about a checkout that the shop has not created. */
   readonly isForeign: boolean;
   readonly cause?: Cause | undefined;
@@ -78,12 +78,12 @@ type RefusedFact = {
 /** A genuine event that got its 2xx. */
 type TakenFact = { readonly kind: "taken" };
 
-type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: string };
+type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: SaidValue };
 
 type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: SaidValue };
 
 /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
-type EndFact = { readonly kind: "end"; readonly got: string | null; readonly isKilled?: boolean };
+type EndFact = { readonly kind: "end"; readonly got: SaidValue | null; readonly isKilled?: boolean };
 
 /** The places in which a secret of the application was seen. */
 type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> };

@@ -34,10 +34,46 @@ export const STEP_RESULTS = {
   time_up: ["killed at the timeout", "超时被终止"],
   shows_paid: (got) => [`paid: ${got}`, `已支付：${got}`],
   shows_unpaid: (got) => [`not paid: ${got}`, `未支付：${got}`],
-  exited: (code, text) => [`exit code ${code}: ${text}`, `退出码 ${code}：${text}`],
+  exited: (code, text = "") =>
+    text === ""
+      ? [`exit code ${code}`, `退出码 ${code}`]
+      : [`exit code ${code}: ${text}`, `退出码 ${code}：${text}`],
+  killed: (text = "") => (text === "" ? ["killed", "被终止"] : [`killed: ${text}`, `被终止：${text}`]),
   after_with: (answer, ms, text) => [
     `${answer} after ${ms} ms: ${text}`,
     `${answer}，耗时 ${ms} 毫秒：${text}`,
   ],
   after: (answer, ms) => [`${answer} after ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
+  not_started_again: ["it did not start again after it was killed", "被强制结束后没有再次启动"],
+  no_answer: ["no answer", "没有响应"],
+  made_no_order: ["the shop created no order", "商店没有创建订单"],
+  no_more_orders: ["no more orders of the shop were named", "没有更多指定的订单"],
+  no_payment: ["the order has no payment", "订单没有支付"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
+
+/** Why there was no answer, or no result of a command, by the code of the failure. */
+const FAILURES = {
+  unreachable: "无法连接",
+  timeout: "超时",
+  connection_lost: "连接中断",
+  bad_answer: "响应无效",
+  target_forbidden: "不允许推送到该地址",
+  interrupted: "沙箱已停止",
+  aborted: "被终止",
+  not_run: "无法运行",
+} as const;
+export type FailureCode = keyof typeof FAILURES;
+
+/** The same with the failure's own text, and with the time that it took. */
+export const FAILURE_RESULTS: Readonly<Record<string, DrillSentence>> = Object.fromEntries(
+  Object.entries(FAILURES).flatMap(([code, chinese]): (readonly [string, DrillSentence])[] => [
+    [
+      `no_answer:${code}`,
+      (text = "") => (text === "" ? [code, chinese] : [`${code}: ${text}`, `${chinese}：${text}`]),
+    ],
+    [
+      `no_answer_after:${code}`,
+      (ms, text) => [`${code} after ${ms} ms: ${text}`, `${chinese}，耗时 ${ms} 毫秒：${text}`],
+    ],
+  ]),
+);

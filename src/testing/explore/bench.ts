@@ -2,6 +2,7 @@ import type { CreateRun } from "../../client/judge/bench.ts";
 import { callsOn, searchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
+import { englishOf } from "../../core/readiness/drills/said.ts";
 import { containsSecret } from "../../core/text.ts";
 import { ignoreNotFound } from "../errors.ts";
 import { internalsOf } from "../internals.ts";
@@ -50,7 +51,7 @@ function benchOf(
       const shown = named && (await call({ name: "inspectCheckout", id: named.id, body: undefined }));
       return { isWrong: shown === undefined || shown.checkoutUrl !== order?.checkout_url };
     });
-    if (!run.isDone && containsSecret(run.got)) bench.noted.secrets.add("output");
+    if (!run.isDone && containsSecret(englishOf(run.got))) bench.noted.secrets.add("output");
     return run;
   };
   const read = async ({ orderId }: { readonly orderId: string }): Promise<ShownOrder> => {

@@ -5,6 +5,7 @@ import { verdictsOn, type Broken } from "../../../core/judge/judge.ts";
 import { type LookFact, type Observation } from "../../../core/judge/observation.ts";
 import type { WatchedRun } from "../../../core/judge/client.ts";
 import type { JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
+import { englishOf, factOf } from "../../../core/readiness/drills/said.ts";
 import { isKill, type Schedule } from "../../../core/judge/schedule.ts";
 import { historyOf } from "../../../core/judge/schedule-history.ts";
 import type { Trace } from "../../../core/judge/search.ts";
@@ -135,7 +136,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
 function endFacts({ served }: JudgedShop): readonly Observation[] {
   if (served === undefined) return [];
   const isKilled = served.isDown();
-  const got = isKilled ? "it did not start again after it was killed" : (served.endings[0] ?? null);
+  const got = isKilled ? factOf("not_started_again") : (served.endings[0] ?? null);
   return [{ kind: "end", got, isKilled }];
 }
 
@@ -177,7 +178,7 @@ async function tell(
       : await storyOf(bench, subject.orderId);
   const ends = purchases.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
-    return isDone ? "the purchase reported its order" : `the purchase failed: ${got}`;
+    return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;
   });
   return [...lines, ...ends].join("\n");
 }

@@ -99,7 +99,8 @@ function resultOf({ broken, isDropped }: ExploreRun, confirmed: readonly Finding
 function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
   const [first] = purchases;
   if (first?.hasEnded === false) return { why: "the purchase does not end even without faults" };
-  if (first?.isDone === false) return { why: `the purchase fails even without faults: ${first.got}` };
+  if (first?.isDone === false)
+    return { why: `the purchase fails even without faults: ${englishOf(first.got)}` };
   if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
   if (hasView && last?.view === null)
     return { why: `the view cannot be read even without faults: ${englishOf(last.got)}`, cause: viewError };

@@ -165,7 +165,7 @@ function isTakenByChance(name: CaseName): boolean {
 
 export function caseResult({ answer, milliseconds }: CaseResult): SaidValue {
   const ms = `${milliseconds}`;
-  if ("error" in answer) return factOf("after_with", answer.error, ms, excerpt(answer.message));
+  if ("error" in answer) return factOf(`no_answer_after:${answer.error}`, ms, excerpt(answer.message));
   const { status, body } = answer;
   const isTold = body !== "" && status >= 300;
   return isTold ? factOf("after_with", `${status}`, ms, excerpt(body)) : factOf("after", `${status}`, ms);

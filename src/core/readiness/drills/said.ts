@@ -1,6 +1,6 @@
 // What the steps of drills say: facts with values. They are stored as they are, and rendered where they are shown.
 import { english, type Words } from "../../language.ts";
-import { EXPECTED_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
+import { EXPECTED_RESULTS, FAILURE_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, Said, SaidValue, ShownStep } from "../drill-shapes.ts";
 import { CAUSES } from "./judge-causes.ts";
 import { MISSING_FIELDS, missingStepName, NOT_JUDGED, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
@@ -12,6 +12,7 @@ import { WEBHOOK_STEPS } from "./webhook.ts";
 export const FACT_TABLES = [
   EXPECTED_RESULTS,
   STEP_RESULTS,
+  FAILURE_RESULTS,
   CAUSES,
   NOTES,
   NOT_JUDGED,
