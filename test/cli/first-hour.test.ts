@@ -593,17 +593,17 @@ const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOpt
     "orders create",
     [
       ["Order id", ""],
-      ["must be a string of 1 to 32", "o-77"],
+      ["1 to 32", "o-77"],
       ["Currency", ""],
       ["Amount", "19.99"],
       ["Amount", "1999"],
       ["Payment method", "card"],
-      ["must be alipay_plus or wechat_pay", "wechat_pay"],
+      ["alipay_plus or wechat_pay", "wechat_pay"],
     ],
   ],
-  ["sandbox reset", [["Delete the whole history", "yes"]]],
+  ["sandbox reset", [["Delete", "yes"]]],
   ["stores create --name Tea", []],
-  ["stores delete Tea", [["Delete the store", "y"]]],
+  ["stores delete Tea", [["Delete", "y"]]],
 ];
 
 test("a prompt has no escape codes if they are off, and can be left", async () => {

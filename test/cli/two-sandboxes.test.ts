@@ -84,9 +84,8 @@ test("commands of the control API use the token of their own sandbox, or refuse"
     const admin = "an-admin-token-of-nobody";
     const there = await type(line, { CHECKOUT_CONTROL_TOKEN: token, CHECKOUT_ADMIN_TOKEN: admin });
     expect([line, there.code, there.reached]).toEqual([line, line === "admin log" ? 4 : 0, []]);
-    expect(there.stderr).toContain(
-      `note: this command is about ${other.base_url} (CHECKOUT_BASE_URL); the sandbox of .checkout is ${own.base_url}`,
-    );
+    expect(there.stderr).toContain(`${other.base_url} (CHECKOUT_BASE_URL)`);
+    expect(there.stderr).toContain(own.base_url);
   }
 });
 
@@ -169,7 +168,7 @@ test("control commands act on the folder's sandbox, and say so, if the environme
   );
   const judged = await type("checklist --json", service);
   expect(judged.stdout).toContain('"service":"https://pay.example/v1"');
-  expect(judged.stderr).toContain("this command is about https://pay.example/v1 (CHECKOUT_BASE_URL)");
+  expect(judged.stderr).toContain("https://pay.example/v1 (CHECKOUT_BASE_URL)");
 });
 
 test("a typed address wins over the environment without a note", async () => {

@@ -1,6 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
+import type { CauseFinding } from "../../src/core/webhook/diagnosis/causes.ts";
+import { detailOf } from "../../src/core/webhook/diagnosis/details.ts";
 import { diagnose } from "../../src/core/webhook/diagnosis/diagnose.ts";
 import { compareWithEvent, idsIn } from "../../src/core/webhook/diagnosis/event-comparison.ts";
 import { DEFAULT_HEADER_NAMES, signatureOf } from "../../src/core/webhook/signature.ts";
@@ -271,27 +273,29 @@ test(`each of ${PASTED.length} pasted secrets is named, and no message repeats o
 test("a body is compared byte for byte with the event that it names", () => {
   const event = { eventId: ID, body: BODY };
   const at = BYTES.indexOf("1999");
-  const rows: readonly (readonly [string | Uint8Array, string])[] = [
-    [BODY.replace("1999", "19.99"), `event ${ID} at byte ${at + 2}: \`1999\` is \`19.99\``],
+  const differs = (...detail: Parameters<typeof detailOf>): CauseFinding => ({
+    code: "body_differs",
+    detail: detailOf(...detail),
+  });
+  const rows: readonly (readonly [string | Uint8Array, CauseFinding])[] = [
+    [BODY.replace("1999", "19.99"), differs("values_differ", ID, at + 2, "1999", "19.99")],
     [
       BODY.replace("succeeded", "failed"),
-      `event ${ID} at byte ${BYTES.indexOf("succeeded")}: \`order.succeeded\` is \`order.failed\``,
+      differs("values_differ", ID, BYTES.indexOf("succeeded"), "order.succeeded", "order.failed"),
     ],
-    [BODY.replace("false", "true"), `event ${ID} at byte ${BYTES.indexOf("false")}: \`false\` is \`true\``],
-    [BYTES.subarray(0, 100), `event ${ID} at byte 100, where it ends; the event has ${BYTES.length} bytes`],
-    [`${BODY}\n`, `event ${ID} at byte ${BYTES.length}, where the event ends; it has 1 bytes more`],
+    [BODY.replace("false", "true"), differs("values_differ", ID, BYTES.indexOf("false"), "false", "true")],
+    [BYTES.subarray(0, 100), differs("body_ends", ID, 100, BYTES.length)],
+    [`${BODY}\n`, differs("event_ends", ID, BYTES.length, 1)],
   ];
-  for (const [rawBody, detail] of rows)
-    expect(compareWithEvent(Buffer.from(rawBody), event)).toEqual({ code: "body_differs", detail });
+  for (const [rawBody, found] of rows) expect(compareWithEvent(Buffer.from(rawBody), event)).toEqual(found);
   expect(compareWithEvent(BYTES, event)).toEqual({ code: "body_is_event", detail: ID });
   // The body inside another form is compared: a compressed body is not changed.
   const changed = BODY.replace("1999", "19.99");
   for (const form of [gzipSync, (body: string) => Buffer.from(body).toString("base64")]) {
     expect(compareWithEvent(Buffer.from(form(BODY)), event)).toBeUndefined();
-    expect(compareWithEvent(Buffer.from(form(changed)), event)).toEqual({
-      code: "body_differs",
-      detail: `event ${ID} at byte ${at + 2}: \`1999\` is \`19.99\``,
-    });
+    expect(compareWithEvent(Buffer.from(form(changed)), event)).toEqual(
+      differs("values_differ", ID, at + 2, "1999", "19.99"),
+    );
   }
   for (const rawBody of [BYTES, gzipSync(BYTES), Buffer.from(JSON.stringify(BYTES)), BYTES.subarray(0, 60)])
     expect(idsIn(rawBody)[0]).toBe(ID);

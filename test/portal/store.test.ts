@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SETTINGS_TEXTS } from "../../src/sandbox/pages/portal/store/texts.ts";
 import { FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
@@ -207,8 +208,9 @@ test("the Settings page shows how the sandbox is served, with the options that c
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
   const portal = await signedIn(harness, sandbox);
   const { text } = await portal.get(`${portal.home}/settings`);
-  expect(text).toContain("--rate-limit 7/s not the default");
-  expect(text).toContain("--delivery-schedule 0s,1s not the default");
+  const [changed] = SETTINGS_TEXTS.changed;
+  expect(text).toContain(`--rate-limit 7/s ${changed}`);
+  expect(text).toContain(`--delivery-schedule 0s,1s ${changed}`);
   expect(text).toContain("--delivery-timeout 15s --");
 });
 

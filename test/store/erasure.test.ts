@@ -419,7 +419,7 @@ test("a deleted store loses its key and its merchant; the first store cannot be 
   const kept = await run(`stores delete ${first} --yes`);
   expect([kept.code, kept.stderr]).toEqual([5, expect.stringMatching(/first store.*sandbox reset/s)]);
   expect((await order("o-1")).headers["Idempotent-Replayed"]).toBe("true");
-  const typed = { typed: [["Delete the store", "y"]] } as const;
+  const typed = { typed: [["Delete", "y"]] } as const;
   const done = await harness.run(["stores", "delete", TEA, "--json"], typed);
   expect([done.code, JSON.parse(done.stdout)]).toEqual([0, { store_id: TEA, name: "Tea Shop" }]);
   expect((await order("o-1")).status).toBe(401);
@@ -576,7 +576,7 @@ test("a reset needs consent and a known store", async () => {
     (await sandbox.request({ path: `/v1/checkout-sessions/${id}` })).status;
   const refused = await harness.run(["sandbox", "reset"]);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
-  const typed = (answer: string) => ({ typed: [["Delete the whole history", answer]] as const });
+  const typed = (answer: string) => ({ typed: [["Delete", answer]] as const });
   expect((await harness.run(["sandbox", "reset"], typed("n"))).code).toBe(130);
   expect((await harness.run(["sandbox", "reset", "--store", "nosuch", "--yes"])).code).toBe(1);
   expect(await there()).toBe(200);

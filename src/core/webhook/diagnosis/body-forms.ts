@@ -2,11 +2,12 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { isRecord, parseJson } from "../../json.ts";
 import type { CauseFinding } from "./causes.ts";
+import { detailOf, type DetailFact, type DetailName } from "./details.ts";
 
 /** A recognised form, and the body inside; null if the body cannot be restored from it. */
 type BodyForm = {
   readonly code: CauseFinding["code"];
-  readonly detail: string;
+  readonly detail: DetailFact;
   readonly inner: Uint8Array | null;
 };
 
@@ -29,7 +30,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
 }
 
 /** A form's code and detail, and the body inside. */
-type InnerBody = readonly [code: CauseFinding["code"], detail: string, inner: Uint8Array];
+type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
 
 /** The bodies inside the forms of a body, as variants of it. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
@@ -64,7 +65,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 function compressed(bytes: Buffer): BodyForm | undefined {
   const form = (name: string, decompress: () => Buffer): BodyForm => ({
     code: "body_compressed",
-    detail: `The body is compressed with ${name}.`,
+    detail: detailOf("compressed", name),
     inner: valueOrNull(decompress),
   });
   const limit = { maxOutputLength: MAX_INNER_BYTES };
@@ -86,7 +87,7 @@ function utf16(bytes: Buffer): BodyForm | undefined {
   if (order === undefined || bytes.length % 2 !== 0) return undefined;
   const little = order === "big" ? Buffer.from(bytes).swap16() : bytes;
   const inner = Buffer.from(little.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
-  return { code: "body_utf16", detail: `The body is in UTF-16 (${order}-endian).`, inner };
+  return { code: "body_utf16", detail: detailOf("utf16", order), inner };
 }
 
 function utf16Order(bytes: Buffer): "little" | "big" | undefined {
@@ -104,7 +105,7 @@ function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
   if (line === "") return undefined;
   const split = bytes.indexOf(lineEnd + lineEnd);
   const inner = split < 0 ? null : bytes.subarray(split + 2 * lineEnd.length);
-  const detail = "The file is a whole HTTP message, with its first line and headers.";
+  const detail = detailOf("whole_message");
   return { code: "body_whole_message", detail, inner };
 }
 
@@ -119,7 +120,7 @@ function chunked(bytes: Buffer): BodyForm | undefined {
     parts.push(bytes.subarray(end + 2, end + 2 + length));
     at = end + 2 + length + 2;
   }
-  const detail = "The body still has the sizes of its chunks (Transfer-Encoding: chunked).";
+  const detail = detailOf("chunk_sizes");
   return parts.length === 0 ? undefined : { code: "body_chunked", detail, inner: Buffer.concat(parts) };
 }
 
@@ -131,28 +132,28 @@ function printedBytes(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
   const value = parseJson(text);
   const list = isRecord(value) && value["type"] === "Buffer" ? value["data"] : value;
-  if (isByteList(list)) return printed("a Buffer or a list of bytes as JSON", Buffer.from(list));
+  if (isByteList(list)) return printed("json_bytes", Buffer.from(list));
   if (isRecord(value) && Object.keys(value).length > 1 && isByteList(Object.values(value)))
-    return printed("a Uint8Array as JSON", Buffer.from(Object.values(value) as number[]));
+    return printed("json_uint8array", Buffer.from(Object.values(value) as number[]));
   const [, nodeHex] = /^<Buffer ((?:[0-9a-f]{2} ?)+)(?:\.\.\. \d+ more bytes)?>$/.exec(text) ?? [];
   if (nodeHex !== undefined)
     return printed(
-      "a Buffer as Node prints it",
+      "node_buffer",
       text.includes("...") ? null : Buffer.from(nodeHex.replaceAll(" ", ""), "hex"),
     );
   const [, , python] = /^b(['"])([\s\S]*)\1$/.exec(text) ?? [];
-  if (python !== undefined) return printed("bytes as Python prints them (b'…')", pythonBytes(python));
+  if (python !== undefined) return printed("python_bytes", pythonBytes(python));
   if (/^\d{1,3}(?:[, ]+\d{1,3}){3,}$/.test(text))
-    return printed("a list of bytes", Buffer.from(text.split(/[, ]+/).map(Number)));
+    return printed("byte_list", Buffer.from(text.split(/[, ]+/).map(Number)));
   if (/^(?:[0-9a-f]{2}){8,}$/i.test(text) && text.length !== SIGNATURE_DIGITS)
-    return printed("the bytes in hexadecimal", Buffer.from(text, "hex"));
+    return printed("hexadecimal", Buffer.from(text, "hex"));
   if (/^\\x(?:[0-9a-f]{2}){8,}$/i.test(text))
-    return printed("the bytes as PostgreSQL prints them", Buffer.from(text.slice(2), "hex"));
+    return printed("postgresql_bytes", Buffer.from(text.slice(2), "hex"));
   return undefined;
 }
 
-function printed(what: string, inner: Uint8Array | null): BodyForm {
-  return { code: "body_printed", detail: `The body is ${what}.`, inner };
+function printed(what: DetailName, inner: Uint8Array | null): BodyForm {
+  return { code: "body_printed", detail: detailOf(what), inner };
 }
 
 function isByteList(value: unknown): value is number[] {
@@ -174,17 +175,17 @@ function pythonBytes(text: string): Buffer {
 /** Objects as programs print them; their bytes are lost. */
 function printedObject(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
-  const names: readonly (readonly [RegExp, string])[] = [
-    [/^\{'\w+': /, "a dict as Python prints it"],
-    [/^\{"\w+" ?=>/, "a hash as Ruby prints it"],
-    [/^map\[\w+:/, "a map as Go prints it"],
-    [/^\{\w+=/, "a map as Java prints it"],
-    [/^\{\s*\w+: /, "an object as Node prints it"],
-    [/^(?:Array|stdClass Object)\s*\(/, "an array as PHP prints it"],
-    [/^(?:array|object)\(/, "a value as PHP dumps it"],
-    [/^[aO]:\d+:[{"]/, "a value as PHP serializes it"],
-    [/^@\{\w+=/, "an object as PowerShell prints it"],
-    [/^\w+: .*\n\w+: /, "YAML"],
+  const names: readonly (readonly [RegExp, DetailName])[] = [
+    [/^\{'\w+': /, "python_dict"],
+    [/^\{"\w+" ?=>/, "ruby_hash"],
+    [/^map\[\w+:/, "go_map"],
+    [/^\{\w+=/, "java_map"],
+    [/^\{\s*\w+: /, "node_object"],
+    [/^(?:Array|stdClass Object)\s*\(/, "php_array"],
+    [/^(?:array|object)\(/, "php_dump"],
+    [/^[aO]:\d+:[{"]/, "php_serialized"],
+    [/^@\{\w+=/, "powershell_object"],
+    [/^\w+: .*\n\w+: /, "yaml"],
   ];
   const found = names.find(([pattern]) => pattern.test(text))?.[1];
   return found === undefined ? undefined : printed(found, null);
@@ -196,7 +197,7 @@ function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
   const end = text.indexOf(`\r\n${boundary}`, head + 4);
   if (!/^--\S+$/.test(boundary) || head < 0 || end < 0) return undefined;
   const inner = Buffer.from(text.slice(head + 4, end));
-  return { code: "body_form_encoded", detail: "The body is a part of a form (multipart).", inner };
+  return { code: "body_form_encoded", detail: detailOf("multipart"), inner };
 }
 
 function percentEncoded(_bytes: Buffer, whole: string): BodyForm | undefined {
@@ -207,14 +208,17 @@ function percentEncoded(_bytes: Buffer, whole: string): BodyForm | undefined {
     const decoded = valueOrNull(() =>
       Buffer.from(decodeURIComponent(value.replace(/=$/, "").replaceAll("+", " "))),
     );
-    const detail = name === undefined ? "The body is percent-encoded." : "The body is a field of a form.";
-    return { code: "body_form_encoded", detail, inner: decoded };
+    return {
+      code: "body_form_encoded",
+      detail: detailOf(name === undefined ? "percent_encoded" : "form_field"),
+      inner: decoded,
+    };
   }
   const [, json] = /^[\w[\].-]+=(\{[\s\S]*\})$/.exec(text) ?? [];
   if (json !== undefined)
-    return { code: "body_form_encoded", detail: "The body is a field of a form.", inner: Buffer.from(json) };
+    return { code: "body_form_encoded", detail: detailOf("form_field"), inner: Buffer.from(json) };
   if (/^\w+=[^&\s]*(?:&[\w%[\].]+=[^&\s]*)+$/.test(text))
-    return { code: "body_form_encoded", detail: "The body is a form of the event's fields.", inner: null };
+    return { code: "body_form_encoded", detail: detailOf("form_of_fields"), inner: null };
   return undefined;
 }
 
@@ -228,7 +232,7 @@ function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
     .replaceAll("&amp;", "&");
   return {
     code: "body_html_escaped",
-    detail: "The quotes of the body are HTML escapes (&quot;).",
+    detail: detailOf("html_escapes"),
     inner: Buffer.from(plain),
   };
 }
@@ -247,18 +251,21 @@ function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
         value["isBase64Encoded"] === true || (!inner.trimStart().startsWith("{") && isBase64Json(inner));
       return {
         code: "body_wrapped",
-        detail: `The file is the event of a gateway or a queue; the body is its field ${name}${isBase64 ? ", in base64" : ""}.`,
+        detail: detailOf(isBase64 ? "base64_field" : "body_field", name),
         inner: Buffer.from(inner, isBase64 ? "base64" : "utf8"),
       };
     }
     if (isRecord(inner) && isEvent(inner)) {
-      const detail = `The event is inside another object, in its field ${name}.`;
-      return { code: "body_wrapped", detail, inner: Buffer.from(JSON.stringify(inner)) };
+      return {
+        code: "body_wrapped",
+        detail: detailOf("field_of_object", name),
+        inner: Buffer.from(JSON.stringify(inner)),
+      };
     }
   }
   const [first] = Array.isArray(value["Records"]) ? value["Records"] : [];
   if (!isRecord(first)) return undefined;
-  const detail = "The file is the event of a queue, with its Records.";
+  const detail = detailOf("queue_records");
   const record = typeof first["body"] === "string" ? Buffer.from(first["body"]) : null;
   return { code: "body_wrapped", detail, inner: record };
 }
@@ -266,42 +273,39 @@ function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
 /** JSON inside a text of JSON or of a shell. */
 function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
-  const form = (detail: string, inner: string): BodyForm => ({
+  const form = (how: DetailFact, inner: string): BodyForm => ({
     code: "body_stringified",
-    detail,
+    detail: how,
     inner: Buffer.from(inner),
   });
   if (/^\{\s*\\"/.test(text)) {
     const plain = parseJson(`"${text}"`);
-    if (typeof plain === "string") return form('the body whose quotes are escaped (\\")', plain);
+    if (typeof plain === "string") return form(detailOf("escaped_quotes"), plain);
   }
   const [, quote, inner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
-  if (quote !== undefined) return form(`the body in quotes (${quote})`, inner);
+  if (quote !== undefined) return form(detailOf("in_quotes", quote), inner);
   const doubled = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
-  return doubled === undefined
-    ? undefined
-    : form('the body as a field of CSV, with doubled quotes ("")', doubled);
+  return doubled === undefined ? undefined : form(detailOf("csv_field"), doubled);
 }
 
 /** Texts that are no body at all. */
 function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
-  const other = (what: string): BodyForm => ({
+  const other = (what: DetailFact): BodyForm => ({
     code: "body_not_event",
-    detail: `The body is ${what}, not the event.`,
+    detail: what,
     inner: null,
   });
-  if (/^<(?:!doctype html|html)\b/i.test(text)) return other("an HTML page");
-  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return other("XML");
-  if (/^@?[\w./\\-]+\.json$/.test(text)) return other("the name of a file");
-  if (/^(?:true|false|null|undefined|None|nil|\{\}|\[\])$/.test(text)) return other(`the text ${text}`);
+  if (/^<(?:!doctype html|html)\b/i.test(text)) return other(detailOf("html_page"));
+  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return other(detailOf("xml"));
+  if (/^@?[\w./\\-]+\.json$/.test(text)) return other(detailOf("name_of_file"));
+  if (/^(?:true|false|null|undefined|None|nil|\{\}|\[\])$/.test(text))
+    return other(detailOf("only_text", text));
   if (/^\[object \w+\]$/.test(text)) return undefined;
-  if (/^whsec_|^svc_/.test(text)) return other("a secret");
-  if (/^[0-9a-f]{64}$/i.test(text)) return other("a signature");
+  if (/^whsec_|^svc_/.test(text)) return other(detailOf("a_secret"));
+  if (/^[0-9a-f]{64}$/i.test(text)) return other(detailOf("a_signature"));
   const quotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
-  return quotes
-    ? { ...other("JSON with typographic quotes, as word processors write them"), code: "body_printed" }
-    : undefined;
+  return quotes ? { ...other(detailOf("typographic_quotes")), code: "body_printed" } : undefined;
 }
 
 function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {
@@ -311,7 +315,7 @@ function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {
   if (!isBase64Json(encoded)) return undefined;
   return {
     code: "body_base64",
-    detail: "the bytes decoded from this base64",
+    detail: detailOf("from_base64"),
     inner: Buffer.from(encoded, "base64"),
   };
 }
@@ -320,17 +324,16 @@ function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {
 function prefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, before = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (before.trim() === "" || before.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
-  const detail = "The body begins with a text that is not part of it, as in the line of a log.";
+  const detail = detailOf("behind_text");
   return { code: "body_prefixed", detail, inner: Buffer.from(json) };
 }
 
 function cutOff(bytes: Buffer, text: string): BodyForm | undefined {
   if (!/^\s*\{\s*"/.test(text) || parseJson(text) !== undefined) return undefined;
   if (/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
-  const usual = USUAL_CUTS.has(bytes.length) ? ", a usual limit of a column or a log" : "";
   return {
     code: "body_cut",
-    detail: `The body ends after ${bytes.length} bytes, before its JSON does${usual}.`,
+    detail: detailOf(USUAL_CUTS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length),
     inner: null,
   };
 }

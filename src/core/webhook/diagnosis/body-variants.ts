@@ -1,5 +1,6 @@
 import { TextDecoder } from "node:util";
 import type { CauseFinding } from "./causes.ts";
+import { detailOf, type DetailName } from "./details.ts";
 import { innerBodies } from "./body-forms.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
@@ -10,7 +11,7 @@ export type Variant<Value> = { readonly findings: readonly CauseFinding[]; reado
 /** With its detail, and the value that was signed then; undefined if the cause is impossible. */
 export type VariantRow<Value> = readonly [
   code: CauseFinding["code"],
-  detail: string | undefined,
+  detail: CauseFinding["detail"],
   value: Value | undefined,
 ];
 
@@ -54,8 +55,8 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
 
 /** One variant for each row; a row without a value is dropped. */
 export function variantsOf<Value>(rows: readonly VariantRow<Value>[]): Variant<Value>[] {
-  return rows.flatMap(([code, detail, value]) =>
-    value === undefined ? [] : [{ findings: [{ code, detail }], value }],
+  return rows.flatMap(([code, how, value]) =>
+    value === undefined ? [] : [{ findings: [{ code, detail: how }], value }],
   );
 }
 
@@ -70,19 +71,19 @@ type Body = Uint8Array | string;
 
 function whiteSpace(latin1: string): VariantRow<Body>[] {
   const rows = [
-    ["body_whitespace_added", "the line break at its end", latin1.replace(/\r?\n$/, "")],
-    ["body_whitespace_added", "the white space at its end", trimEnd(latin1)],
-    ["body_whitespace_added", "the white space around it", trimStart(trimEnd(latin1))],
-    ["body_whitespace_removed", "a line break at its end", `${latin1}\n`],
-    ["body_whitespace_removed", "a line break (CR LF) at its end", `${latin1}\r\n`],
-    ["body_whitespace_removed", "two line breaks at its end", `${latin1}\n\n`],
-    ["body_whitespace_removed", "a space at its end", `${latin1} `],
-    ["body_whitespace_removed", "a line break at its start", `\n${latin1}`],
-    ["body_whitespace_removed", "a space at its start", ` ${latin1}`],
-    ["body_line_endings", "LF line endings", latin1.replaceAll("\r\n", "\n")],
-    ["body_line_endings", "CRLF line endings", latin1.replaceAll(/\r?\n/g, "\r\n")],
+    ["body_whitespace_added", detailOf("line_break_at_end"), latin1.replace(/\r?\n$/, "")],
+    ["body_whitespace_added", detailOf("white_space_at_end"), trimEnd(latin1)],
+    ["body_whitespace_added", detailOf("white_space_around"), trimStart(trimEnd(latin1))],
+    ["body_whitespace_removed", detailOf("one_line_break"), `${latin1}\n`],
+    ["body_whitespace_removed", detailOf("one_crlf"), `${latin1}\r\n`],
+    ["body_whitespace_removed", detailOf("two_line_breaks"), `${latin1}\n\n`],
+    ["body_whitespace_removed", detailOf("space_at_end"), `${latin1} `],
+    ["body_whitespace_removed", detailOf("line_break_at_start"), `\n${latin1}`],
+    ["body_whitespace_removed", detailOf("space_at_start"), ` ${latin1}`],
+    ["body_line_endings", detailOf("lf"), latin1.replaceAll("\r\n", "\n")],
+    ["body_line_endings", detailOf("crlf"), latin1.replaceAll(/\r?\n/g, "\r\n")],
   ] as const;
-  return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
+  return rows.map(([code, how, text]) => [code, how, Buffer.from(text, "latin1")]);
 }
 
 /** A regular expression would take quadratic time. Removes only white space of every encoding. */
@@ -104,50 +105,47 @@ function byteOrderMark(latin1: string): VariantRow<Body> {
     : ["body_bom_removed", undefined, Buffer.from(BOM + latin1, "latin1")];
 }
 
-type Change = readonly [detail: string, change: (text: string) => string];
+type Change = readonly [name: DetailName, change: (text: string) => string];
 
 const ESCAPES: readonly Change[] = [
-  ["as they are", (text) => text],
-  ["beyond ASCII as \\u escapes", (text) => escapeUnits(text, /[\u0080-\uffff]/g)],
-  ["/ as \\/", escapeSlashes],
-  ["beyond ASCII as \\u escapes, / as \\/", (text) => escapeUnits(escapeSlashes(text), /[\u0080-\uffff]/g)],
-  ["<, > and & as \\u escapes", (text) => escapeUnits(text, /[<>&\u2028\u2029]/g)],
+  ["unchanged_characters", (text) => text],
+  ["unicode_escapes", (text) => escapeUnits(text, /[\u0080-\uffff]/g)],
+  ["slash_escapes", escapeSlashes],
+  ["unicode_and_slash_escapes", (text) => escapeUnits(escapeSlashes(text), /[\u0080-\uffff]/g)],
+  ["html_characters", (text) => escapeUnits(text, /[<>&\u2028\u2029]/g)],
 ];
-const LAYOUTS: readonly (readonly [detail: string, write: (value: unknown) => string])[] = [
-  ["without white space, as JSON.stringify writes it", (value) => JSON.stringify(value)],
-  ["with a space after commas and colons, as Python's json.dumps writes it", pythonLayout],
-  ["indented by 2", (value) => JSON.stringify(value, null, 2)],
-  ["indented by 4", (value) => JSON.stringify(value, null, 4)],
-  ["indented by tabs", (value) => JSON.stringify(value, null, "\t")],
+const LAYOUTS: readonly (readonly [name: DetailName, write: (value: unknown) => string])[] = [
+  ["compact", (value) => JSON.stringify(value)],
+  ["python_layout", pythonLayout],
+  ["indented_by_2", (value) => JSON.stringify(value, null, 2)],
+  ["indented_by_4", (value) => JSON.stringify(value, null, 4)],
+  ["indented_by_tabs", (value) => JSON.stringify(value, null, "\t")],
 ];
-const ORDERS: readonly (readonly [detail: string, order: (value: unknown) => unknown])[] = [
+const ORDERS: readonly (readonly [name: DetailName | "", order: (value: unknown) => unknown])[] = [
   ["", (value) => value],
-  ["sorted", sortKeys],
-  ["in the order in which the service writes them", sortAsWritten],
+  ["sorted_keys", sortKeys],
+  ["service_order", sortAsWritten],
 ];
 
 /** The JSON as other programs write it. */
 function json(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
-  const changes: readonly Change[] = [...ESCAPES.slice(1), ["in place of \\u escapes", unescapeUnits]];
-  const inPlace = changes.map(([detail, change]): VariantRow<Body> => [
+  const changes: readonly Change[] = [...ESCAPES.slice(1), ["without_unicode_escapes", unescapeUnits]];
+  const inPlace = changes.map(([escapes, change]): VariantRow<Body> => [
     "body_unicode_escaped",
-    detail,
+    detailOf(escapes),
     change(text),
   ]);
   const rewritten = ORDERS.flatMap(([keys, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
       const written = write(order(value));
       return ESCAPES.map(([escapes, change], at): VariantRow<Body> => {
-        const how = at === 0 ? layout : `${layout}; characters ${escapes}`;
+        const how =
+          at === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
         return keys === ""
-          ? [
-              "body_reserialised",
-              `The signature matches the same JSON in another form: ${how}.`,
-              change(written),
-            ]
-          : ["body_keys_reordered", `${keys}, ${how}`, change(written)];
+          ? ["body_reserialised", detailOf("other_form", how), change(written)]
+          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), how), change(written)];
       });
     }),
   );
@@ -156,26 +154,14 @@ function json(text: string): VariantRow<Body>[] {
 
 function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
-    ["body_charset", "in Latin-1 bytes", toBytes(text, (character) => character.charCodeAt(0))],
-    ["body_charset", "in Windows-1252 bytes", toBytes(text, (character) => WINDOWS_1252.get(character))],
-    ["body_charset", "read as Latin-1 and written as UTF-8", bytes.toString("latin1")],
-    [
-      "body_charset",
-      "read as Windows-1252 and written as UTF-8",
-      new TextDecoder("windows-1252").decode(bytes),
-    ],
-    ["body_charset", "in UTF-16", Buffer.from(text, "utf16le")],
-    ["body_charset", "read as UTF-16", bytes.toString("utf16le")],
-    [
-      "body_characters_lost",
-      "The signature matches the body with U+FFFD in place of the bytes that are not UTF-8.",
-      text,
-    ],
-    [
-      "body_characters_lost",
-      "The signature matches the body with ? in place of the non-ASCII characters.",
-      text.replaceAll(/[^\0-\u007f]/gu, "?"),
-    ],
+    ["body_charset", detailOf("in_latin1"), toBytes(text, (character) => character.charCodeAt(0))],
+    ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => WINDOWS_1252.get(character))],
+    ["body_charset", detailOf("read_as_latin1"), bytes.toString("latin1")],
+    ["body_charset", detailOf("read_as_windows_1252"), new TextDecoder("windows-1252").decode(bytes)],
+    ["body_charset", detailOf("in_utf16"), Buffer.from(text, "utf16le")],
+    ["body_charset", detailOf("read_as_utf16"), bytes.toString("utf16le")],
+    ["body_characters_lost", detailOf("with_replacement_characters"), text],
+    ["body_characters_lost", detailOf("with_question_marks"), text.replaceAll(/[^\0-\u007f]/gu, "?")],
   ];
 }
 
@@ -183,16 +169,16 @@ function wrappedRow(bytes: Buffer, text: string): VariantRow<Body>[] {
   const inner = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
-    ["body_stringified", "the text inside this JSON string", typeof inner === "string" ? inner : undefined],
-    ["body_stringified", "the body as one JSON string, in quotes", JSON.stringify(text)],
-    ["body_base64", "the bytes decoded from this base64", isBase64 ? Buffer.from(text, "base64") : undefined],
-    ["body_base64", "the body in base64", bytes.toString("base64")],
+    ["body_stringified", detailOf("inside_string"), typeof inner === "string" ? inner : undefined],
+    ["body_stringified", detailOf("as_string"), JSON.stringify(text)],
+    ["body_base64", detailOf("from_base64"), isBase64 ? Buffer.from(text, "base64") : undefined],
+    ["body_base64", detailOf("in_base64"), bytes.toString("base64")],
   ];
 }
 
 const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
   "body_left_out",
-  text === "" ? "nothing" : `the text ${text}`,
+  text === "" ? detailOf("nothing") : detailOf("text", text),
   text,
 ]);
 

@@ -1,3 +1,5 @@
+import { detailText, type DetailFact } from "./details.ts";
+
 const RAW_BYTES_ADVICE =
   "Verify the bytes as they arrived, before any parser, and never a body that was parsed and serialized again.";
 const TWO_SIDES =
@@ -116,7 +118,11 @@ export const DIAGNOSIS_CAUSES = {
 type CauseCode = keyof typeof DIAGNOSIS_CAUSES;
 
 /** A cause that was found, without its message. */
-export type CauseFinding = { readonly code: CauseCode; readonly detail?: string | undefined };
+export type CauseFinding = {
+  readonly code: CauseCode;
+  /** A name, a number or a span; or what was found, as a fact. */
+  readonly detail?: string | DetailFact | undefined;
+};
 
 /** Why a verification failed. */
 export type Diagnosis = {
@@ -125,8 +131,12 @@ export type Diagnosis = {
   readonly message: string;
   /** Whether the cause is proven: undoing it gives a valid signature, or the fault is visible in the request. */
   readonly proven: boolean;
+  /** What the message says of this request, without words; null if it is the same for every request. */
+  readonly detail: string | DetailFact | null;
 };
 
-export function addMessage({ code, detail = "" }: CauseFinding, proven: boolean): Diagnosis {
-  return { code, message: DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => detail), proven };
+export function addMessage({ code, detail }: CauseFinding, proven: boolean): Diagnosis {
+  const text = typeof detail === "object" ? detailText(detail) : (detail ?? "");
+  const message = DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => text);
+  return { code, message, proven, detail: detail ?? null };
 }

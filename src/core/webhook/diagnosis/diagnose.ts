@@ -10,6 +10,7 @@ import {
   type SignedParts,
 } from "./signing-variants.ts";
 import { addMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
+import { detailOf } from "./details.ts";
 import {
   missingHeaders,
   ageFindings,
@@ -158,7 +159,7 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
   for (const seconds of otherTimestamps(claimed, options.now, rawBody)) {
     const findings = (): CauseFinding[] => [
-      { code: "other_timestamp", detail: distanceText(seconds, claimed) },
+      { code: "other_timestamp", detail: distanceTo(seconds, claimed) },
     ];
     for (const key of secrets) yield { findings, key, parts: [String(seconds), ".", rawBody] };
   }
@@ -224,7 +225,7 @@ function creationSeconds(rawBody: Uint8Array): number | undefined {
   return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
 }
 
-function distanceText(seconds: number, claimed: number | undefined): string {
+function distanceTo(seconds: number, claimed: number | undefined): CauseFinding["detail"] {
   if (claimed === undefined || claimed === seconds) return String(seconds);
-  return `${seconds} (${formatSpan(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
+  return detailOf(seconds < claimed ? "earlier" : "later", seconds, formatSpan(Math.abs(seconds - claimed)));
 }

@@ -1,4 +1,5 @@
 import type { CauseFinding } from "./causes.ts";
+import { detailOf } from "./details.ts";
 import { bodyForms, innerBodies } from "./body-forms.ts";
 
 /** An event as the service shows it. */
@@ -28,16 +29,15 @@ export function compareWithEvent(
   const [got = Buffer.from(rawBody)] = inside;
   if (got.equals(event)) return { code: "body_is_event", detail: eventId };
   const at = firstDifference(got, event);
-  const where = `event ${eventId} at byte ${at}`;
   if (at === got.length && event.length > got.length)
-    return { code: "body_differs", detail: `${where}, where it ends; the event has ${event.length} bytes` };
+    return { code: "body_differs", detail: detailOf("body_ends", eventId, at, event.length) };
   if (at === event.length)
     return {
       code: "body_differs",
-      detail: `${where}, where the event ends; it has ${got.length - event.length} bytes more`,
+      detail: detailOf("event_ends", eventId, at, got.length - event.length),
     };
   const [there, here] = [valueAt(event, at), valueAt(got, at)];
-  return { code: "body_differs", detail: `${where}: \`${there}\` is \`${here}\`` };
+  return { code: "body_differs", detail: detailOf("values_differ", eventId, at, there, here) };
 }
 
 function firstDifference(left: Uint8Array, right: Uint8Array): number {

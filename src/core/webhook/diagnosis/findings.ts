@@ -1,6 +1,7 @@
 import { compactJson } from "./body-variants.ts";
 import { bodyForms } from "./body-forms.ts";
 import type { CauseFinding } from "./causes.ts";
+import { detailOf, type DetailFact } from "./details.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP_PATTERN } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
@@ -29,7 +30,7 @@ export function secretFindings(secrets: readonly string[]): readonly CauseFindin
   return secrets.flatMap((secret): readonly CauseFinding[] => {
     if (secretFault(secret) === undefined) return [];
     if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
-    const detail = "The secret used for the verification has white space in or around it.";
+    const detail = detailOf("secret_has_white_space");
     return [/\s/.test(secret) ? { code: "secret_whitespace", detail } : { code: "secret_malformed" }];
   });
 }
@@ -41,12 +42,12 @@ export function timestampFindings(text: string, name: string): readonly CauseFin
   return [{ code: "timestamp_malformed", detail: shapeOf(text) }];
 }
 
-function shapeOf(text: string): string {
-  if (text !== text.trim()) return "surrounded by white space";
-  if (/^\d+$/.test(text)) return `a number of ${text.length} digits`;
-  if (/^[+-]\d/.test(text)) return "a number with a sign";
-  if (/^\d+[.eE]/.test(text)) return "a number with a fraction or an exponent";
-  return Number.isNaN(Date.parse(text)) ? "not a number" : "a date";
+function shapeOf(text: string): DetailFact {
+  if (text !== text.trim()) return detailOf("surrounded");
+  if (/^\d+$/.test(text)) return detailOf("number_of_digits", text.length);
+  if (/^[+-]\d/.test(text)) return detailOf("signed_number");
+  if (/^\d+[.eE]/.test(text)) return detailOf("fraction");
+  return detailOf(Number.isNaN(Date.parse(text)) ? "not_a_number" : "date");
 }
 
 /** The Unix seconds that a timestamp in another format may mean. */
@@ -70,7 +71,7 @@ export function ageFindings(
   const age = Math.floor(now / 1000) - Number(text);
   if (!TIMESTAMP_PATTERN.test(text) || Math.abs(age) <= toleranceSeconds) return [];
   const distance = formatSpan(Math.abs(age));
-  const skew: CauseFinding = { code: "clock_skew", detail: `${distance} ${age > 0 ? "behind" : "ahead of"}` };
+  const skew: CauseFinding = { code: "clock_skew", detail: detailOf(age > 0 ? "behind" : "ahead", distance) };
   if (age < 0) return [skew];
   const replay: CauseFinding = { code: "stale_replay", detail: distance };
   return age < LIKELY_SKEW_SECONDS || isTimeZone(age) ? [skew, replay] : [replay, skew];
@@ -88,9 +89,7 @@ export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));
   const again = Buffer.from(Buffer.from(rawBody).toString("utf8"), "utf8");
   const invalid = rawBody.findIndex((byte, at) => byte !== again[at]);
-  return invalid < 0
-    ? []
-    : [{ code: "body_not_utf8", detail: `The body is not UTF-8 from byte ${invalid} on.` }];
+  return invalid < 0 ? [] : [{ code: "body_not_utf8", detail: detailOf("not_utf8_from", invalid) }];
 }
 
 /** Likely causes, derived from the form of the body, if no cause is proven. */
@@ -98,11 +97,9 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");
   if (/^\[object \w+\]$/.test(text))
-    return [
-      { code: "body_not_raw", detail: `The body is the text ${text}: an object was turned into text.` },
-    ];
-  const lost = "The body contains U+FFFD, which replaces bytes that were not UTF-8.";
-  const formatted = "The body is JSON as a formatter writes it; the service sends it without white space.";
+    return [{ code: "body_not_raw", detail: detailOf("object_as_text", text) }];
+  const lost = detailOf("replacement_characters");
+  const formatted = detailOf("formatted");
   const compact = compactJson(text);
   return [
     ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lost } as const] : []),

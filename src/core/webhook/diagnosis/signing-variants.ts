@@ -1,5 +1,6 @@
 import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
+import { detailOf, type DetailName } from "./details.ts";
 import { nearSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
@@ -38,14 +39,14 @@ const LENGTHS = new Map<number, DigestVariant["algorithm"]>([
 ]);
 const SEPARATORS = [
   ["nothing", ""],
-  ["a colon", ":"],
-  ["a line break", "\n"],
-  ["a comma", ","],
-  ["a blank", " "],
-  ["a hyphen", "-"],
-  ["an underscore", "_"],
-  ["a vertical bar", "|"],
-  ["a semicolon", ";"],
+  ["colon", ":"],
+  ["line_break", "\n"],
+  ["comma", ","],
+  ["blank", " "],
+  ["hyphen", "-"],
+  ["underscore", "_"],
+  ["vertical_bar", "|"],
+  ["semicolon", ";"],
 ] as const;
 
 /** The keys that may have created the signature: `secrets` were used to verify, `known` are other secrets. */
@@ -84,9 +85,9 @@ export function signedContentVariants(
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
   const wrong = timestamps.flatMap((timestamp): VariantRow<SignedParts>[] => [
-    ...SEPARATORS.map(([detail, separator]): VariantRow<SignedParts> => [
+    ...SEPARATORS.map(([name, separator]): VariantRow<SignedParts> => [
       "wrong_separator",
-      detail,
+      detailOf(name),
       (body) => [timestamp, separator, body],
     ]),
     ["parts_swapped", undefined, (body) => [body, ".", timestamp]],
@@ -125,39 +126,31 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const isPrefixed = bare.startsWith(PREFIX);
   const unprefixed = isPrefixed ? bare.slice(PREFIX.length) : bare;
   const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
-  const decoded = (how: string, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
+  const decoded = (how: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
-    `The signature was made with the secret decoded ${how}.`,
+    detailOf(how),
     value,
   ];
   const rows: readonly VariantRow<string | Uint8Array>[] = [
-    [
-      "secret_whitespace",
-      "The secret used for the verification has white space around it; the signature was made without it.",
-      bare === secret ? undefined : bare,
-    ],
+    ["secret_whitespace", detailOf("white_space_around_secret"), bare === secret ? undefined : bare],
     ...["\n", "\r\n", " "].map((end): VariantRow<string> => [
       "secret_whitespace",
-      "The signature was made with white space after the secret.",
+      detailOf("white_space_after_secret"),
       bare + end,
     ]),
-    [
-      "secret_quoted",
-      "The secret used for the verification has quotes around it; the signature was made without them.",
-      unquoted,
-    ],
+    ["secret_quoted", detailOf("quotes_around_secret"), unquoted],
     ...['"', "'"].map((quote): VariantRow<string> => [
       "secret_quoted",
-      "The signature was made with quotes around the secret.",
+      detailOf("made_with_quotes"),
       quote + bare + quote,
     ]),
     isPrefixed
-      ? ["secret_prefix", "The signature was made with the text after whsec_.", unprefixed]
-      : ["secret_prefix", "The secret used for the verification lacks its beginning, whsec_.", PREFIX + bare],
-    decoded("from base64, without whsec_", Buffer.from(unprefixed, "base64")),
-    decoded("from base64, as a whole", Buffer.from(bare, "base64")),
+      ? ["secret_prefix", detailOf("made_without_prefix"), unprefixed]
+      : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + bare],
+    decoded("decoded_base64", Buffer.from(unprefixed, "base64")),
+    decoded("decoded_whole_base64", Buffer.from(bare, "base64")),
     decoded(
-      "from hexadecimal",
+      "decoded_hexadecimal",
       /^(?:[0-9a-f]{2})+$/i.test(unprefixed) ? Buffer.from(unprefixed, "hex") : undefined,
     ),
   ];
@@ -169,7 +162,7 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
 const NOT_SET = variantsOf(
   ["", "undefined", "null"].map((value): VariantRow<string> => [
     "secret_not_set",
-    `The signature was made with ${value === "" ? "an empty secret" : `the word ${value}`}.`,
+    value === "" ? detailOf("empty_secret") : detailOf("word", value),
     value,
   ]),
 );
