@@ -16,9 +16,15 @@ import {
   checkVersion,
 } from "./sandbox.ts";
 import { wrapText } from "../wrap.ts";
-import { knownSecrets } from "./secrets.ts";
-import { createCheckSubjects, inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
+import {
+  createCheckSubjects,
+  inFolder,
+  inSandbox,
+  knownSecrets,
+  type Check,
+  type CheckSubjects,
+  type Finding,
+} from "./subjects.ts";
 
 /** Every check, in the order of the report. */
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -35,8 +41,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   lock: inFolder(checkLock),
   port: checkPort,
   health: checkHealth,
-  store_clock: checkStoreClock,
-  endpoints: checkEndpoints,
+  store_clock: inSandbox(checkStoreClock),
+  endpoints: inSandbox(checkEndpoints),
   service: checkService,
   proxies: checkProxies,
   variables: checkVariables,
@@ -51,7 +57,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
       exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
       examples: ["checkout doctor", "checkout doctor --json"],
-      run: (context, options) => runDoctor(context, options, variables),
+      run: (context) => runDoctor(context, variables),
     });
 }
 
@@ -63,13 +69,9 @@ type Row = {
 };
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
-async function runDoctor(
-  context: Context,
-  options: CommonOptions,
-  variables: CheckSubjects["variables"],
-): Promise<number> {
+async function runDoctor(context: Context, variables: CheckSubjects["variables"]): Promise<number> {
   const { world, printer, version } = context;
-  const subjects = createCheckSubjects(context, options, variables);
+  const subjects = createCheckSubjects(context, variables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
   // The path of the home folder names a person.
   const home = world.env["HOME"] || "/";
@@ -87,10 +89,8 @@ async function runDoctor(
   }
   const at = toIso(world.now());
   const isWell = rows.every(({ status }) => status !== "problem");
-  const head = `checkout doctor ${version}, ${at}`;
-  await printer.result({ version, at, ok: isWell, checks: rows }, () =>
-    reportText(head, rows, printer.style),
-  );
+  const text = (): string => reportText(`checkout doctor ${version}, ${at}`, rows, printer.style);
+  await printer.result({ version, at, ok: isWell, checks: rows }, text);
   return isWell ? EXIT.done : EXIT.failed;
 }
 

@@ -30,10 +30,10 @@ const CLOCK_TOLERANCE_MS = 5000;
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder({ context: { world }, options, folder, trusted }: CheckSubjects): Finding {
+export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
   const content = unwrap(trusted());
   const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
-  const source = isTyped(world, "dir") ? "--dir" : options.dir === undefined ? found : "CHECKOUT_DIR";
+  const source = isTyped(world, "dir") ? "--dir" : around.options.dir === undefined ? found : "CHECKOUT_DIR";
   const named = `${folder} (${source})`;
   if (content === "nothing") return ["ok", `${named}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
@@ -58,7 +58,9 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   return ["ok", ownFiles(subjects).toSorted().join(", ")];
 }
 
-function ownFiles({ context, folder }: CheckSubjects): string[] {
+function ownFiles({ context, folder, trusted }: CheckSubjects): string[] {
+  const checked = trusted();
+  if (!checked.ok || checked.value !== "used") return [];
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
@@ -112,20 +114,17 @@ function findExisting({ files }: Pick<World, "files">, path: string): string {
 
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */
 export function checkClock(subjects: CheckSubjects): Finding {
-  const { context, folder, trusted } = subjects;
-  const { now, files } = context.world;
+  const { now, files } = subjects.context.world;
   const at = new Date(now()).toISOString();
-  const checked = trusted();
-  if (!checked.ok || checked.value !== "used") return ["ok", at];
-  const times = ownFiles(subjects).map((name) => files.look(join(folder, name))?.changedAt ?? 0);
+  const times = ownFiles(subjects).map((name) => files.look(join(subjects.folder, name))?.changedAt ?? 0);
   const aheadMs = Math.max(0, ...times) - now();
   if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", at];
-  return [
-    "warning",
-    `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`,
-    "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s",
-  ];
+  const found = `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
+  return ["warning", found, SET_CLOCK];
 }
+
+const SET_CLOCK =
+  "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s";
 
 const LOG_FILE = "sandbox.log";
 /** Maximum number of errors in the finding, which has the newest ones. */

@@ -1,18 +1,16 @@
-import { callControl } from "../../client/control/control.ts";
+import type { CallOperation } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
 import { causeText, outcomeOf, textSaid } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
-import type { Outcome } from "../../core/outcome.ts";
 import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { lastResult } from "../webhook/report.ts";
-import { REQUEST_TIMEOUT_MS, type CheckSubjects, type Finding } from "./subjects.ts";
-import { catchRefusal, START_SANDBOX } from "../problem.ts";
-import { answered } from "../target/call.ts";
+import type { Context } from "../command.ts";
+import type { CheckSubjects, Finding } from "./subjects.ts";
+import { START_SANDBOX } from "../problem.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
@@ -67,19 +65,14 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
     return ["warning", found, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
-  const stop = "stop that process";
-  return named === undefined
-    ? [
-        "warning",
-        `${port} is used by ${owner}; a start uses the next free port`,
-        `${stop} if you need this port`,
-      ]
-    : [
-        "problem",
-        `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
-        `${stop}, or set another port (0 for any free port)`,
-      ];
+  const used = `is used by ${owner}`;
+  if (named === undefined)
+    return ["warning", `${port} ${used}; a start uses the next free port`, `${STOP} if you need this port`];
+  const next = `${STOP}, or set another port (0 for any free port)`;
+  return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${used}`, next];
 }
+
+const STOP = "stop that process";
 
 export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
   const run = live();
@@ -93,32 +86,24 @@ export async function checkHealth({ live, health }: CheckSubjects): Promise<Find
     return ["problem", found, `if it hangs: kill ${pid}; ${START_SANDBOX}`];
   }
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
-  if (answer.status !== 200)
-    return [
-      "problem",
-      `${told}: ${excerpt(answer.body)}`,
-      "follow the message; see disk and sandbox.db above",
-    ];
+  const next = "follow the message; see disk and sandbox.db above";
+  if (answer.status !== 200) return ["problem", `${told}: ${excerpt(answer.body)}`, next];
   if (ms <= SLOW_MS) return ["ok", told];
   return ["warning", `${told}, which is slow`, "check which other programs are busy on this machine"];
 }
 
-export async function checkStoreClock(subjects: CheckSubjects): Promise<Finding> {
-  const asked = await ask(subjects, "showClock");
-  if (!asked.ok) return asked.refusal;
-  const { now, frozen } = asked.value;
-  const isMoved = Math.abs(now - subjects.context.world.now()) > CLOCK_TOLERANCE_MS;
+export async function checkStoreClock(ask: CallOperation, { world }: Context): Promise<Finding> {
+  const { now, frozen } = await ask({ name: "showClock", body: undefined });
+  const isMoved = Math.abs(now - world.now()) > CLOCK_TOLERANCE_MS;
   if (!frozen && !isMoved) return ["ok", "real time"];
   const how = frozen ? "is frozen at" : "was moved to";
   return ["warning", `the clock ${how} ${toIso(now)}`, "checkout sandbox clock real"];
 }
 
-export async function checkEndpoints(subjects: CheckSubjects): Promise<Finding> {
-  const listed = await ask(subjects, "listEndpoints");
-  if (!listed.ok) return listed.refusal;
-  const { endpoints } = listed.value;
+export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
+  const { endpoints } = await ask({ name: "listEndpoints", body: undefined });
   if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
-  const judged = await Promise.all(endpoints.map((endpoint) => judge(subjects, endpoint)));
+  const judged = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
   const bad = judged.filter(([status]) => status !== "ok");
   const [first] = bad;
   if (first === undefined)
@@ -128,21 +113,21 @@ export async function checkEndpoints(subjects: CheckSubjects): Promise<Finding> 
   return [worst[0], bad.map(([, found]) => found).join("; "), next.join("; ")];
 }
 
-async function judge(subjects: CheckSubjects, endpoint: EndpointEntry): Promise<Finding> {
+async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
   const enable = `checkout endpoints enable ${id}`;
-  if (state === "disabled") return ["problem", `${name} is disabled: ${excerpt(reason ?? "")}`, enable];
   if (state === "paused" && pausedBy === "listener")
     return ["warning", `${name} waits for its listener`, "checkout listen"];
-  if (state === "paused") return ["warning", `${name} is paused: ${excerpt(reason ?? "")}`, enable];
+  const status = state === "paused" ? "warning" : "problem";
+  if (state !== "enabled") return [status, `${name} is ${state}: ${excerpt(reason ?? "")}`, enable];
   // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
   if (reason !== null) return ["warning", `${name}: ${printable(reason)}`, `${START_SANDBOX} --adopt`];
-  const asked = await ask(subjects, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
-  if (!asked.ok) return asked.refusal;
+  const body = { endpointId: id, limit: NEWEST_DELIVERIES };
+  const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
-  const [newest] = asked.value.deliveries.toSorted((left, right) => endOf(right) - endOf(left));
+  const [newest] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   const isFine = newest?.state === "succeeded" || newest?.state === "dropped";
   if (newest === undefined || endOf(newest) === 0 || isFine) return ["ok", name];
   const fault = newest.attempts.at(-1)?.fault ?? null;
@@ -170,22 +155,4 @@ function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   if (last?.status === 400) return `checkout checklist run webhooks shows why it refuses; ${again}`;
   const cause = last && causeText(outcomeOf(last), english);
   return `${cause ?? "see the receiver's own log"}; ${again}`;
-}
-
-/** Calls the control API of the sandbox, if a sandbox answers; otherwise refuses with the finding. */
-async function ask<Name extends "showClock" | "listEndpoints" | "listDeliveries">(
-  { context: { world }, control, health }: CheckSubjects,
-  name: Name,
-  body?: { readonly endpointId: string; readonly limit: number },
-): Promise<Outcome<AnswerOf<Name>, Finding>> {
-  const healthy = await health();
-  const found = await catchRefusal(control());
-  if (!found.ok) return { ok: false, refusal: ["unknown", found.refusal.message, found.refusal.next] };
-  const { value: target } = found;
-  if (target === undefined || healthy?.answer.ok === false)
-    return { ok: false, refusal: ["unknown", "no sandbox answers"] };
-  const call = { name, body, timeoutMs: REQUEST_TIMEOUT_MS };
-  const told = answered(await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]));
-  if (told.ok) return told;
-  return { ok: false, refusal: ["unknown", told.refusal.message, told.refusal.next] };
 }

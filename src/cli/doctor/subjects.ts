@@ -1,12 +1,15 @@
 import { lazyValue } from "../../core/lazy.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { ControlTarget } from "../../client/control/control.ts";
+import { callControl, type CallOperation } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
+import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
-import { catchRefusal } from "../problem.ts";
+import { catchRefusal, unwrap } from "../problem.ts";
+import { askHealth } from "../sandbox/running.ts";
+import { answered } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
-import type { CommonOptions } from "../target/surroundings.ts";
 
 /** `warning`: it works but may surprise. `unknown`: it could not be determined, for the reason found. */
 export type Finding = readonly [
@@ -25,29 +28,20 @@ export function inFolder(check: Check): Check {
 }
 
 /** Timeout of each request of the doctor, in milliseconds. */
-export const REQUEST_TIMEOUT_MS = 5000;
-
-const MAX_HEALTH_BYTES = 64 * 1024;
+const REQUEST_TIMEOUT_MS = 5000;
 
 /** Each subject is read when it is first used, and may throw then. */
-export function createCheckSubjects(
-  context: Context,
-  options: CommonOptions,
-  variables: () => Promise<KnownVariables>,
-) {
+export function createCheckSubjects(context: Context, variables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
   const live = lazyValue(() => catchRefusal(context.around.run).value);
   return {
     context,
-    options,
     folder,
     variables,
     /** After a refusal, nothing is read from the folder. */
-    trusted: lazyValue(() => checkFolderTrust(context.world, folder, options)),
+    trusted: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
     live,
-    /** The control API that commands would call now, and the store; undefined if no sandbox can be called. */
-    control: () => controlOf(context),
     /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
     health: lazyValue(() => healthOf(context, live()?.port ?? null)),
   };
@@ -58,21 +52,48 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 async function healthOf({ world }: Context, port: number | null) {
   if (port === null) return undefined;
   const before = world.monotonic();
-  const answer = await world.send({
-    method: "GET",
-    url: `${localOrigin(port)}/healthz`,
-    headers: {},
-    timeoutMs: REQUEST_TIMEOUT_MS,
-    maxResponseBytes: MAX_HEALTH_BYTES,
-    larger: "cut",
-  });
+  const answer = await askHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
   return { answer, ms: world.monotonic() - before };
 }
 
-/** The folder's running sandbox, otherwise the environment's. A separate check compares the versions. */
-async function controlOf(context: Context): Promise<ControlTarget | undefined> {
-  const target =
-    catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
-  if (target === undefined) return undefined;
-  return resolveStore(context, { ...target, onOtherVersion: () => undefined });
+/**
+ * A check by calls of the control API: of the folder's running sandbox, otherwise of the environment's. Its version is
+ * compared by another check. What no sandbox answers is unknown.
+ */
+export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
+  const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
+    const found =
+      catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
+    if (found === undefined || (await health())?.answer.ok === false)
+      return ["unknown", "no sandbox answers"];
+    const quiet = { ...found, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
+    const target = await resolveStore(context, quiet);
+    return check(async (call) => unwrap(answered(await callControl(context.world, target, call))), context);
+  };
+  return async (subjects) => {
+    const { ok, value, refusal } = await catchRefusal(run(subjects));
+    return ok ? value : ["unknown", refusal.message, refusal.next];
+  };
+}
+
+/** The secrets in the environment, users' passwords in addresses included, and in the state folder. */
+export function knownSecrets({ context: { world }, folder, trusted }: CheckSubjects): readonly string[] {
+  const ofEnvironment = Object.entries(world.env).flatMap(([name, value = ""]) => {
+    if (isSecretVariable(name)) return [value];
+    const password = URL.canParse(value) ? new URL(value).password : "";
+    return [password, attempt(() => decodeURIComponent(password)) ?? password];
+  });
+  if (attempt(() => trusted().ok) !== true) return ofEnvironment;
+  const read = (file: Parameters<typeof stateFile>[1]): string =>
+    attempt(() => world.files.read(stateFile(folder, file))) ?? "";
+  const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
+  return [...ofEnvironment, ...secretFieldsIn(texts), read("masterKey").trim()];
+}
+
+function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
 }

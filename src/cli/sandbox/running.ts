@@ -6,6 +6,7 @@ import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
+import type { OutboundResult, World } from "../../world.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
@@ -33,6 +34,25 @@ export async function findRunningSandbox(
     if (world.monotonic() - since > START_MS) throw new Refused(startingProblem(run));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
+}
+
+const MAX_HEALTH_BYTES = 64 * 1024;
+
+/** What a sandbox answers to /healthz, which needs no token. */
+export function askHealth(
+  { send }: Pick<World, "send">,
+  origin: string,
+  within: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+): Promise<OutboundResult> {
+  const url = `${origin}/healthz`;
+  return send({
+    method: "GET",
+    url,
+    headers: {},
+    ...within,
+    maxResponseBytes: MAX_HEALTH_BYTES,
+    larger: "cut",
+  });
 }
 
 /** Asks a running sandbox for its description; warns once if its version differs. */

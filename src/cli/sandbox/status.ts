@@ -22,7 +22,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { describeRun, noteVersionOf } from "./running.ts";
+import { askHealth, describeRun, noteVersionOf } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
@@ -170,7 +170,6 @@ const DEFAULT_WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 /** Timeout of one health check, in milliseconds. */
 const LOOK_MS = 2000;
-const MAX_HEALTH_BYTES = 64 * 1024;
 
 export function registerSandboxWait(group: Group): void {
   register<WaitOptions>(group, {
@@ -230,20 +229,12 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
 async function lookOnce(
   context: Context,
   options: WaitOptions,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  within: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HealthCheck> {
-  const { world } = context;
   const place = locateSandbox(context, options);
   if ("lacks" in place) return place;
   const { baseUrl } = place;
-  const sent = await world.send({
-    method: "GET",
-    url: `${new URL(baseUrl).origin}/healthz`,
-    headers: {},
-    timeoutMs,
-    maxResponseBytes: MAX_HEALTH_BYTES,
-    signal,
-  });
+  const sent = await askHealth(context.world, new URL(baseUrl).origin, within);
   if (!sent.ok) return { lacks: `${baseUrl}: ${sent.message}` };
   if (sent.status === 200) return place;
   return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };
