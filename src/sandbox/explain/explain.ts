@@ -80,7 +80,7 @@ export async function explain(
 }
 
 /** The checkout whose story has an object, by the kind of the object; undefined if there is none. */
-const CHECKOUT_IDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => string | undefined>> = {
+const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => string | undefined>> = {
   request: checkoutOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
   event: ({ context, storeId, id }) => checkoutOfEvent(context, storeId, id),
@@ -101,7 +101,7 @@ export function checkoutOfStory(
 ): Outcome<string> {
   const id = isUuid(typed) ? typed.toLowerCase() : typed;
   for (const kind of as === undefined ? EXPLAINABLE_KINDS : [as]) {
-    const found = CHECKOUT_IDS[kind]({ context, storeId, id: kind === "order" ? typed : id });
+    const found = IDS_OF_CHECKOUTS[kind]({ context, storeId, id: kind === "order" ? typed : id });
     if (found !== undefined) return accept(found);
   }
   const what = as === undefined ? "" : `the ${as} `;
