@@ -194,9 +194,7 @@ function awaitEvents(
   return awaitFound(context, { storeId, waitMs }, () => {
     const wanted = { storeId, type, checkoutId, orderId, limit };
     const found =
-      after === undefined
-        ? events.latest({ ...wanted, ...(before === undefined ? {} : { before }) })
-        : events.after({ ...wanted, after });
+      after === undefined ? events.latest({ ...wanted, before }) : events.after({ ...wanted, after });
     if (found.length === 0) after = events.lastPosition();
     return found;
   });

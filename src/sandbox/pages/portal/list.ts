@@ -6,11 +6,14 @@ import { linkButton, table, type TableRow } from "./parts.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 import type { ListUpdates, LiveTopic, PageContent, View } from "./view.ts";
 
+/** The number of rows of a part of a list. */
+export const PAGE = 50;
+
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
 type Filter = {
   readonly label: Text;
   /** The values to choose from, each with its text; another value of the address is added. Default: any text. */
-  readonly options?: readonly (readonly [value: string, text: Text])[];
+  readonly options?: readonly (string | readonly [value: string, text: Text])[];
   readonly placeholder?: string;
   /** Whether a text field takes all the space that is left. */
   readonly isWide?: boolean;
@@ -37,7 +40,8 @@ type List<Item> = {
   readonly live: LiveTopic;
   /** The page of the list, below the store. */
   readonly path: string;
-  readonly caption: Text;
+  /** Default: the title. */
+  readonly caption?: Text;
   readonly filters?: Filters;
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
@@ -100,8 +104,9 @@ function filterField(
         autocomplete="off"
       />
     </label>`;
+  const pairs = options.map((one) => (typeof one === "string" ? ([one, one] as const) : one));
   const known =
-    value === "" || options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
+    value === "" || pairs.some(([one]) => one === value) ? pairs : [...pairs, [value, value] as const];
   return html`<label>
     ${label}
     <select name="${name}">
@@ -120,7 +125,7 @@ type ShownPart<Item> = {
 
 function rowsOf<Item>(
   view: View,
-  { path, caption, columns, style, none, elsewhere = html`` }: List<Item>,
+  { path, title, caption = title, columns, style, none, elsewhere = html`` }: List<Item>,
   { query, part: { items, next }, rows }: ShownPart<Item>,
 ): Html {
   if (items.length > 0)

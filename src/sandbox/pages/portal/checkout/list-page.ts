@@ -35,7 +35,6 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
     title: FRAME_TEXTS.checkouts,
     live: "writes",
     path: "/checkouts",
-    caption: FRAME_TEXTS.checkouts,
     style: "checkouts",
     filters: {
       q: { label: CHECKOUTS_TEXTS.search, isWide: true },
@@ -101,7 +100,8 @@ function lastAnswers(answers: readonly LastAnswer[]): Html {
   if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
   const failing = answers.filter(({ status }) => status === null || status < 200 || status > 299);
   const retries = failing.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
-  if (second === undefined) return badgeWithHint(answerBadge(first.status), [...errorsOf(first), ...retries]);
+  const errors = first.error === null ? [] : [first.error];
+  if (second === undefined) return badgeWithHint(answerBadge(first.status), [...errors, ...retries]);
   const all = answers.length;
   if (failing.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(all)}</span>`;
   const kind = failing.length === all ? "s5xx" : "s4xx";
@@ -109,10 +109,6 @@ function lastAnswers(answers: readonly LastAnswer[]): Html {
     html`<span class="badge ${kind}">${CHECKOUTS_TEXTS.someFailed(failing.length, all)}</span>`,
     retries,
   );
-}
-
-function errorsOf({ error }: LastAnswer): readonly string[] {
-  return error === null ? [] : [error];
 }
 
 function badgeWithHint(badge: Html, more: readonly Text[]): Html {

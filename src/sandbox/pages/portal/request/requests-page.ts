@@ -5,13 +5,12 @@ import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { listPage, parsePosition, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE, parsePosition, type ListPart, type ListQuery } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-const PAGE = 50;
 /** Maximum number of requests read to find matching ones. */
 const MAX_READ = 2000;
 
@@ -19,7 +18,6 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
   const now = storeTime(context, view.storeId);
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
-  const statuses = ["2xx", "4xx", "409", "5xx"].map((one) => [one, one] as const);
   return listPage<LoggedRequest>(view, {
     title: FRAME_TEXTS.requests,
     live: "store",
@@ -27,7 +25,7 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
     caption: REQUEST_TEXTS.requests,
     style: "requests",
     filters: {
-      status: { label: COMMON_TEXTS.status, options: statuses },
+      status: { label: COMMON_TEXTS.status, options: ["2xx", "4xx", "409", "5xx"] },
       path: { label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
       q: { label: REQUEST_TEXTS.search },
     },

@@ -8,7 +8,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE, type ListPart, type ListQuery } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -16,8 +16,6 @@ import { COMMON_TEXTS, FRAME_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 type ListContext = Pick<PortalContext, "store" | "world">;
-
-const PAGE = 50;
 
 /** The page of deliveries with its filters; `around` is the rest of the page. Refuses invalid filters. */
 export function deliveriesPage(
@@ -36,7 +34,7 @@ export function deliveriesPage(
       // A removed endpoint still has its deliveries.
       endpoint: { label: WEBHOOK_TEXTS.endpoint, options: known },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
-      type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES.map((type) => [type, type] as const) },
+      type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
     columns: deliveryRow(context, view, { isOfOne: view.query.has("endpoint") }),
     read: (query) => readDeliveries(context.store, view.storeId, query),

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, parsePosition, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE, parsePosition, type ListPart, type ListQuery } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { rawBytes, copyableText, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -12,8 +12,6 @@ import { sampleBody } from "./sample-body.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
-
-const PAGE = 50;
 
 export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   return listPage<StoredEvent>(view, {
@@ -54,8 +52,8 @@ function readEvents(
   query: ListQuery,
 ): Outcome<ListPart<StoredEvent>> {
   return mapValue(parsePosition(query), (before) => {
-    const filter = { storeId, type: null, checkoutId: null, limit: PAGE + 1 };
-    const found = store.events.latest(before === undefined ? filter : { ...filter, before }).toReversed();
+    const filter = { storeId, type: null, checkoutId: null, before, limit: PAGE + 1 };
+    const found = store.events.latest(filter).toReversed();
     const items = found.slice(0, PAGE);
     return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
   });
