@@ -2,9 +2,16 @@
  * `hosted-checkout/webhooks`: for a merchant's server, to verify webhooks. It does not use the World, because it
  * runs in another program; its default clock is that program's.
  */
+import { dialectOfFile, type DialectFile } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import { verifySignature as verifySignatureAt } from "./core/webhook/signature.ts";
-import type { HeaderLine, SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
+import type {
+  HeaderLine,
+  SignatureVerdict,
+  VerifyInput,
+  VerifyOptions,
+  WebhookVerdict,
+} from "./core/webhook/webhook.ts";
 
 export type {
   HeaderNames,
@@ -24,25 +31,29 @@ export type {
 /** Milliseconds since the epoch. Default: the machine's clock. */
 export type Clock = { readonly now?: number };
 
+/** The options, with the dialect of a service as `calibrate --write-dialect` writes it. Default: our names. */
+export type WebhookOptions = VerifyOptions & { readonly dialect?: DialectFile };
+
 /**
  * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. No
  * request makes it throw; a mistake in the call, such as invalid headers, is a TypeError that describes it (interface
  * 29, 30).
  */
-export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
+export function verifyWebhook(options: WebhookOptions & Clock): WebhookVerdict {
   return verifyAt(addTime(options));
 }
 
 /** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
-export function verifySignature(options: VerifyOptions & Clock): SignatureVerdict {
+export function verifySignature(options: WebhookOptions & Clock): SignatureVerdict {
   return verifySignatureAt(addTime(options));
 }
 
 /** Adds the current time to the options. An untyped caller may have passed anything. */
-function addTime(options: VerifyOptions & Clock): VerifyOptions & { readonly now: number } {
+function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
-  return { ...options, headers: keepHeaders(options.headers), now: options.now ?? Date.now() };
+  const { dialect, headers, now = Date.now(), ...rest } = options;
+  return { ...rest, dialect: dialect && dialectOfFile(dialect), headers: keepHeaders(headers), now };
 }
 
 /** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */

@@ -1,6 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import type { RequestedStore } from "../core/config/schema.ts";
+import type { Dialect } from "../core/shape/dialect.ts";
 import type { SettingOptions } from "../core/config/settings.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { LogFormat } from "../sandbox/runtime/access-log.ts";
@@ -16,6 +17,8 @@ export type ServeOptions = SettingOptions & {
   readonly startClock?: StoreClock;
   /** The stores of a configuration, set up before the sandbox is ready. */
   readonly setup?: StoreSetup;
+  /** The dialect in the configuration, which the setting `like` overrides. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** The stores of a configuration file, and a function that adds the position in the file to a refusal. */

@@ -153,9 +153,20 @@ export function createStoreMaker(
     held,
     masterKey,
     given,
-  }: { readonly held: HeldFolder; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+    dialect,
+  }: Pick<StoreMaker, "masterKey" | "dialect"> & {
+    readonly held: HeldFolder;
+    readonly given: GivenSecrets;
+  },
 ): StoreMaker {
-  return { world, masterKey, given: secretsOf(given), startClock, ...createKeyWriter(world, held?.path) };
+  return {
+    world,
+    masterKey,
+    given: secretsOf(given),
+    startClock,
+    dialect,
+    ...createKeyWriter(world, held?.path),
+  };
 }
 
 function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["given"]> {
@@ -219,6 +230,12 @@ function refuseStore(
   if (refusal === "other_api_key" && apiKey !== undefined) return refuseOtherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
     return refuseOtherSecret(signingSecret, "signing secret");
+  if (refusal === "other_dialect")
+    return stateFailure({
+      code: "other_dialect",
+      message: "the first store of this state was created with another dialect, which it keeps",
+      next: "start without --like and create a store with checkout stores create --dialect <file>, or use another --dir",
+    });
   const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
   return stateFailure({
     code: "master_key_foreign",

@@ -6,6 +6,7 @@ import type { GuestWorld } from "../world.ts";
 import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
+import { dialectOfStart } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
@@ -46,11 +47,13 @@ export async function withService<Value>(
   // Checked before anything is created, so that a new key does not replace a foreign file.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
+  const dialect = await dialectOfStart(world, options);
+  if (!dialect.ok) return dialect;
   const opened = openState(context, held, { given, credentials: credentials.value });
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, place });
-  const maker = createStoreMaker(world, options, { held, masterKey, given });
+  const maker = createStoreMaker(world, options, { held, masterKey, given, dialect: dialect.value });
   let end = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
@@ -93,8 +96,8 @@ export async function withService<Value>(
 }
 
 /** The parts of the store maker that the control API needs to create stores. */
-function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
-  return { keepKey, keepKeySoon, keepName, startClock };
+function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock, dialect }: StoreMaker) {
+  return { keepKey, keepKeySoon, keepName, startClock, dialect };
 }
 
 function forgetInFolder(world: GuestWorld, held: HeldFolder, { storeId, kind }: Erasure): void {

@@ -1,5 +1,6 @@
 import type { Objects } from "cloudflare:workers";
 import type { FirstStore, HostedSettings } from "./shared/settings.ts";
+import type { Dialect } from "../core/shape/dialect.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { NewStore } from "../sandbox/runtime/seed.ts";
 import type { StoreDetails } from "../store/stores.ts";
@@ -11,6 +12,7 @@ export type StoreInput = {
   /** The instance id of the service (decision 96). */
   readonly instanceId: string;
   readonly name: string | undefined;
+  readonly dialect?: Dialect | undefined;
   /** An existing merchant; undefined for a new one. */
   readonly merchant: { readonly id: string } | undefined;
   /** The id and the key of the first store, which are on the operator's disk already. Default: drawn. */

@@ -114,13 +114,14 @@ async function finishInterrupted({ store, sandbox: { context }, alarm, report }:
 
 function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
   return {
-    createStore: async (_context, { body: { name, merchant } }) => {
+    createStore: async (_context, { body: { name, merchant, dialect } }) => {
       const { stores, instance } = store;
       const id = merchant === NEW_MERCHANT ? undefined : (merchant ?? stores.first()?.merchantId);
       if (id !== undefined && !stores.hasMerchant(id)) return refuseFact("no_merchant", { merchant: id });
       const wanted = {
         instanceId: instance.id() ?? "",
         name,
+        dialect,
         merchant: id === undefined ? undefined : { id },
         given: stores.first() === undefined ? firstStoreOf(env) : undefined,
       };

@@ -139,7 +139,7 @@ const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT)
 function insert(
   storage: ObjectStorage,
   env: HostedEnv,
-  { mark, instanceId, name, merchant, given }: StoreInput,
+  { mark, instanceId, name, dialect, merchant, given }: StoreInput,
 ): NewStore {
   migrateTables(storage);
   storage.sql.exec(HOSTED_DDL);
@@ -151,7 +151,11 @@ function insert(
     wrote: () => undefined,
   });
   store.instance.renew(instanceId);
-  return insertStore(store, { world, ...storeMakerOf(env) }, { ...given, ...(name && { name }), merchant });
+  return insertStore(
+    store,
+    { world, ...storeMakerOf(env) },
+    { ...given, ...(name && { name }), dialect, merchant },
+  );
 }
 
 async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {

@@ -1,4 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
+import type { Dialect } from "../core/shape/dialect.ts";
 import type { AppliedFault } from "../core/fault/shapes.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -27,11 +28,15 @@ export type LogFields = {
   readonly fault?: AppliedFault;
 };
 
-/** A refusal as an answer, with the code in the log. */
-export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: LogFields } {
+/** A refusal as an answer in the names of a dialect, with our code in the log. */
+export function answerRefusal(
+  requestId: string,
+  refusal: Refusal,
+  dialect?: Dialect,
+): Answer & { readonly logged: LogFields } {
   const decisions = decisionsOfRefusal(refusal.code);
   const logged = { storeId: undefined, orderId: null, decisions, refusal };
-  return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
+  return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged };
 }
 
 /** Without a path of this machine; with `Retry-After` if only a lock prevents writing. */

@@ -29,7 +29,7 @@ import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
 import { createLeases } from "./readiness/leases.ts";
-import { createRateLimiter } from "./api/caller.ts";
+import { createRateLimiter, dialectFor } from "./api/caller.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
@@ -74,6 +74,7 @@ export type SandboxOptions = Omit<
   readonly keepKeySoon: StoreMaker["keepKeySoon"];
   readonly keepName: StoreMaker["keepName"];
   readonly startClock: StoreMaker["startClock"];
+  readonly dialect?: StoreMaker["dialect"];
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
   readonly snapshotStorage: SnapshotStorage;
@@ -169,7 +170,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     try {
       const area = areaOf(request);
       const allowed = guardRequest(request, hosts[area.audience]);
-      return allowed.ok ? await area.answer(context, request) : answerWithRefusal(context, allowed.refusal);
+      if (!allowed.ok) return answerWithRefusal(context, request, allowed.refusal);
+      return await area.answer(context, request);
     } catch (error) {
       return fail(request, error);
     }
@@ -363,17 +365,26 @@ function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...unread }: UnreadableRequest,
 ): Answer | Promise<Answer> {
-  const request = { ...unread, rawHeaders, body: new Uint8Array(), target: PAYERS_PAGE };
+  const request = { ...unread, rawHeaders, body: new Uint8Array() };
   const wantsPage = headerLines(request, "accept").join().includes("text/html");
   if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target))
-    return answerWithRefusal(context, unread);
+    return answerWithRefusal(context, request, unread);
   const remedy = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...unread, message: unread.message + remedy };
-  return failureFor(context, { request, requestId: context.world.uuid("refused") }, refusal);
+  const page = { ...request, target: PAYERS_PAGE };
+  return failureFor(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
 }
 
 const PAYERS_PAGE = "/pay/";
 
-function answerWithRefusal(context: ApiContext, refusal: Refusal): Answer {
-  return answerRefusal(context.world.uuid("refused"), refusal);
+function answerWithRefusal(
+  { world, store }: ApiContext,
+  { target, rawHeaders }: Pick<HttpRequest, "target" | "rawHeaders">,
+  refusal: Refusal,
+): Answer {
+  return answerRefusal(
+    world.uuid("refused"),
+    refusal,
+    target.startsWith("/v1/") ? dialectFor(store, { rawHeaders }) : undefined,
+  );
 }

@@ -1,5 +1,6 @@
 import type { StoreFacts } from "../core/checkout/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
+import type { Dialect } from "../core/shape/dialect.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
@@ -44,6 +45,13 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
+/** The dialect that was given when the store was created, as JSON; null: none (decision 148). */
+export const STORE_DIALECT_DDL = `
+ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
+`;
+
+const FIRST_STORE = "";
+
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
     `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
@@ -51,9 +59,9 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   const selectMerchant = connection
     .prepare<[string], string>("SELECT id FROM merchants WHERE id = ?")
     .pluck();
-  const insert = connection.prepare<Merchant & StoreWithMerchant>(
-    `INSERT INTO stores (id, merchant_id, name, active, created_at)
-     VALUES (@id, @merchantId, @name, 1, @createdAt)`,
+  const insert = connection.prepare<Merchant & StoreWithMerchant & { readonly dialect: string | null }>(
+    `INSERT INTO stores (id, merchant_id, name, active, created_at, dialect)
+     VALUES (@id, @merchantId, @name, 1, @createdAt, @dialect)`,
   );
   const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
     "UPDATE stores SET name = @name WHERE id = @id",
@@ -78,6 +86,8 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     return row && factsOf(row);
   });
 
+  const dialects = storeDialects(connection, scheduler);
+
   return {
     ...storeDetails(connection),
 
@@ -87,10 +97,17 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
     /** Adds an active store without capabilities. */
-    insert: (store: Merchant & StoreWithMerchant): void => {
-      insert.run(store);
+    insert: (store: Merchant & StoreWithMerchant, dialect?: Dialect): void => {
+      insert.run({ ...store, dialect: dialect === undefined ? null : JSON.stringify(dialect) });
       facts.forget();
+      dialects.forget();
     },
+
+    /** The dialect of a store, or without an id of the first store; undefined if it has none. */
+    dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
+
+    /** Must be called after a restore, which replaces rows. */
+    forgetDialects: dialects.forget,
 
     rename: (id: string, name: string): void => void updateName.run({ id, name }),
 
@@ -104,6 +121,18 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     /** The facts that decide a create; undefined if there is no such store or it is being erased. */
     facts,
   };
+}
+
+function storeDialects(connection: Connection, scheduler: Scheduler) {
+  const select = connection
+    .prepare<[string | null], string | null>(
+      "SELECT dialect FROM stores WHERE id = coalesce(?, (SELECT id FROM stores ORDER BY rowid LIMIT 1))",
+    )
+    .pluck();
+  // Null for none, because undefined is not cached. A dialect was checked before it was written.
+  return cacheBriefly(scheduler, (storeId): Dialect | null =>
+    JSON.parse(select.get(storeId === FIRST_STORE ? null : storeId) ?? "null"),
+  );
 }
 
 function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }: FactsRow): StoreRecord {

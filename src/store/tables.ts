@@ -43,6 +43,7 @@ export function createTables(
   const credentials = credentialsTable(connection, scheduler);
   const forgetClocks = (): void => {
     stores.facts.forget();
+    stores.forgetDialects();
     credentials.byApiKey.forget();
   };
   const endpoints = endpointsTable(connection, scheduler);

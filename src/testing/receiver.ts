@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
-import type { GuestWorld, HttpRequest, Listener, Service } from "../world.ts";
+import type { HttpRequest, Listener, Service } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { fakeTimersProblem } from "../world/clock.ts";
@@ -86,7 +86,7 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = createReceived(request, { secrets: await secrets(), world });
+    const webhook = createReceived(request, { secrets: await secrets(), running, storeId });
     received.push(webhook);
     signals.notify(ARRIVAL_EVENT);
     return checkStatus(await answer(webhook));
@@ -164,10 +164,19 @@ function checkStatus(status: unknown): number {
 
 function createReceived(
   { rawHeaders, body }: HttpRequest,
-  { secrets, world }: { readonly secrets: readonly string[]; readonly world: GuestWorld },
+  {
+    secrets,
+    running: { world, context },
+    storeId,
+  }: {
+    readonly secrets: readonly string[];
+    readonly running: Pick<InProcessSandbox, "world" | "context">;
+    readonly storeId: string;
+  },
 ): Received {
   const now = (world.receiversNow ?? world.now)();
-  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now });
+  const dialect = context.store.stores.dialect(storeId);
+  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now, dialect });
   const pairs = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""] as const] : [],
   );

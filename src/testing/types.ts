@@ -3,6 +3,7 @@
  * camelCase.
  */
 import type { DomainOf } from "../core/shape/fields.ts";
+import type { DialectFile } from "../core/shape/dialect.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
 import type {
@@ -107,6 +108,8 @@ export type StoreOptions = {
   readonly name?: string;
   /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
+  /** The dialect in which the store answers, as `calibrate --write-dialect` writes it. Default: our names. */
+  readonly dialect?: DialectFile;
 };
 
 /** A store, isolated from all other stores. */

@@ -1,3 +1,4 @@
+import { refusalIn, type Dialect } from "../core/shape/dialect.ts";
 import { ERRORS } from "../core/errors.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { errorBody } from "../core/checkout/wire.ts";
@@ -13,13 +14,14 @@ export function jsonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-/** A refusal as an HTTP answer in the error envelope (interface 17). */
-export function refusalResponse(requestId: string, refusal: Refusal): HttpResponse {
+/** A refusal as an HTTP answer in the error envelope (interface 17), in the names of a dialect. */
+export function refusalResponse(requestId: string, refusal: Refusal, dialect?: Dialect): HttpResponse {
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
-  const { status } = ERRORS[refusal.code];
+  const ours = { code: refusal.code, status: ERRORS[refusal.code].status };
+  const { code, status } = dialect === undefined ? ours : refusalIn(dialect, ours);
   // RFC 9110, section 15.5.2: a 401 says how to authenticate.
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
-  return { status, headers, body: errorBody(requestId, refusal) };
+  return { status, headers, body: errorBody(requestId, { ...refusal, code }) };
 }

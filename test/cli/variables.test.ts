@@ -38,6 +38,7 @@ const SETTINGS = [
     "DELIVERY_TIMEOUT",
     "EPHEMERAL",
     "KEPT_REQUESTS",
+    "LIKE",
     "LISTEN",
     "LOG_FORMAT",
     "PORT",

@@ -66,7 +66,7 @@ test("an object that is used in two places is a named schema", () => {
 });
 
 test("every time has the format date-time", () => {
-  const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at));
+  const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at) && !at.includes("/Dialect/"));
   expect(moments.length).toBeGreaterThan(10);
   const untold = moments.filter(({ value }) => !JSON.stringify(value).includes('"format":"date-time"'));
   expect(untold).toEqual([]);

@@ -59,9 +59,9 @@ test("each kind of file has its first and its current schema version", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 41],
+    [30, 42],
     [30, 30],
-    [30, 41],
+    [30, 42],
     [10, 14],
   ]);
 });
@@ -225,4 +225,18 @@ test("a snapshot is migrated in memory and its bytes stay unchanged; one of a la
     reason: "newer",
     message: `it was written by a newer version of checkout (schema version ${PRESENT + 2}; this version supports up to ${PRESENT}); update checkout`,
   });
+});
+
+test("a store of the format before dialects has none, and its clock and name stay", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const older = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) });
+  older.exec(ROWS);
+  const selectStore = "SELECT id, name, active, clock_offset FROM stores";
+  const before = older.prepare(selectStore).raw().all();
+  older.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect(migrated.prepare(selectStore).raw().all()).toEqual(before);
+  expect(migrated.prepare("SELECT DISTINCT dialect FROM stores").pluck().all()).toEqual([null]);
+  expect(() => migrated.exec("UPDATE stores SET dialect = ''")).toThrow(/CHECK/);
+  migrated.close();
 });

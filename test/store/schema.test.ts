@@ -220,6 +220,8 @@ test("a released migration never changes: a schema changes by one more migration
     "6e386bc68b2c3a5a",
     // Replays of one event are behind their first.
     "d4702bcc8c07a69e",
+    // The dialect of a store.
+    "9652c5ba361fd57a",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
   expect(digests(JOURNAL_FILE)).toEqual([

@@ -4,17 +4,22 @@ import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { readDialectFile } from "../../host/config/dialect-file.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { parseUuid } from "../parsers.ts";
 import { fieldLines, secretText, type Printer } from "../printer.ts";
-import { refuseUsage } from "../problem.ts";
+import { refuseUsage, unwrap } from "../problem.ts";
 import { table } from "../table.ts";
 import { requireOneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwnSandbox } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 
-type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
+type CreateOptions = CommonOptions & {
+  readonly name?: string;
+  readonly merchant?: string;
+  readonly dialect?: string;
+};
 
 export function registerStores(group: Group): void {
   register<CreateOptions>(group, {
@@ -35,12 +40,16 @@ export function registerStores(group: Group): void {
         "merchant of the store, or new for a new merchant (default: the merchant of the first store)",
         parseMerchant,
       ),
+      valueOption(
+        "--dialect <file>",
+        "dialect in which the store answers, in a file of calibrate --write-dialect (default: that of sandbox start --like)",
+      ),
     ],
     run: runnerFor("createStore", {
-      body: ({ name, merchant }) => {
-        const body = { name, merchant };
+      body: async ({ name, merchant, dialect: file }, { context: { world } }) => {
+        const dialect = file === undefined ? undefined : unwrap(await readDialectFile(world, file));
         const fault = name === undefined ? undefined : storeNameFault(name)?.[0];
-        if (fault === undefined) return body;
+        if (fault === undefined) return { name, merchant, dialect };
         throw refuseUsage(`--name ${fault}`, "correct it; no store was created");
       },
       nextAfter: { not_found: "checkout stores list --json shows the merchants" },

@@ -79,7 +79,7 @@ export function successBody(requestId: string, checkout: string): string {
 
 export function errorBody(
   requestId: string,
-  { code, message, next, path }: Pick<Refusal, "code" | "message" | "next" | "path">,
+  { code, message, next, path }: Pick<Refusal, "message" | "next" | "path"> & { readonly code: string },
 ): string {
   return JSON.stringify({
     ok: false,

@@ -6,6 +6,7 @@ import { PAYMENT_METHODS, type PaymentMethod, MAX_PRICES } from "../checkout/che
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../webhook/sealed-secret.ts";
 import { wireSchema, type OnWire } from "../shape/wire-names.ts";
+import { dialectSchema } from "../calibration/dialect-section.ts";
 import { shopSection } from "../judge/shop.ts";
 import type { Outcome } from "../outcome.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
@@ -205,6 +206,7 @@ export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),
   shop: z.optional(shopSection),
+  dialect: z.optional(dialectSchema),
   stores: z.optional(z.array(store).check(z.minLength(1), z.maxLength(MAX_STORES))),
   targets: z.optional(
     z.record(

@@ -100,6 +100,13 @@ const SETTINGS = {
     byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
     effect: "sandbox/webhook/take-due.ts",
   },
+  like: {
+    kind: { kind: "text", parse: parseFileName },
+    flags: "--like <file>",
+    help: "dialect that new stores get: the error codes, events and headers of another service, in a file of calibrate --write-dialect (default: ours)",
+    scope: "service",
+    effect: "host/config/dialect-file.ts",
+  },
   allowHosts: {
     kind: { kind: "hosts" },
     flags: "--allow-host <host>",

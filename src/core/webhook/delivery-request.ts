@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { isRecord, parseJson } from "../json.ts";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
-import { DEFAULT_HEADER_NAMES, signHeaders } from "./signature.ts";
+import { eventBodyIn, type Dialect } from "../shape/dialect.ts";
+import { headerNamesIn, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that are stored for auditing. */
 export type DeliveryRequest = {
@@ -24,21 +25,27 @@ type DeliveryParts = {
   readonly realNow: number;
   /** The fault applied to the attempt; null if there is none. */
   readonly fault: AppliedFault | null;
+  /** Default: our names. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
-  const { eventId, fault } = parts;
+  const { eventId, fault, dialect } = parts;
+  const names = headerNamesIn(dialect);
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
-  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody: Buffer.from(parts.body) });
-  const body = fault?.action === "changed_body" ? changedBody(parts.body) : parts.body;
+  const right = inDialect(parts.body, dialect);
+  const form = dialect?.signatureForm;
+  const rawBody = Buffer.from(right);
+  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody, names, form });
+  const body = fault?.action === "changed_body" ? sentOtherwise(parts.body, right, dialect) : right;
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
     ...signed,
   };
-  const kept = Object.entries(headers).filter(([name]) => name !== DEFAULT_HEADER_NAMES.signature);
+  const kept = Object.entries(headers).filter(([name]) => name !== names.signature);
   return {
     headers,
     body,
@@ -50,12 +57,13 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
 /** By the secrets that were active then. Undefined if the audit shows that a different request was sent. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
-  parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
+  parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
   const headers = readAuditedHeaders(audited.auditedHeaders);
   const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp =
-    Number(headers[DEFAULT_HEADER_NAMES.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
+    Number(headers[headerNamesIn(parts.dialect).timestamp]) +
+    (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const realNow = timestamp * 1000;
   const request = deliveryRequest({ ...parts, realNow, fault });
   const isSame = request.auditedHeaders === audited.auditedHeaders && request.bodyHash === audited.bodyHash;
@@ -78,6 +86,16 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
+
+function inDialect(body: string, dialect: Dialect | undefined): string {
+  return dialect === undefined ? body : eventBodyIn(dialect, body);
+}
+
+/** A change in a field that the service does not send changes nothing, so a space is added. */
+function sentOtherwise(body: string, right: string, dialect: Dialect | undefined): string {
+  const changed = inDialect(changedBody(body), dialect);
+  return changed === right && dialect !== undefined ? `${right} ` : changed;
+}
 
 /** In the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
 function changedBody(body: string): string {

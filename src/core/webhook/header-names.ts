@@ -5,7 +5,7 @@ import type { HeaderNames } from "./webhook.ts";
 /** The header that each key in the option's text stands for. */
 const HEADER_BY_KEY = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
 /** The name of a header (RFC 9110, section 5.1). */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
 const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
 
@@ -15,7 +15,7 @@ export function parseHeaderNames(text: string): Outcome<HeaderNames> {
   const named = new Set<string>();
   for (const part of text.split(",")) {
     const [, key = "", name = ""] = /^\s*([a-z-]+)=(\S*)\s*$/.exec(part) ?? [];
-    if (!isKey(key) || !NAME.test(name) || named.has(key)) return refuseNames(part);
+    if (!isKey(key) || !HEADER_NAME.test(name) || named.has(key)) return refuseNames(part);
     named.add(key);
     names[HEADER_BY_KEY[key]] = name;
   }

@@ -1,12 +1,14 @@
 // The signed content, the key, and the reasons for refusing a signature. The whole request:
 // core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { plainSignatures, signatureHeader, type Dialect, type SignatureForm } from "../shape/dialect.ts";
 import { printableLiteral } from "../text.ts";
 import type {
   HeaderLine,
   HeaderNames,
   Rejection,
   SignatureVerdict,
+  VerifyInput,
   VerifyOptions,
   WebhookHeaders,
 } from "./webhook.ts";
@@ -17,6 +19,17 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
   timestamp: "Checkout-Timestamp",
   signature: "Checkout-Signature",
 };
+
+/** The header names of a dialect. */
+export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
+  if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
+  const { eventId, timestamp, signature } = dialect.headers;
+  return {
+    eventId: eventId ?? DEFAULT_HEADER_NAMES.eventId,
+    timestamp: timestamp ?? DEFAULT_HEADER_NAMES.timestamp,
+    signature: signature ?? DEFAULT_HEADER_NAMES.signature,
+  };
+}
 
 /** Default tolerance of a timestamp, in seconds, before and after now (decision 12). */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
@@ -47,14 +60,16 @@ export function signHeaders(
     readonly timestamp: number;
     readonly rawBody: Uint8Array;
     readonly names?: HeaderNames;
+    readonly form?: SignatureForm | undefined;
   },
 ): Readonly<Record<string, string>> {
-  const { eventId, rawBody, names = DEFAULT_HEADER_NAMES } = delivery;
+  const { eventId, rawBody, names = DEFAULT_HEADER_NAMES, form = "hex" } = delivery;
   const timestamp = String(delivery.timestamp);
   const signatures = secrets
     .slice(0, MAX_SIGNATURES)
     .map((secret) => signatureOf(secret, { timestamp, rawBody }));
-  return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signatures.join(",") };
+  const signature = signatureHeader(form, { timestamp, signatures });
+  return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signature };
 }
 
 /**
@@ -63,12 +78,13 @@ export function signHeaders(
  * unsigned timestamp proves nothing. Throws a TypeError only for mistakes in the call, which no request can cause: an
  * invalid tolerance, time, header name or kind of headers.
  */
-export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
+export function verifySignature(options: VerifyInput): SignatureVerdict {
   const {
     headers,
     now,
     toleranceSeconds = DEFAULT_TOLERANCE_SECONDS,
-    headerNames = DEFAULT_HEADER_NAMES,
+    dialect,
+    headerNames = headerNamesIn(dialect),
   } = options;
   checkCall({ headers, now, toleranceSeconds, headerNames });
   const secrets = [options.secrets].flat();
@@ -86,6 +102,7 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
     name: headerNames.signature,
     kind: "signature",
     form: SIGNATURES_PATTERN,
+    read: (value) => plainSignatures(dialect?.signatureForm ?? "hex", value),
   });
   if (!signature.ok) return signature;
   const candidates = signature.value.split(",");
@@ -192,7 +209,17 @@ function kindOf(value: unknown): string {
 /** The single value of a header, in its strict form. */
 function oneHeader<const Kind extends "timestamp" | "signature">(
   headers: WebhookHeaders,
-  { name, kind, form }: { readonly name: string; readonly kind: Kind; readonly form: RegExp },
+  {
+    name,
+    kind,
+    form,
+    read = (value) => value,
+  }: {
+    readonly name: string;
+    readonly kind: Kind;
+    readonly form: RegExp;
+    readonly read?: (value: string) => string;
+  },
 ):
   | { readonly ok: true; readonly value: string }
   | Rejection<`${Kind}_missing` | `${Kind}_doubled` | `${Kind}_malformed`> {
@@ -201,7 +228,7 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   if (value === undefined) return reject(`${kind}_missing`, `the header ${name} is missing`);
   if (values.length > 1)
     return reject(`${kind}_doubled`, `the header ${name} was sent ${values.length} times`);
-  if (form.test(value)) return { ok: true, value };
+  if (form.test(read(value))) return { ok: true, value: read(value) };
   const expected =
     kind === "timestamp"
       ? `Unix seconds in ten digits; got ${printableLiteral(value)}`

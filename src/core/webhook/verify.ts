@@ -1,24 +1,27 @@
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
-import { bytesOf, DEFAULT_HEADER_NAMES, headerValues, reject, verifySignature } from "./signature.ts";
-import { CHECKS, type Check, type VerifyOptions, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
+import { droppedFields, readEventIn } from "../shape/dialect.ts";
+import { bytesOf, headerNamesIn, headerValues, reject, verifySignature } from "./signature.ts";
+import { CHECKS, type Check, type VerifyInput, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
  * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
  * the event id header, which is not signed, must not contradict it. `now` is milliseconds since the epoch.
  */
-export function verifyWebhook(options: VerifyOptions & { readonly now: number }): WebhookVerdict {
+export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const verdict = verifySignature(options);
   if (!verdict.ok) return verdict;
-  const body = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
-  const field = faultyField(body);
+  const { dialect, headers } = options;
+  const { eventId: name } = options.headerNames ?? headerNamesIn(dialect);
+  const sent = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
+  const body = dialect === undefined ? sent : readEventIn(dialect, sent, headerValues(headers, name)[0]);
+  const field = faultyField(body, dialect === undefined ? [] : droppedFields(dialect));
   if (field !== undefined)
     return reject(
       "event_invalid",
       `the signature is valid, but the body is not an event: ${field} is missing or invalid`,
     );
   const event = body as WebhookEvent;
-  const { eventId: name } = options.headerNames ?? DEFAULT_HEADER_NAMES;
-  const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
+  const [claimed = event.event_id, ...more] = headerValues(headers, name);
   if (more.length > 0)
     return reject("event_id_doubled", `the header ${name} was sent ${more.length + 1} times`);
   if (claimed !== event.event_id)
@@ -30,12 +33,15 @@ export function verifyWebhook(options: VerifyOptions & { readonly now: number })
 export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change });
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
-/** The first invalid field of an event; undefined if all fields are valid. Additional fields are accepted. */
-function faultyField(body: unknown): string | undefined {
+/** The first invalid field of an event; undefined if all are valid. Additional fields are accepted. */
+function faultyField(body: unknown, dropped: readonly string[]): string | undefined {
   if (!isRecord(body)) return "its object";
-  const envelope = firstFault(body, CHECKS.envelope);
+  const sent = ([name]: readonly [string, Check]): boolean => name === "event_id" || !dropped.includes(name);
+  const needed = (checks: Readonly<Record<string, Check>>): Readonly<Record<string, Check>> =>
+    dropped.length === 0 ? checks : Object.fromEntries(Object.entries(checks).filter(sent));
+  const envelope = firstFault(body, needed(CHECKS.envelope));
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
-  const change = firstFault(body, CHECKS.change);
+  const change = firstFault(body, needed(CHECKS.change));
   if (change !== undefined) return change;
   const field = firstFault(body["data"] as Record<string, unknown>, CHECKS.checkout);
   return field && `data.${field}`;

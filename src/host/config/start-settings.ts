@@ -38,7 +38,8 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   const { path, config, stores, refused } = file;
   const resolved = await stores();
   if (!resolved.ok) return resolved;
-  const settings = { ...optionsOf(config.sandbox ?? {}), ...options };
+  const { dialect } = config;
+  const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
   const target = checkTargets(file, settings);
   if (!target.ok) return target;
   const applied = (changes: readonly PlannedChange[]): void => {

@@ -2,6 +2,7 @@
 // core/calibration/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { COMMAND_AGENT, DRILL_AGENT } from "../../core/network/headers.ts";
 import { takeToken, type Bucket, type RateLimit } from "../../core/request/rate-limit.ts";
@@ -13,11 +14,19 @@ import type { HttpRequest } from "../../world.ts";
 /** Also for a request that will be refused; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
-  request: HttpRequest,
+  request: Pick<HttpRequest, "rawHeaders">,
 ): CredentialInStore | undefined {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok || presented.value.kind === "live") return undefined;
   return store.credentials.byApiKey(presented.value.apiKey);
+}
+
+/** The dialect of the request's store; without a known API key the dialect of the first store. */
+export function dialectFor(
+  store: Pick<Store, "credentials" | "stores">,
+  request: Pick<HttpRequest, "rawHeaders">,
+): Dialect | undefined {
+  return store.stores.dialect(callerOf(store, request)?.storeId);
 }
 
 /** Even if the key was revoked; undefined if it is missing or unknown. Slower than `callerOf`. */

@@ -10,6 +10,7 @@ import { storeNow } from "../../core/clock.ts";
 import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "../../core/credential.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
+import { withOneForm, type Dialect } from "../../core/shape/dialect.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, mapValue, refuseFact, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
@@ -21,7 +22,7 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
-import { callerOf, isDrillRequest, isOwnCommand, type RateLimiter } from "./caller.ts";
+import { callerOf, dialectFor, isDrillRequest, isOwnCommand, type RateLimiter } from "./caller.ts";
 import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
@@ -70,7 +71,7 @@ export const V1_AREA: Area<ApiContext> = {
   admit: (_context, request) => refuseBrowsers(request),
   storeOf: ({ store }, request) => callerOf(store, request)?.storeId,
   refuse: (context, call, refusal) => {
-    const answer = answerRefusal(call.requestId, refusal);
+    const answer = answerRefusal(call.requestId, refusal, dialectFor(context.store, call.request));
     const caller = noteRefusal(context, call, answer.logged.decisions);
     return { ...answer, logged: { ...answer.logged, ...caller } };
   },
@@ -121,7 +122,7 @@ async function create(
   { object, storeId, clock }: CredentialInStore & { readonly object: CheckoutObject },
 ): Promise<Outcome<Answer>> {
   const { path, requestId: ownId } = call;
-  const content = readCreate(call);
+  const content = readCreate(call, () => context.store.stores.dialect(storeId));
   if (!content.ok) return content;
   const kept = refuseTokens(context, content.value);
   if (!kept.ok) return kept;
@@ -143,9 +144,11 @@ async function create(
   const orderId = content.value.request.order_id;
   const logged = { storeId, clock, orderId, decisions, byDrill };
   if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
+  const { status = 201, header: mark = "Idempotent-Replayed" } =
+    context.store.stores.dialect(storeId)?.replay ?? {};
   return accept({
-    status: 201,
-    headers: { ...headers, "Idempotent-Replayed": "true" },
+    status,
+    headers: mark === null ? headers : { ...headers, [mark]: "true" },
     body,
     note: `${orderId} replayed`,
     logged,
@@ -197,8 +200,11 @@ function refuseLive({ store }: ApiContext): Outcome<never> {
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 
-/** Parses content type, JSON, Idempotency-Key and body (decision 3). */
-function readCreate(call: AreaRequest): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
+/** Parses content type, JSON, Idempotency-Key and body (decision 3). The dialect is asked only about a refused body. */
+function readCreate(
+  call: AreaRequest,
+  dialect: () => Dialect | undefined,
+): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
   const query = refuseQuery(call);
   if (!query.ok) return query;
   const { request } = call;
@@ -208,9 +214,16 @@ function readCreate(call: AreaRequest): Outcome<{ idempotencyKey: string; reques
   if (!json.ok) return json;
   const idempotencyKey = parseIdempotencyKey(headerLines(request, "idempotency-key"));
   if (!idempotencyKey.ok) return idempotencyKey;
-  const body = parseCreateRequest(json.value);
+  const body = parseBody(json.value, dialect);
   if (!body.ok) return body;
   return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
+}
+
+function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<CreateRequest> {
+  const body = parseCreateRequest(value);
+  if (body.ok || body.refusal.code !== "conflicting_parameters") return body;
+  const counted = withOneForm(dialect(), value);
+  return counted === undefined ? body : parseCreateRequest(counted);
 }
 
 /** Parsers refuse tokens by their form, but a token from the environment can have any form. */

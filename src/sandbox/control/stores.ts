@@ -11,10 +11,11 @@ import { openStoredSecret } from "../webhook/signing-secret.ts";
 import type { StoreEntry } from "../../core/store/shapes.ts";
 
 export const storesHandlers = {
-  createStore: async (context, { body: { name, merchant } }) => {
+  createStore: async (context, { body: { name, merchant, dialect } }) => {
     const isNew = merchant === NEW_MERCHANT;
     const id = isNew ? context.world.uuid() : merchant;
-    const made = await createStore(context, { name, merchant: id === undefined ? id : { id, isNew } });
+    const wanted = { name, dialect, merchant: id === undefined ? id : { id, isNew } };
+    const made = await createStore(context, wanted);
     if (!made.ok) return made;
     const { id: storeId, ...rest } = made.value;
     return accept({ ...rest, storeId });

@@ -165,6 +165,7 @@ function signRequest(
     retiredSecrets: [],
     realNow: context.world.now(),
     fault: null,
+    dialect: context.store.stores.dialect(event.storeId),
   });
 }
 

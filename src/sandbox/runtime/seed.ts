@@ -7,6 +7,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import { accept, type Outcome, type Refusal, refuseFact } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreWithMerchant } from "../../store/stores.ts";
@@ -35,8 +36,8 @@ type GivenSecrets = {
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is refused: its signing secret cannot be decrypted, or its secrets are not the given secrets. */
-export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret";
+/** Why the first store is refused: its signing secret cannot be decrypted, or its secrets or its dialect are not the given ones. */
+export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret" | "other_dialect";
 
 export type NewStore = StoreWithMerchant & {
   readonly name: string;
@@ -58,6 +59,8 @@ type GivenStore = {
   readonly prices?: readonly Price[] | undefined;
   readonly paymentMethods?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
+  /** Default: the dialect with which the sandbox was started. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** The dependencies of creating a store, in addition to the tables. */
@@ -73,6 +76,8 @@ export type StoreMaker = {
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
   /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
+  /** The dialect of new stores. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** Runs in the transaction of `seed`, before a missing first store is created. The hook can create that store. */
@@ -106,7 +111,7 @@ export async function seed(
 /** If the given secrets are others, or its secret cannot be decrypted. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
-  { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,
+  { masterKey, given = NOT_GIVEN, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,
 ): SeedRefusal | undefined {
   const first = store.stores.first();
   if (first === undefined) return undefined;
@@ -117,7 +122,10 @@ export function refusalOfFirstStore(
   if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== first.id)
     return "other_api_key";
   const isOther = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
-  return isOther ? "other_signing_secret" : undefined;
+  if (isOther) return "other_signing_secret";
+  const isSpoken =
+    dialect === undefined || JSON.stringify(dialect) === JSON.stringify(store.stores.dialect(first.id));
+  return isSpoken ? undefined : "other_dialect";
 }
 
 /**
@@ -130,8 +138,10 @@ export async function createStore(
   {
     name = DEFAULT_STORE_NAME,
     merchant,
+    dialect,
   }: {
     readonly name?: string | undefined;
+    readonly dialect?: Dialect | undefined;
     readonly merchant?: { readonly id: string; readonly isNew: boolean } | undefined;
   },
 ): Promise<Outcome<NewStore>> {
@@ -142,14 +152,14 @@ export async function createStore(
   await maker.keepKeySoon(given);
   const kept = { ...maker, keepKey: () => undefined };
   return store.write(() =>
-    isThere() ? accept(insertStore(store, kept, { ...given, merchant })) : noMerchant(),
+    isThere() ? accept(insertStore(store, kept, { ...given, merchant, dialect })) : noMerchant(),
   );
 }
 
 /** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function insertStore(
   store: Store,
-  { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK }: StoreMaker,
+  { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK, ...maker }: StoreMaker,
   given: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
@@ -172,7 +182,7 @@ export function insertStore(
     name: given.merchant?.name ?? "Sandbox Merchant",
     createdAt,
   });
-  store.stores.insert({ id, merchantId, name, createdAt });
+  store.stores.insert({ id, merchantId, name, createdAt }, given.dialect ?? maker.dialect);
   if (startClock !== REAL_CLOCK) store.clocks.set(id, startClock);
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });

@@ -40,14 +40,15 @@ export function reconstructAttempt(
   const then = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
   const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = then;
   const body = context.store.events.find(eventId)?.body;
+  const dialect = context.store.stores.dialect(storeId);
   const again =
     body === undefined
       ? undefined
-      : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets });
+      : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets, dialect });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
   const { headers: sent, body: rawBody, realNow: now } = again;
-  const verdict = verifySignature({ rawBody, headers: sent, secrets, now });
+  const verdict = verifySignature({ rawBody, headers: sent, secrets, now, dialect });
   const fault = again.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
   const signing = { known: true, owner, secrets: secrets.length, fault, verdict, sentAt } as const;

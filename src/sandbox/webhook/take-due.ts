@@ -160,6 +160,7 @@ function start(
     retiredSecrets: retired,
     realNow: (world.receiversNow ?? world.now)(),
     fault: fault ?? delivery.fault,
+    dialect: store.stores.dialect(endpoint.storeId),
   });
   const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
   const number = (last?.number ?? 0) + 1;

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { givenId as existingId, storeName } from "../../config/store-fields.ts";
 import { namedSnapshot, restoreSummary, takenSnapshot } from "../../snapshot/shapes.ts";
 import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
@@ -33,6 +34,8 @@ export const storesOperations = {
         name: z.optional(storeName),
         /** Default: the merchant of the first store. */
         merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
+        /** The names of another service (decision 148). Default: those with which the sandbox was started. */
+        dialect: z.optional(dialectSchema),
       }),
     answer: () =>
       z.object({

@@ -1,0 +1,28 @@
+import type { Dialect } from "../../core/shape/dialect.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import { usageFailure, type HostFailure } from "../failure.ts";
+import { readNamedText } from "../named-file.ts";
+
+/** The dialect in a file, which `calibrate --write-dialect` or a person wrote. */
+export async function readDialectFile(
+  world: Pick<World, "cwd" | "files">,
+  file: string,
+): Promise<Outcome<Dialect, HostFailure>> {
+  const text = readNamedText(world, file);
+  if (!text.ok) return usageFailure(`${printable(file)} ${text.refusal.why}`, NEXT);
+  const { parseDialect } = await import("../../core/calibration/dialect-section.ts");
+  const dialect = parseDialect(text.value);
+  return dialect.ok ? dialect : usageFailure(`${printable(file)}: ${dialect.refusal.message}`, NEXT);
+}
+
+const NEXT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
+
+/** The dialect of new stores: of the file of the setting `like`, otherwise of the configuration. */
+export async function dialectOfStart(
+  world: Pick<World, "cwd" | "files">,
+  { like, dialect }: { readonly like?: string | undefined; readonly dialect?: Dialect | undefined },
+): Promise<Outcome<Dialect | undefined, HostFailure>> {
+  return like === undefined ? accept(dialect) : readDialectFile(world, like);
+}

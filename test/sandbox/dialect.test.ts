@@ -1,0 +1,189 @@
+import { createHmac } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseDialect, dialectText } from "../../src/core/calibration/dialect-section.ts";
+import type { DialectFile } from "../../src/core/shape/dialect.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+import type { OutboundRequest } from "../../src/world.ts";
+import { createHarness, type Answered } from "../support/harness.ts";
+
+const OTHER: DialectFile = {
+  errors: {
+    session_not_found: { code: "resource_missing" },
+    idempotency_key_reused: { code: "idempotency_error", status: 409 },
+    order_conflict: { code: "duplicate_order" },
+    credential_missing: { code: "unauthorized" },
+    credential_invalid: { code: "unauthorized" },
+    body_too_large: { code: "too_large", status: 422 },
+    not_found: { status: 410 },
+  },
+  events: { "order.succeeded": "payment.paid", "order.created": "payment.created" },
+  event_fields: { event_id: "id", created_at: "occurred_at", sequence: null, previous_status: null },
+  times: "milliseconds",
+  headers: { event_id: "X-Svc-Event", timestamp: "X-Svc-Timestamp", signature: "X-Svc-Signature" },
+  signature_form: "t=timestamp,v1=hex",
+  replay: { status: 200, header: "X-Replayed" },
+  unknown_session: 403,
+  both_forms: "price_id",
+};
+const ENDPOINT = "http://127.0.0.1:3000/hooks";
+const ORDER = { order_id: "order-1", amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
+
+type Answer = Answered & { readonly json: Readonly<Record<string, unknown>> };
+
+/** A sandbox that was started with a dialect, and what its endpoint receives. */
+async function openDialect(dialect: DialectFile | undefined, args: readonly string[] = []) {
+  const harness = createHarness();
+  if (dialect !== undefined) writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));
+  const sandbox = await harness.start([...(dialect === undefined ? [] : ["--like", "like.json"]), ...args]);
+  const received: OutboundRequest[] = [];
+  harness.setFault((request, pass) => {
+    if (!request.url.startsWith(ENDPOINT)) return pass();
+    received.push(request);
+    return Promise.resolve({ ok: true, status: 204, headers: {}, body: "" });
+  });
+  await harness.run(["endpoints", "add", ENDPOINT]);
+  const ask = async (path: string, body?: object, headers: object = {}): Promise<Answer> => {
+    const sent = { "Idempotency-Key": "key-00000001", ...headers };
+    const answer = await sandbox.request({
+      path: `/v1${path}`,
+      method: body === undefined ? "GET" : "POST",
+      headers: Object.fromEntries(Object.entries(sent)),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { ...answer, json: JSON.parse(String(answer.body)) as Answer["json"] };
+  };
+  return { harness, ready: sandbox.ready, received, ask };
+}
+
+const codeOf = ({ status, json }: Answer): readonly unknown[] => [
+  status,
+  (json["error"] as { readonly code: string } | undefined)?.code,
+];
+
+test("answers have the codes, statuses and marks of the dialect, where the interface states none", async () => {
+  const { ask } = await openDialect(OTHER);
+  const created = await ask("/orders", ORDER);
+  expect([created.status, created.headers["X-Replayed"]]).toEqual([201, undefined]);
+  const replayed = await ask("/orders", ORDER);
+  expect([replayed.status, replayed.headers["X-Replayed"], replayed.body]).toEqual([
+    200,
+    "true",
+    created.body,
+  ]);
+  expect(replayed.headers["Idempotent-Replayed"]).toBe(undefined);
+  const rows = [
+    [await ask("/orders", { ...ORDER, amount_minor: 1 }), [409, "idempotency_error"]],
+    [await ask("/orders", ORDER, { "Idempotency-Key": "key-00000002" }), [409, "duplicate_order"]],
+    [await ask("/orders", ORDER, { Authorization: "none" }), [401, "unauthorized"]],
+    [await ask("/checkout-sessions/00000000-0000-4000-8000-000000000000"), [403, "resource_missing"]],
+    [await ask("/nothing"), [410, "not_found"]],
+    [await ask("/orders", {}, { "Idempotency-Key": "key-00000003" }), [400, "missing_parameter"]],
+  ] as const;
+  for (const [answer, expected] of rows) expect(codeOf(answer)).toEqual(expected);
+  const both = { ...ORDER, order_id: "order-2", price_id: "price_coffee" };
+  const { status, json } = await ask("/orders", both, { "Idempotency-Key": "key-00000004" });
+  expect([status, json["data"]]).toMatchObject([201, { amount_minor: 450 }]);
+});
+
+test("a delivery has the names of the dialect, and its signature covers timestamp, dot and the sent body", async () => {
+  const { harness, ready, received, ask } = await openDialect(OTHER);
+  await ask("/orders", ORDER);
+  await harness.run(["sandbox", "pay", "order-1"]);
+  await harness.clock.sleep(1000);
+  const secret = ready.signing_secret ?? "";
+  const events = received.map(({ headers, body }) => {
+    const timestamp = headers["X-Svc-Timestamp"] ?? "";
+    const text = String(body);
+    const digest = createHmac("sha256", secret).update(`${timestamp}.${text}`).digest("hex");
+    expect(headers["X-Svc-Signature"]).toBe(`t=${timestamp},v1=${digest}`);
+    expect(Object.keys(headers).filter((name) => name.startsWith("Checkout-"))).toEqual([]);
+    const event = JSON.parse(text) as Record<string, unknown>;
+    expect(Object.keys(event)).toEqual([
+      "id",
+      "type",
+      "occurred_at",
+      "api_version",
+      "livemode",
+      "store_id",
+      "data",
+    ]);
+    expect([event["livemode"], typeof event["occurred_at"]]).toEqual([false, "number"]);
+    const verdict = verifyWebhook({
+      rawBody: text,
+      headers,
+      secrets: secret,
+      dialect: OTHER,
+      now: harness.clock.now(),
+    });
+    expect(verdict).toMatchObject({ ok: true, eventId: headers["X-Svc-Event"] });
+    const forged = {
+      rawBody: `${text} `,
+      headers,
+      secrets: secret,
+      dialect: OTHER,
+      now: harness.clock.now(),
+    };
+    expect(verifyWebhook(forged)).toMatchObject({ ok: false, code: "signature_mismatch" });
+    return [event["type"], verdict.ok && verdict.event.type];
+  });
+  expect(events).toEqual([
+    ["payment.created", "order.created"],
+    ["order.pending", "order.pending"],
+    ["payment.paid", "order.succeeded"],
+  ]);
+  const { stdout } = await harness.run(["events", "list", "--json"]);
+  expect(stdout).toContain('"order.succeeded"');
+  expect(stdout).not.toContain("payment.paid");
+});
+
+test("a store keeps the dialect with which it was created, beside stores of other names", async () => {
+  const { harness, ask } = await openDialect(undefined);
+  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(OTHER));
+  const made = await harness.run(["stores", "create", "--name", "Other", "--dialect", "like.json", "--json"]);
+  const { api_key: key } = JSON.parse(made.stdout) as { readonly api_key: string };
+  const unknown = "/checkout-sessions/00000000-0000-4000-8000-000000000000";
+  expect(codeOf(await ask(unknown))).toEqual([404, "session_not_found"]);
+  expect(codeOf(await ask(unknown, undefined, { Authorization: `Bearer ${key}` }))).toEqual([
+    403,
+    "resource_missing",
+  ]);
+});
+
+test("an existing state refuses a start with another dialect, and keeps its own without one", async () => {
+  const { harness } = await openDialect(OTHER);
+  await harness.run(["sandbox", "stop"]);
+  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));
+  const refused = await harness.run(["sandbox", "start", "--like", "like.json"]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("created with another dialect"),
+  ]);
+});
+
+const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
+  [[], "a dialect is a JSON object"],
+  [{ error: {} }, "error"],
+  [{ errors: { nothing: { code: "x" } } }, 'errors: Unrecognized key: "nothing"'],
+  [{ errors: { rate_limited: { status: 503 } } }, "errors.rate_limited.status: must be 429"],
+  [{ errors: { not_found: { status: 409 } } }, "errors.not_found.status: must be one of"],
+  [{ events: { "order.created": "order.pending" } }, "events: each name must be different"],
+  [{ event_fields: { data: null } }, "event_fields.data"],
+  [{ event_fields: { livemode: "mode" } }, "event_fields: Unrecognized key"],
+  [{ event_fields: { store_id: "livemode" } }, "eventFields: each name must be different"],
+  [{ headers: { timestamp: "Checkout-Signature" } }, "headers: each name must be different"],
+  [{ headers: { timestamp: "X Time" } }, "headers.timestamp: must be the name of a header"],
+  [{ unknown_session: 200 }, "unknown_session"],
+  [{ replay: { status: 409 } }, "replay.status"],
+];
+
+test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) => {
+  const read = parseDialect(JSON.stringify(dialect));
+  expect(read).toMatchObject({ ok: false, refusal: { message: expect.stringContaining(said) as string } });
+});
+
+test("a dialect is written as it is read", () => {
+  const read = parseDialect(JSON.stringify(OTHER));
+  expect(read.ok && JSON.parse(dialectText(read.value))).toEqual(OTHER);
+});
