@@ -63,6 +63,7 @@ const LAYERS: Readonly<
   cli: {
     folders: ["host", "hosted", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: [
+      "zod/mini",
       "commander",
       "@modelcontextprotocol/sdk/server/index.js",
       "@modelcontextprotocol/sdk/server/stdio.js",
@@ -152,6 +153,8 @@ const PACKAGED: readonly string[] = [
   "webhooks.ts",
   "testing/testing.ts",
   "hosted/worker.ts",
+  // The build makes the schema of the package from it.
+  "cli/output/schema.ts",
   ...["vitest", "jest", "node", "playwright"].map((runner) => `testing/fixtures/${runner}.ts`),
 ];
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
 import { commandMapSchema, type CommandMap } from "../../src/core/help/map.ts";
+import { outputSchema } from "../../src/cli/output/schema.ts";
 import { commandsPage } from "../docs/commands.ts";
 import { controlApiPage } from "../docs/control-api.ts";
 import { bundled } from "./bundle.ts";
@@ -17,6 +18,7 @@ export async function buildPackage(folder: string): Promise<void> {
   await buildWorker(folder);
   writeFileSync(join(folder, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   writeFileSync(join(folder, "help.schema.json"), `${JSON.stringify(commandMapSchema(), null, 2)}\n`);
+  writeFileSync(join(folder, "output.schema.json"), `${JSON.stringify(outputSchema(), null, 2)}\n`);
   writePages(folder);
   writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
 }

@@ -1,5 +1,6 @@
 import {
   encodeAnswer,
+  type WireAnswerOf,
   type AnswerOf,
   type OperationName,
   type RequestOf,
@@ -12,6 +13,7 @@ import { callSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
+import { answerOutput, type AnsweredName, type Output } from "./output/output.ts";
 
 type CallInput<Options> = {
   readonly context: Context;
@@ -39,18 +41,23 @@ type OperationCommand<Name extends OperationName, Options> = {
   readonly id?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly nextAfter?: Remedies | ((id: string) => Remedies);
-  /** The JSON result, made from the operation's answer. Default: the whole answer. */
-  readonly json?: (
-    encoded: Readonly<Record<string, unknown>>,
-    answer: AnswerOf<Name>,
-    given: CallInput<Options>,
-  ) => object;
   readonly text: (
     answer: AnswerOf<Name>,
     printer: Printer,
     given: CallInput<Options>,
   ) => string | Promise<string>;
 };
+
+type JsonBuilder<Name extends OperationName, Options> = (
+  encoded: WireAnswerOf<Name>,
+  answer: AnswerOf<Name>,
+  given: CallInput<Options>,
+) => Output;
+
+/** The JSON result, made from the operation's answer. Default, if such an answer is a kind of result: the answer. */
+type JsonOption<Name extends OperationName, Options> = Name extends AnsweredName
+  ? { readonly json?: JsonBuilder<Name, Options> }
+  : { readonly json: JsonBuilder<Name, Options> };
 
 type BodyBuilder<Name extends OperationName, Options> = (
   options: Options,
@@ -71,9 +78,9 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     id: kind,
     body,
     nextAfter,
-    json = (encoded) => encoded,
+    json,
     text,
-  }: OperationCommand<Name, Options> & BodyOption<Name, Options>,
+  }: OperationCommand<Name, Options> & BodyOption<Name, Options> & JsonOption<Name, Options>,
 ): CommandSpec<Options>["run"] {
   return async (context, options, typed) => {
     const argument = typed ?? "";
@@ -93,8 +100,11 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
       : callSandbox(context, call, target));
     const { printer } = context;
-    return printer.result(json(encodeAnswer(name, answer), answer, given), () =>
-      text(answer, printer, given),
-    );
+    // Without `json`, the answer is a kind of result, as the type of the command requires.
+    const value =
+      json === undefined
+        ? answerOutput<AnsweredName>(name as AnsweredName, answer as AnswerOf<AnsweredName>)
+        : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, given);
+    return printer.result(value, () => text(answer, printer, given));
   };
 }

@@ -4,6 +4,7 @@ import type { World } from "../world.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
+import { output, type Output } from "./output/output.ts";
 
 export type Field = readonly [label: string, value: string | number | null];
 
@@ -20,9 +21,9 @@ export type Printer = {
   /** With `indent` blanks before each further line. Without a terminal, the line stays one line. */
   readonly wrap: (line: string, indent: number) => string;
   /** Prints the final result of a command: one line of JSON, or text. */
-  readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<number>;
+  readonly result: (value: Output, text: () => string | Promise<string>) => Promise<number>;
   /** Prints one of several results immediately: one line of JSON, or text. */
-  readonly line: (value: unknown, text: () => string) => void;
+  readonly line: (value: Output, text: () => string) => void;
   /** Without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
   readonly exact: (text: string) => number;
   /** Prints a message in addition to the result; silent in JSON mode. */
@@ -174,7 +175,7 @@ export function fieldLines(fields: readonly Field[]): string {
 }
 
 function problemJson({ exitCode, code, message, next, details, differences, candidates }: Problem): string {
-  return jsonLine({
+  const shown = output("error", {
     ok: false,
     error: { code, message },
     ...details,
@@ -183,6 +184,7 @@ function problemJson({ exitCode, code, message, next, details, differences, cand
     next,
     exit_code: exitCode,
   });
+  return jsonLine(shown);
 }
 
 function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): string {

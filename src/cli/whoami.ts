@@ -10,6 +10,7 @@ import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
 import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
+import { output } from "./output/output.ts";
 
 export function registerWhoami(group: Group): void {
   register<ServiceOptions>(group, {
@@ -47,7 +48,7 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
-  return printer.result(shown, () =>
+  return printer.result(output("settings", shown), () =>
     table(
       ["SETTING", "VALUE", "FROM"],
       Object.entries(shown).map(([name, { value, source }]) => [

@@ -544,7 +544,7 @@ test("global options are accepted before a command and between its words", async
   const usual = await shown(`orders list --json --dir ${folder}`);
   expect([usual.code, usual.stdout]).toEqual([
     0,
-    expect.stringMatching(/^\{"checkouts":\[\],.*\}\n$/) as string,
+    expect.stringMatching(/^\{"store_id":"[^"]+","checkouts":\[\],.*\}\n$/) as string,
   ]);
   for (const line of [
     `--json --dir ${folder} orders list`,

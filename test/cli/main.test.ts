@@ -13,6 +13,7 @@ import { table } from "../../src/cli/table.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { runWithSpinner } from "../../src/cli/target/waiting.ts";
+import { output } from "../../src/cli/output/output.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const createOrder = (orderId: string, ...more: string[]): string[] => [
@@ -316,7 +317,7 @@ test("shown text has npx only in its hints", async () => {
   );
   const { cyan } = printer.style;
   const text = `checkout of order-1\n  → checkout explain x\n  ${cyan("→")} see checkout doctor\nnote  → checkout y`;
-  await printer.result({}, () => text);
+  await printer.result(output("forgotten_key", { forgotten: "x" }), () => text);
   expect(stdout.read()).toBe(
     `checkout of order-1\n  → npx checkout explain x\n  ${cyan("→")} see npx checkout doctor\nnote  → checkout y\n`,
   );

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { errorsPage } from "../../bin/docs/errors.ts";
+import { jsonPage } from "../../bin/docs/json.ts";
 import { settingsPage } from "../../bin/docs/settings.ts";
 import { GENERATED } from "../support/documents.ts";
 import { REAL } from "../support/real.ts";
@@ -11,6 +12,7 @@ const REGISTRY = { world: REAL, version: "0.0.0", exit: () => undefined };
 const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/settings.md": () => settingsPage(REGISTRY),
   "docs/errors.md": errorsPage,
+  "docs/json.md": jsonPage,
 };
 
 test.for(Object.entries(MAKERS))("%s is what npm run docs generates", async ([name, make]) => {

@@ -10,7 +10,7 @@ export type Page = { readonly name: string; readonly text: string };
 export type Block = { readonly page: string; readonly code: string };
 
 /** The pages of docs/ that `npm run docs` writes. */
-export const GENERATED: readonly string[] = ["docs/settings.md", "docs/errors.md"];
+export const GENERATED: readonly string[] = ["docs/settings.md", "docs/errors.md", "docs/json.md"];
 
 /** README.md and all pages of docs/ that are written by hand. */
 export const PAGES: readonly Page[] = ["README.md", ...pagesOfDocs()]

@@ -10,7 +10,7 @@ const WAYS = [
 ] as const;
 
 /** The pages that `npm run docs` writes. */
-export const GENERATED_PAGES = ["settings", "errors"].map((name) => `docs/${name}.md`);
+export const GENERATED_PAGES = ["settings", "errors", "json"].map((name) => `docs/${name}.md`);
 
 /** Makes the npm package and the list of contents in the folder `out` of a clone. */
 const MAKE = `

@@ -25,6 +25,7 @@ import { connectToService } from "../target/connect.ts";
 import { targetOptions } from "../target/options.ts";
 import { retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 type CalibrateOptions = ServiceOptions &
   PayerOptions & {
@@ -112,7 +113,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
   await context.printer.result(
-    found,
+    output("calibration", found),
     () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
   return ended.missed.size > 0 ? EXIT.unreachable : EXIT.done;
@@ -142,7 +143,8 @@ async function compare(
   const { differing, missed } = calibrationDifferences(record, found, { withPayment });
   const of = (decisions: readonly number[]): string =>
     reportText(found.assumptions.filter(({ decision }) => decisions.includes(decision)));
-  await printer.result({ ...found, differences: differing, not_observed: missed }, () =>
+  const shown = { ...found, differences: [...differing], not_observed: [...missed] };
+  await printer.result(output("calibration", shown), () =>
     [
       ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${of(differing)}`] : []),
       ...(missed.length > 0 ? [`could not be compared this time:\n${of(missed)}`] : []),

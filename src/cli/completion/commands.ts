@@ -7,6 +7,7 @@ import bash from "./checkout.bash?raw";
 import fish from "./checkout.fish?raw";
 import powershell from "./checkout.ps1?raw";
 import zsh from "./checkout.zsh?raw";
+import { output } from "../output/output.ts";
 
 /** The shells that can complete, each with its script. */
 export const COMPLETION_SCRIPTS = { bash, zsh, fish, powershell } as const;
@@ -66,7 +67,10 @@ export function registerCompletion(group: Group): void {
       examples: [`checkout completion ${shell}`],
       run: ({ printer }, { json }) =>
         json === true
-          ? printer.result({ shell, script: COMPLETION_SCRIPTS[shell] }, () => "")
+          ? printer.result(
+              output("completion_script", { shell, script: COMPLETION_SCRIPTS[shell] }),
+              () => "",
+            )
           : Promise.resolve(printer.exact(COMPLETION_SCRIPTS[shell])),
     });
   register(group, {
@@ -100,7 +104,10 @@ function install({ world, printer }: Context, name: string | undefined): Promise
     throw problem === undefined ? error : new Refused({ ...problem, next: otherWays(shell) });
   }
   const also = PLACES[shell].also(path);
-  return printer.result({ shell, path, also }, () => `✓ wrote ${printable(path)}\n  ${printable(also)}`);
+  return printer.result(
+    output("completion_file", { shell, path, also }),
+    () => `✓ wrote ${printable(path)}\n  ${printable(also)}`,
+  );
 }
 
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
@@ -109,7 +116,7 @@ function uninstall({ world, printer }: Context, name: string | undefined): Promi
   const written = paths.filter((path) => world.files.exists(path));
   for (const path of written) refuseForeign(world, path);
   for (const path of written) world.files.remove(path);
-  return printer.result({ removed: written }, () =>
+  return printer.result(output("removed_files", { removed: written }), () =>
     written.length === 0
       ? "no script was installed"
       : written.map((path) => `✓ removed ${printable(path)}`).join("\n"),

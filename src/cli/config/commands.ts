@@ -14,6 +14,7 @@ import { answered } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
+import { output } from "../output/output.ts";
 
 type FileOptions = CommonOptions & { readonly file?: string };
 type PruneOptions = FileOptions & { readonly prune?: boolean };
@@ -73,7 +74,8 @@ async function runValidate({ world, printer }: Context, options: FileOptions): P
   const resolved = unwrap(await stores());
   const { unreadVariables } = await import("../../core/config/secrets.ts");
   for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
-  const shown = { file: path, stores: resolved.length, targets: Object.keys(config.targets ?? {}) };
+  const targets = Object.keys(config.targets ?? {});
+  const shown = output("config_check", { file: path, stores: resolved.length, targets });
   return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
 }
 
@@ -83,7 +85,7 @@ async function runDiff(context: Context, options: PruneOptions): Promise<number>
   const { answer, settings } = await send(context, options, { file, dryRun: true });
   const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
   const { changes } = encodeAnswer("applyConfig", answer);
-  const shown = { same: isSame, file: file.path, changes, settings };
+  const shown = output("config_plan", { same: isSame, file: file.path, changes, settings });
   await printer.result(shown, () => planAndSettings(context, answer.changes, settings));
   return isSame ? EXIT.done : EXIT.notReady;
 }
@@ -93,7 +95,7 @@ async function runApply(context: Context, options: PruneOptions): Promise<number
   const file = await load(context, options);
   const { answer, settings } = await send(context, options, { file, dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
-  const shown = { file: file.path, changes, made, settings };
+  const shown = output("config_plan", { file: file.path, changes, made, settings });
   const keys = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
   return printer.result(shown, () =>
     [planAndSettings(context, answer.changes, settings), ...keys].join("\n"),

@@ -25,6 +25,7 @@ import {
   type CheckSubjects,
   type Finding,
 } from "./subjects.ts";
+import { output } from "../output/output.ts";
 
 /** Every check, in the order of the report. */
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -90,7 +91,7 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
   const at = toIso(world.now());
   const isWell = rows.every(({ status }) => status !== "problem");
   const text = (): string => reportText(`checkout doctor ${version}, ${at}`, rows, printer.style);
-  await printer.result({ version, at, ok: isWell, checks: rows }, text);
+  await printer.result(output("doctor", { version, at, ok: isWell, checks: rows }), text);
   return isWell ? EXIT.done : EXIT.failed;
 }
 

@@ -32,6 +32,7 @@ import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
 import { EXPLORE_DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
 import { recordExploration } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
+import { output } from "../output/output.ts";
 
 /** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
@@ -89,7 +90,9 @@ async function runExplore(
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)
     world.files.write(path, `${JSON.stringify(first.faults.map(faultJson), null, 2)}\n`);
-  await context.printer.result(exploreJson(result), () => exploreText(result, context));
+  await context.printer.result(output("exploration", exploreJson(result)), () =>
+    exploreText(result, context),
+  );
   junit?.write(exploreJunit(result));
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }

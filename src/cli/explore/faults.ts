@@ -14,7 +14,7 @@ import { keptOptions } from "../judge/options.ts";
 import type { ExploreCommandOptions } from "./options.ts";
 
 /** A fault as a file of faults contains it. */
-export function faultJson(fault: ScheduledFault): object {
+export function faultJson(fault: ScheduledFault) {
   const { action, ...rest } = fault;
   if (isKill(action)) return { action, match: encodeMatch(fault) };
   return encodeRequest("addFault", { ...rest, action }) ?? {};

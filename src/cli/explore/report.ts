@@ -8,7 +8,7 @@ import type { Context } from "../command.ts";
 import { table } from "../table.ts";
 import { faultJson } from "./faults.ts";
 
-export function exploreJson(result: ExplorationResult): object {
+export function exploreJson(result: ExplorationResult) {
   const { schedules, held, notRun, broken, notJudged, advice, seed } = result;
   return {
     schedules,

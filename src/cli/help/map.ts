@@ -15,13 +15,14 @@ import { createProgram, topLevelNames } from "../program.ts";
 import { OTHER_VARIABLES } from "../variables.ts";
 import { TOPIC_SUMMARIES } from "./topic-names.ts";
 import { SYSTEM_VARIABLES } from "./variables.ts";
+import { output } from "../output/output.ts";
 
 export async function printCommandMap(
   { world, version }: { readonly world: World; readonly version: string },
   words: readonly string[],
 ): Promise<number> {
   const map = await commandMap({ world, version, exit: () => undefined }, words);
-  return (await createPrinter(world, { json: true })).result(map, () => "");
+  return (await createPrinter(world, { json: true })).result(output("help", map), () => "");
 }
 
 /** The map of the commands below `words`; with no words, of all commands. */

@@ -2,6 +2,7 @@ import type { World } from "../../world.ts";
 import { createPrinter } from "../printer.ts";
 import { formatMarkdown } from "./markdown.ts";
 import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
+import { output } from "../output/output.ts";
 
 /** The page of each topic, and its section if the page has other subjects. */
 const PAGES = {
@@ -44,8 +45,9 @@ export async function printTopic(
   const markdown =
     "heading" in page ? sectionOf(text, page.heading) : "isLeadOnly" in page ? leadOf(text) : text;
   const { more } = page;
-  return printer.result({ topic, summary: TOPIC_SUMMARIES[topic], markdown, next: more }, () =>
-    [formatMarkdown(markdown, printer), "", `→ ${more}`].join("\n"),
+  return printer.result(
+    output("help_topic", { topic, summary: TOPIC_SUMMARIES[topic], markdown, next: more }),
+    () => [formatMarkdown(markdown, printer), "", `→ ${more}`].join("\n"),
   );
 }
 

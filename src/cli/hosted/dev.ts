@@ -8,6 +8,7 @@ import { readyBanner, readyLineProblem, warnHeldBack } from "../sandbox/ready.ts
 import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 export function registerHostedDev(group: Group): void {
   register<CommonOptions & HostedOptions>(group, {
@@ -49,7 +50,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
     folder: context.around.folder(),
     stopping,
     announce: async (ready) => {
-      await printer.result(ready, () => readyBanner(context, ready));
+      await printer.result(output("ready", ready), () => readyBanner(context, ready));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: (hosted) => {

@@ -15,6 +15,7 @@ import { unlessInterrupted, type Questions } from "../prompts.ts";
 import { controlTarget } from "../target/control.ts";
 import { describeSection, trustWritten } from "./section.ts";
 import { tryCreating, tryShop, type Trial } from "./trials.ts";
+import { output } from "../output/output.ts";
 
 /** The answers so far; `form` belongs to `create`. */
 type Answers = Partial<Record<ShopField | "form", string>>;
@@ -127,7 +128,7 @@ export async function runInit(context: Context): Promise<number> {
   const before = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
   world.files.write(path, withShopSection(before, shop));
   await trustWritten(context);
-  await printer.result({ file: path, shop: shopRow(shop) }, () =>
+  await printer.result(output("shop", { file: path, shop: shopRow(shop) }), () =>
     [
       `${printer.style.green("✓")} wrote the section shop of ${printable(path)}`,
       `  ${printer.style.cyan("→")} checkout checklist run`,

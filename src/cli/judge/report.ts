@@ -35,7 +35,7 @@ export type RunReport = {
 };
 
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
-export function runJson(report: RunReport): object {
+export function runJson(report: RunReport) {
   const { seed, judged, held, broken, notJudged, steps, missing, failed, unknown } = report;
   const [only] = steps;
   const isOne = steps.length === 1 && only !== undefined;

@@ -41,6 +41,7 @@ import { runJson, runText, type RunReport } from "./report.ts";
 import { describeShop, type ShopDescription } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { judgeReceivers, worstVerdict } from "./webhooks.ts";
+import { output } from "../output/output.ts";
 
 /** Default time after which no new history starts, in milliseconds. */
 const BUDGET_MS = 120_000;
@@ -178,7 +179,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     // Awaited here: a served shop ends with this block.
     return await runAll(context, options, { control, described, shop, parts, signal });
   });
-  await context.printer.result(runJson(report), () =>
+  await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
   );
   if (report.broken.length + report.failed > 0) return EXIT.failed;

@@ -7,6 +7,7 @@ import { runInit } from "./init.ts";
 import { shopOptions, type ShopOptions } from "./options.ts";
 import { describeShop } from "./section.ts";
 import { tryShop, type Trial } from "./trials.ts";
+import { output } from "../output/output.ts";
 
 export function registerShop(group: Group): void {
   register<ShopOptions>(group, {
@@ -30,7 +31,9 @@ export function registerShop(group: Group): void {
       const line = ({ ok, text }: Trial): string => `${ok ? style.green("✓") : style.red("✗")} ${text}`;
       const isOk = trials.every(({ ok }) => ok);
       const rows = trials.map((one) => ({ ...one, field: snakeCase(one.field) }));
-      await context.printer.result({ ok: isOk, trials: rows }, () => trials.map(line).join("\n"));
+      await context.printer.result(output("shop_trials", { ok: isOk, trials: rows }), () =>
+        trials.map(line).join("\n"),
+      );
       return isOk ? EXIT.done : EXIT.failed;
     },
   });

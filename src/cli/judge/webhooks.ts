@@ -24,6 +24,7 @@ import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { endpointOf } from "./endpoint.ts";
+import { output } from "../output/output.ts";
 
 type WebhookOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -101,7 +102,11 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   });
   const verdict = worstVerdict(judged);
   const look = { ...context.printer, all: options.all === true };
-  const json = { verdict, passed: verdict === "passed", drills: judged.map(drillJson) };
+  const json = output("webhook_drill", {
+    verdict,
+    passed: verdict === "passed",
+    drills: judged.map(drillJson),
+  });
   await context.printer.result(json, async () =>
     (await Promise.all(judged.map((one) => report(one, orderView, look)))).join("\n\n"),
   );
@@ -205,11 +210,11 @@ function refuseWithoutReceiver(endpointId: string | undefined): Refused {
   });
 }
 
-function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiver): object {
+function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiver) {
   const { endpointId, url, checkout, now } = receiver;
   return {
     id: recorded?.id ?? null,
-    kind: "webhook",
+    kind: "webhook" as const,
     subject,
     passed: recorded?.passed ?? false,
     at: toIso(recorded?.at ?? now),

@@ -18,6 +18,7 @@ import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, findTarget, momentFromNow } from "../target/control.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
+import { output } from "../output/output.ts";
 
 export function registerListen(group: Group): void {
   register<ListenCommandOptions>(group, {
@@ -150,7 +151,7 @@ async function printSecret(context: Context): Promise<number> {
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const known = listed.endpoints.find(({ kind }) => kind === "listener");
   const secret = known === undefined ? await storeSecret(context) : await secretOf(context, known.id);
-  return context.printer.result({ signing_secret: secret }, () => secret);
+  return context.printer.result(output("secret", { signing_secret: secret }), () => secret);
 }
 
 async function storeSecret(context: Context): Promise<string> {

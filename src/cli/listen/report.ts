@@ -32,9 +32,9 @@ type ListenReady = {
   readonly replayed: number;
 };
 
-export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady): object {
+export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady) {
   return {
-    event: "ready",
+    event: "ready" as const,
     url: `${localOrigin(port)}/`,
     sandbox: origin,
     endpoint_id: endpointId,
@@ -70,11 +70,11 @@ export function readyText(ready: ListenReady, style: Style): string {
   return [title, "", fieldLines(fields), ""].join("\n");
 }
 
-export function deliveryJson(delivery: HandledDelivery): object {
+export function deliveryJson(delivery: HandledDelivery) {
   const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
-    event: "delivery",
+    event: "delivery" as const,
     at: toIso(storeAt ?? at),
     real_at: toIso(at),
     event_id: cutOrNull(claims.eventId),

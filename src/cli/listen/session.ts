@@ -32,6 +32,7 @@ import {
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused, type Problem, unwrap } from "../problem.ts";
 import { answered } from "../target/call.ts";
+import { output } from "../output/output.ts";
 
 /** The sender: a sandbox on this machine, at its current address, or a service without registration. */
 export type Sender =
@@ -124,7 +125,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
         last = delivery;
         typeWidth = typeWidthAfter(delivery, typeWidth);
         const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
-        printer.line(deliveryJson(delivery), () => handledDeliveryLine(delivery, look));
+        printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
       },
       onStray: (why) =>
         void momentOf(context, link).then(({ at, real }) =>
@@ -184,7 +185,7 @@ async function start(
   const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
   if (link === undefined || sender.kind === "service") {
     const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
-    await printer.result(readyJson(ready), () => readyText(ready, printer.style));
+    await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
     return;
   }
   const {
@@ -194,7 +195,7 @@ async function start(
   } = unwrap(answered(await link.register(sender.since)));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
-  await printer.result(readyJson(ready), () => readyText(ready, printer.style));
+  await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
 }
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
@@ -225,6 +226,8 @@ async function momentOf(
   return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
 
+type ChangeFields = { readonly sandbox?: string; readonly reason?: string };
+
 /** Reports a change; returns the problem if listening has ended. */
 async function tellChange(
   context: Context,
@@ -234,8 +237,12 @@ async function tellChange(
   if (change.kind === "unchanged") return undefined;
   const { printer } = context;
   const { at, realAt, real } = await momentOf(context, options.session.link);
-  const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    printer.line({ event, at: toIso(at), real_at: toIso(realAt), ...fields }, () =>
+  const say = (
+    event: "disconnected" | "reconnected" | "disabled",
+    fields: ChangeFields,
+    text: string,
+  ): void =>
+    printer.line(output("listen", { event, at: toIso(at), real_at: toIso(realAt), ...fields }), () =>
       [timeOfDay(at), printer.style.bold(event), printable(text), ...real].join("  "),
     );
   switch (change.kind) {

@@ -3,6 +3,7 @@ import { choiceParser } from "../parsers.ts";
 import { EXIT } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ProgramMaker } from "./server.ts";
+import { output } from "../output/output.ts";
 
 type McpOptions = CommonOptions & { readonly allowWrite?: boolean };
 type ConfigOptions = CommonOptions & { readonly client?: Client; readonly allowWrite?: boolean };
@@ -66,11 +67,11 @@ function printConfig(
   const server = { command, args };
   if (client === "codex") {
     const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;
-    return printer.result({ file: "~/.codex/config.toml", text }, () => text);
+    return printer.result(output("agent_config", { file: "~/.codex/config.toml", text }), () => text);
   }
   const named =
     client === "vscode" ? { servers: { checkout: server } } : { mcpServers: { checkout: server } };
-  return printer.result(named, () => JSON.stringify(named, null, 2));
+  return printer.result(output("agent_config", named), () => JSON.stringify(named, null, 2));
 }
 
 /** Without `--no`, npx would install another package named `checkout`; Windows starts npx only by a shell. */

@@ -10,7 +10,7 @@ import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
-import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
+import { checkoutFields, checkoutOutput, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
@@ -85,7 +85,7 @@ export function printCreatedCheckout(
   const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");
   const next = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
-    { ...response, idempotency_key: key, replayed, tries },
+    checkoutOutput(response, { idempotency_key: key, replayed, tries }),
     () =>
       `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
   );

@@ -36,6 +36,7 @@ import { connectToService, type ServiceConnection } from "../target/connect.ts";
 import { retryPolicyOf } from "../target/resolve.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { redactRequest } from "../target/waiting.ts";
+import { output } from "../output/output.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -221,13 +222,13 @@ async function dryRun(
     body: JSON.stringify(intent.request),
   });
   const shown = redactRequest(request);
-  const json = {
+  const json = output("dry_run", {
     dry_run: true,
     method: request.method,
     url: request.url,
     headers: shown.headers,
     body: intent.request,
-  };
+  });
   return printer.result(json, () => shown.text);
 }
 

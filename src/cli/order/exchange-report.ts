@@ -2,11 +2,12 @@ import type { Exchange } from "../../client/api/exchange.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
-import type { CheckoutWire } from "../../core/checkout/wire.ts";
+import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import { quote } from "../../core/shell/quote.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
+import { output, type Output } from "../output/output.ts";
 
 /** Why an exchange returned no checkout, without the parts that depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
@@ -75,4 +76,15 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
     ["checkout_url", checkout.checkout_url],
     ...(idempotencyKey === undefined ? [] : [["idempotency_key", idempotencyKey] as const]),
   ]);
+}
+
+type CreateFacts = {
+  readonly idempotency_key: string;
+  readonly replayed: boolean;
+  readonly tries: number;
+};
+
+/** The result of every command that prints a checkout of the service. `data` is its form of earlier versions. */
+export function checkoutOutput(response: CheckoutResponse, facts?: CreateFacts): Output {
+  return output("checkout", { ...response.data, ...response, ...facts });
 }

@@ -7,6 +7,7 @@ import { EXIT, Refused, type Problem } from "../problem.ts";
 import { execFolder } from "../target/surroundings.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
+import { output } from "../output/output.ts";
 
 export function registerIdempotency(group: Group): void {
   register(group, {
@@ -51,7 +52,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
     toIso(entry.firstSentAt).slice(0, 16).replace("T", " "),
     entry.key,
   ]);
-  return printer.result(entries.map(toJson), () =>
+  return printer.result(output("idempotency_keys", entries.map(toJson)), () =>
     rows.length === 0
       ? "no order or session was created from this folder yet"
       : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows, {
@@ -67,7 +68,7 @@ async function show({ printer }: Context, journal: Journal | undefined, key: str
   const entry = journal?.find(key);
   if (entry === undefined) throw new Refused(unknownKeyProblem(key));
   const json = toJson(entry);
-  return printer.result(json, () =>
+  return printer.result(output("idempotency_key", json), () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
   );
 }
@@ -75,13 +76,13 @@ async function show({ printer }: Context, journal: Journal | undefined, key: str
 async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   if (journal?.forget(key) !== true) throw new Refused(unknownKeyProblem(key));
   return printer.result(
-    { forgotten: key },
+    output("forgotten_key", { forgotten: key }),
     () =>
       `${key} was removed from the journal; the service still knows it, and the next run uses the previous attempt`,
   );
 }
 
-function toJson(entry: JournalEntry): Record<string, string | number | boolean | null> {
+function toJson(entry: JournalEntry) {
   return {
     key: entry.key,
     state: entry.state,

@@ -13,6 +13,7 @@ import { connectToService, type ServiceConnection } from "../target/connect.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions, showHeadersOption } from "../target/options.ts";
 import { runWithSpinner } from "../target/waiting.ts";
+import { checkoutOutput } from "./exchange-report.ts";
 
 export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
@@ -36,7 +37,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const id = await idAt(context, service, text);
   if (options.wait === true) {
     const ended = await waitForStatus(context, options, { target, settings, id });
-    return context.printer.result(ended, () => checkoutFields(ended.data));
+    return context.printer.result(checkoutOutput(ended), () => checkoutFields(ended.data));
   }
   const policy = pollPolicy(settings, options);
   const exchange = await runWithSpinner(context, (watch) =>
@@ -44,7 +45,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   );
   if (exchange.end === "success") {
     const { response } = exchange;
-    return context.printer.result(response, () => checkoutFields(response.data));
+    return context.printer.result(checkoutOutput(response), () => checkoutFields(response.data));
   }
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";

@@ -10,6 +10,7 @@ import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { findByOrderId } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 type OpenOptions = ServiceOptions & { readonly print?: boolean };
 
@@ -36,17 +37,20 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
   const { printer } = context;
   const { signInUrl, expiresAt } = await newSignIn(context, id);
   const shown = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
-  if (options.print === true) return printer.result({ opened: false, ...shown }, () => signInUrl);
+  if (options.print === true)
+    return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
   const opened = await openSecretly(context, signInUrl);
   if (!opened.ok) {
     printer.trace(`warning: no browser was opened (${printable(opened.message)}); open the link by hand`);
-    return printer.result({ opened: false, ...shown }, () => signInUrl);
+    return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
   }
   const { origin } = new URL(signInUrl);
-  const ending = await printer.result({ opened: true, sign_in_url: null, expires_at: null }, () =>
-    id === undefined
-      ? `opened the portal at ${origin}`
-      : `opened ${printable(id)} in the portal at ${origin}`,
+  const ending = await printer.result(
+    output("portal", { opened: true, sign_in_url: null, expires_at: null }),
+    () =>
+      id === undefined
+        ? `opened the portal at ${origin}`
+        : `opened ${printable(id)} in the portal at ${origin}`,
   );
   printer.talk("No page? checkout open --print shows the link to open by hand.");
   await opened.settle();

@@ -10,6 +10,7 @@ import { projectCalibration } from "../calibration/record.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { AssumptionEntry } from "../../core/calibration/shapes.ts";
+import { output } from "../output/output.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
@@ -23,10 +24,11 @@ export function registerAssumptions(group: Group): void {
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only assumptions that your integration relied on")],
     run: runnerFor("assumptions", {
-      json: (_shown, answer, { options, context }) => ({
-        ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
-        calibration: projectCalibration(context) ?? null,
-      }),
+      json: (_shown, answer, { options, context }) =>
+        output("assumptions", {
+          ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
+          calibration: projectCalibration(context) ?? null,
+        }),
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
         const record = projectCalibration(context);

@@ -22,6 +22,7 @@ import { choiceParser } from "../parsers.ts";
 import { toSetting } from "../option-rules.ts";
 import { catchRefusal, EXIT, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
+import { output } from "../output/output.ts";
 
 type ChecklistOptions = JudgeOptions & {
   readonly item?: readonly ItemName[];
@@ -132,7 +133,7 @@ async function publish(
   report: ChecklistReport,
 ): Promise<number> {
   const shown = narrowReport(report, item);
-  await printer.result(reportJson(shown), () => {
+  await printer.result(output("checklist", reportJson(shown)), () => {
     const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
     return again === true ? `${text}\n` : text;
   });

@@ -1,4 +1,4 @@
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { entryLine, timedLine } from "../../core/explain/span.ts";
 import { LANGUAGES, type Language } from "../../core/language.ts";
@@ -13,6 +13,7 @@ import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { World } from "../../world.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { answerOutput } from "../output/output.ts";
 
 type ExplainOptions = CommonOptions & {
   readonly as?: ExplainableKind;
@@ -60,7 +61,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   );
   const next = explained.next.map((command) => addStoreOption(command, options, shellOf(context.world.env)));
   const explanation = { ...explained, next };
-  return context.printer.result(encodeAnswer("explain", explanation), () =>
+  return context.printer.result(answerOutput("explain", explanation), () =>
     explanationText(explanation, context.printer),
   );
 }
@@ -82,7 +83,7 @@ async function printPage(context: Context, options: ExplainOptions, id: string):
   const saved = await ask(context, options, id, (named) =>
     callSandbox(context, { name: "saveStory", body: { ...named, language }, nextAfter: NEXT_AFTER_PAGE }),
   );
-  if (options.json === true) return context.printer.result(encodeAnswer("saveStory", saved), () => "");
+  if (options.json === true) return context.printer.result(answerOutput("saveStory", saved), () => "");
   return context.printer.exact(saved.html);
 }
 

@@ -17,6 +17,7 @@ import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
+import { answerOutput, output } from "../output/output.ts";
 
 type ListOptions = CommonOptions & {
   readonly follow?: boolean;
@@ -75,9 +76,8 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   if (options.follow === true) return follow(context, query);
   const listed = await callSandbox(context, { name: "listRequests", body: query });
   const { requests, failure } = listed;
-  const { requests: shown } = encodeAnswer("listRequests", listed);
   if (failure !== null) context.printer.trace(failure);
-  return context.printer.result({ requests: shown, failure }, () =>
+  return context.printer.result(answerOutput("listRequests", listed), () =>
     requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer),
   );
 }
@@ -125,12 +125,12 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
 const LOOK_AGAIN_MS = 1000;
 
 /** Prints a line for each request, and a failure of the request log once. */
-function printNewRequests({ printer }: Context, { requests, failure }: AnswerOf<"listRequests">): void {
+function printNewRequests({ printer }: Context, listed: AnswerOf<"listRequests">): void {
+  const { requests, failure } = listed;
   if (failure !== null) printer.traceOnce(failure);
   for (const request of requests) {
-    const entry = { requests: [request], position: 0, failure: null };
-    const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
-    printer.line(shown, () => requestLine(request));
+    const { requests: shown } = encodeAnswer("listRequests", { ...listed, requests: [request] });
+    for (const one of shown) printer.line(output("request_line", one), () => requestLine(request));
   }
 }
 

@@ -25,6 +25,7 @@ import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
+import { output } from "../output/output.ts";
 
 type StartMessage =
   | {
@@ -97,7 +98,7 @@ async function useLive(
   const ready = readyMessageOfRunning(context, { ...live, signInUrl });
   warnHeldBack(context, description);
   noteTarget(context, "folder");
-  return context.printer.result(ready, () =>
+  return context.printer.result(output("ready", ready), () =>
     readyBanner(context, ready, {
       running: { detached: description.logFile },
       given,
@@ -136,7 +137,7 @@ async function startDetached(
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
   for (const note of startMessage.notes) printer.talk(note);
-  const exitCode = await printer.result(startMessage.ready, () =>
+  const exitCode = await printer.result(output("ready", startMessage.ready), () =>
     readyBanner(context, startMessage.ready, {
       running: { detached: logFile },
       given,

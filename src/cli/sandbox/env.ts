@@ -5,6 +5,7 @@ import { assignmentCommand } from "../../core/shell/quote.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
 type Format = (typeof FORMATS)[number];
@@ -76,7 +77,9 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? REVOKED_KEY_TEXT : NO_KEY_TEXT}`);
   noteOwnSecrets(context, access);
-  return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
+  return printer.result(output("variables", variables), () =>
+    environmentText(variables, options.format ?? "sh"),
+  );
 }
 
 /** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */

@@ -7,6 +7,7 @@ import { catchRefusal, EXIT, notRunningProblem, Refused, type Problem } from "..
 import { abortOnStop } from "../stopping.ts";
 import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 type LogsOptions = CommonOptions & { readonly follow?: boolean };
 
@@ -98,7 +99,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
 /** Collects bytes and prints each complete line. */
 function createLines({ printer }: Context) {
   let rest = Buffer.alloc(0);
-  const print = (line: string): void => printer.line({ line }, () => printable(line));
+  const print = (line: string): void => printer.line(output("log_line", { line }), () => printable(line));
   return {
     add: (part: Uint8Array): void => {
       const bytes = Buffer.concat([rest, part]);

@@ -9,6 +9,7 @@ import { EXIT, unwrap, Refused } from "../problem.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { untilAskedToStop } from "../stopping.ts";
+import { output } from "../output/output.ts";
 
 export function registerSandboxStart(group: Group): void {
   register<StartOptions>(group, {
@@ -57,7 +58,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const served = await serveSandbox(context, configured, {
     place: { folder, log: world.stderr, ...ids },
     announce: async ({ ready, description, given }) => {
-      await printer.result(ready, () => readyBanner(context, ready, { given, description }));
+      await printer.result(output("ready", ready), () => readyBanner(context, ready, { given, description }));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async (sandbox) => {

@@ -26,6 +26,7 @@ import { askHealth, describeRun, noteVersionOf } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
+import { output } from "../output/output.ts";
 
 /** The status of a folder's sandbox; unknown values are null. */
 type Status = {
@@ -64,7 +65,7 @@ async function runStatus(context: Context): Promise<number> {
   const run = around.run();
   noteTarget(context, "folder");
   const { status, served } = await statusOf(context, found, run);
-  await printer.result(status, () => statusText(context, status, served));
+  await printer.result(output("status", status), () => statusText(context, status, served));
   return status.running ? EXIT.done : EXIT.unreachable;
 }
 
@@ -218,7 +219,10 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
     if ("baseUrl" in seen) {
       noteTarget(context, { url: seen.baseUrl });
       if (seen.run !== undefined) noteVersionOf(context, seen.run);
-      return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
+      return await printer.result(
+        output("reachable", { ok: true, base_url: seen.baseUrl }),
+        () => `ready: ${seen.baseUrl}`,
+      );
     }
     const restMs = timeout - (world.monotonic() - since);
     if (restMs <= 0) throw new Refused(waitProblem(timeout, seen.lacks));

@@ -6,6 +6,7 @@ import { unseenHolder } from "../../host/folder/hold.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, unseenProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
+import { output } from "../output/output.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
 const STOP_MS = 10_000;
@@ -33,12 +34,12 @@ async function runStop(context: Context): Promise<number> {
   if (run === undefined) {
     const holder = await unseenHolder(world, folder);
     if (holder !== undefined) throw new Refused(unseenProblem(holder));
-    const result = { ok: true, stopped: false, pid: null, data_dir: folder };
+    const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });
     return printer.result(result, () => `no sandbox was running here (${shown})`);
   }
   await askToStop(world, run);
   await waitUntilGone(context, run);
-  const result = { ok: true, stopped: true, pid: run.pid, data_dir: folder };
+  const result = output("stopped", { ok: true, stopped: true, pid: run.pid, data_dir: folder });
   return printer.result(result, () => `the sandbox of ${shown} has stopped (pid ${run.pid})`);
 }
 

@@ -1,5 +1,5 @@
 import { withSandbox } from "../target/with-sandbox.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
@@ -15,6 +15,7 @@ import {
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
+import { answerOutput } from "../output/output.ts";
 
 type SnapshotAnswer = AnswerOf<"createSnapshot">;
 
@@ -38,7 +39,7 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   const { world, printer } = context;
   checkSnapshotOptions(world, options, name);
   const created = await create(context, options, name);
-  return printer.result(encodeAnswer("createSnapshot", created), () => {
+  return printer.result(answerOutput("createSnapshot", created), () => {
     const { snapshot, replaced } = created;
     const { storeId, bytes } = snapshot;
     const what = storeId === null ? "the whole sandbox" : `store ${storeId}`;

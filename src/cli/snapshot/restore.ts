@@ -1,6 +1,6 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
 import { withSandbox } from "../target/with-sandbox.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
@@ -21,6 +21,7 @@ import {
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
+import { answerOutput } from "../output/output.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };
@@ -56,7 +57,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   const restored = await restore(context, options, name);
   const { heldBack } = restored;
   if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
-  return printer.result(encodeAnswer("restoreSnapshot", restored), () =>
+  return printer.result(answerOutput("restoreSnapshot", restored), () =>
     restored.stores
       .map(
         ({ storeId, name: store }) =>

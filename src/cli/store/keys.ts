@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { SCOPES, type Scope } from "../../core/credential.ts";
 import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
-import { snakeCase, shortId } from "../../core/text.ts";
+import { shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, type Context, type Group } from "../command.ts";
 import { newToken } from "../../host/folder/state-folder.ts";
@@ -13,6 +13,7 @@ import { table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
 import { catchRefusal } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 const REVOKED_KEY_TEXT =
   "credentials.json has this key: to run commands in this folder, set CHECKOUT_API_KEY to another key";
@@ -51,7 +52,8 @@ export function registerKeys(group: Group): void {
     summary: "list the API keys of the store, including revoked keys, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
     run: runnerFor("listKeys", {
-      json: (shown, listed, { context }) => ({ ...shown, kept_key_id: findKeptKey(context, listed) }),
+      json: (shown, listed, { context }) =>
+        output("keys", { ...shown, kept_key_id: findKeptKey(context, listed) }),
       text: (listed, { width }, { context }) =>
         keyLines(listed, { width, kept: findKeptKey(context, listed) }),
     }),
@@ -63,7 +65,8 @@ export function registerKeys(group: Group): void {
     run: runnerFor("revokeKey", {
       id: "key",
       body: () => ({}),
-      json: (shown, revoked, { context }) => ({ ...shown, kept: isKept(context, revoked) }),
+      json: (shown, revoked, { context }) =>
+        output("revoked_key", { ...shown, kept: isKept(context, revoked) }),
       text: (revoked, { style }, { context }) =>
         [
           `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${toIso(revoked.revokedAt)}`,
@@ -124,8 +127,13 @@ async function runGenerate({ world, printer }: Context): Promise<number> {
     controlToken: newToken(world, "control"),
     adminToken: newToken(world, "administrator"),
   };
-  const json = Object.entries(made).map(([name, secret]) => [snakeCase(name), secret] as const);
-  return printer.result(Object.fromEntries(json), () =>
+  const json = output("new_secrets", {
+    api_key: made.apiKey,
+    signing_secret: made.signingSecret,
+    control_token: made.controlToken,
+    admin_token: made.adminToken,
+  });
+  return printer.result(json, () =>
     SECRET_VARIABLES.map(([name, variable]) => `${variable}=${made[name]}`).join("\n"),
   );
 }

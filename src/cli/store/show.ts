@@ -7,6 +7,7 @@ import { fieldLines } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import { controlTarget, resolveNamedStore } from "../target/control.ts";
+import { output } from "../output/output.ts";
 
 export function registerStoresShow(group: Group): void {
   register(group, {
@@ -27,7 +28,7 @@ export function registerCapabilities(group: Group): void {
     summary: "list the payment methods and currencies of the store, and whether each is active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
     run: runnerFor("storeSummary", {
-      json: (_shown, { store, capabilities }) => ({ store_id: store.id, capabilities }),
+      json: ({ capabilities }, { store }) => output("capabilities", { store_id: store.id, capabilities }),
       text: (summary, printer) => capabilityLines(summary, printer),
     }),
   });

@@ -14,6 +14,7 @@ import { requireOneStore } from "../target/named-store.ts";
 import { STORE_VARIABLE, type CommonOptions, isOwnSandbox } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
+import { output } from "../output/output.ts";
 
 type CreateOptions = CommonOptions & {
   readonly name?: string;
@@ -125,7 +126,7 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
   if (around.storeId !== undefined && around.storeId.value !== id)
     printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);
   return printer.result(
-    { store_id: id, name },
+    output("chosen_store", { store_id: id, name }),
     () => `the default store of this folder is ${displayStoreName(name)} (${id})`,
   );
 }

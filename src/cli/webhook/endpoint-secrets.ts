@@ -11,6 +11,7 @@ import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { parseDurationText, durationText } from "../../core/duration.ts";
+import { output } from "../output/output.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
@@ -37,11 +38,8 @@ export function registerEndpointSecrets(group: Group): void {
     run: runnerFor("rotateSecret", {
       id: "endpoint",
       body: ({ overlap = DEFAULT_OVERLAP }) => ({ overlapMs: overlap.milliseconds }),
-      json: (shown, { inForce: [secret = null] }, { id }) => ({
-        endpoint_id: id,
-        signing_secret: secret,
-        ...shown,
-      }),
+      json: (shown, { inForce: [secret = null] }, { id }) =>
+        output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...shown }),
       text: ({ inForce }, printer, { id, options: { overlap = DEFAULT_OVERLAP } }) =>
         fieldLines([
           ["signing_secret", secretText(printer, inForce[0] ?? "", `checkout endpoints secret ${id}`)],
@@ -80,7 +78,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   });
   const [secret = ""] = shown.inForce;
   const { store_time: _, ...secrets } = encodeAnswer("showSecret", shown);
-  const json = { endpoint_id: id, signing_secret: secret, ...secrets };
+  const json = output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...secrets });
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 

@@ -1,5 +1,5 @@
 import { toIso } from "../../core/clock.ts";
-import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
 import { causeText, errorText, outcomeOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
@@ -17,6 +17,7 @@ import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
+import { answerOutput } from "../output/output.ts";
 
 type AddOptions = CommonOptions & {
   readonly events?: readonly string[];
@@ -135,7 +136,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
   );
   const { printer } = context;
-  return printer.result(encodeAnswer("addEndpoint", added), () => {
+  return printer.result(answerOutput("addEndpoint", added), () => {
     const { id, url: address, eventTypes: types, signingSecret: secret } = added;
     const fields = fieldLines([
       ["id", id],
@@ -156,7 +157,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
   });
   const { eventId } = tested;
   if (options.wait === true) return awaitTest(context, options, eventId);
-  return context.printer.result(encodeAnswer("testEndpoint", tested), () =>
+  return context.printer.result(answerOutput("testEndpoint", tested), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
       `to see the result: checkout events get ${eventId} --wait`,
@@ -176,7 +177,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
     );
   }
   if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(shown, delivery));
-  return context.printer.result(encodeAnswer("showEvent", shown), () => {
+  return context.printer.result(answerOutput("showEvent", shown), () => {
     const last = delivery.attempts.at(-1);
     const doubt = last && causeText(outcomeOf(last), english);
     const { style } = context.printer;

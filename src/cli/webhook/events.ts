@@ -1,6 +1,6 @@
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
-import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -32,6 +32,7 @@ import { runWithSpinner } from "../target/waiting.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
+import { answerOutput } from "../output/output.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;
@@ -172,7 +173,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
       : await callSandbox(context, { name: "listEvents", body: query });
   const { events, nextBefore } = listed;
   const { printer, world } = context;
-  return printer.result(encodeAnswer("listEvents", listed), async () => {
+  return printer.result(answerOutput("listEvents", listed), async () => {
     if (events.length === 0) return "no matching events";
     const rows = await eventLines(events, printer.width);
     if (nextBefore === null) return rows;
@@ -216,7 +217,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     : await showEvent(context, id);
   if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDueProblem(shown));
   if (options.body === true) return context.printer.exact(shown.body);
-  return context.printer.result(encodeAnswer("showEvent", shown), () => eventText(shown, context.printer));
+  return context.printer.result(answerOutput("showEvent", shown), () => eventText(shown, context.printer));
 }
 
 function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">> {
@@ -242,7 +243,7 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   const next = more
     ? "more deliveries have failed: run the same command again for the next ones"
     : "to see the results: checkout deliveries list";
-  return context.printer.result(encodeAnswer("replayFailed", replayed), () =>
+  return context.printer.result(answerOutput("replayFailed", replayed), () =>
     count === 0
       ? `no delivery that was created since ${toIso(from)} has failed; checkout deliveries list shows the newest`
       : `delivering ${count} again\n${next}`,

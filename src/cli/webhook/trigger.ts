@@ -1,7 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { toIso } from "../../core/clock.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
@@ -15,6 +15,7 @@ import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/san
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
+import { answerOutput, output } from "../output/output.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
@@ -123,8 +124,7 @@ function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
 function show({ printer: { result, width } }: Context, checkout: Checkout, known: number): Promise<number> {
   const { id, orderId, status } = checkout;
   const events = checkout.events.slice(known);
-  const { object, events: eventsJson } = encodeAnswer("inspectCheckout", { ...checkout, events });
-  return result({ id, object, order_id: orderId, status, events: eventsJson }, async () => {
+  return result(answerOutput("inspectCheckout", { ...checkout, events }), async () => {
     const fields = fieldLines([
       ["id", id],
       ["order_id", orderId],
@@ -148,7 +148,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
     const tested = await callSandbox(context, { name: "testEndpoint", id, body: {} });
     tests.push({ endpoint_id: id, url, event_id: tested.eventId });
   }
-  return context.printer.result({ tests }, () =>
+  return context.printer.result(output("new_tests", { tests }), () =>
     table(
       ["TYPE", "EVENT", "ENDPOINT"],
       tests.map(({ event_id: eventId, url }) => [TEST, shortId(eventId), url]),

@@ -28,6 +28,7 @@ import {
   type SecretOptions,
 } from "./signing-secrets.ts";
 import { parseDurationText, durationText } from "../../core/duration.ts";
+import { output } from "../output/output.ts";
 
 type VerifyFlags = SecretOptions & {
   readonly payloadFile: string;
@@ -189,7 +190,7 @@ async function runSign(context: Context, options: SignFlags): Promise<number> {
     timestamp: options.timestamp ?? Math.floor(world.now() / 1000),
     rawBody,
   });
-  return printer.result(headers, () =>
+  return printer.result(output("signed_headers", headers), () =>
     Object.entries(headers)
       .map(([name, value]) => `${name}: ${value}`)
       .join("\n"),
@@ -212,14 +213,14 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
     const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
-      json,
+      output("signature", json),
       () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
     );
   }
   const { code, message } = verdict;
   const owners = tried.flatMap(({ owner }) => owner ?? []);
   const ownerFields = owners.length === 0 ? {} : { secrets_of: owners };
-  await printer.result({ valid: false, code, message, causes, ...ownerFields }, () =>
+  await printer.result(output("signature", { valid: false, code, message, causes, ...ownerFields }), () =>
     [
       `${printer.style.red("✗")} not valid: ${message} ${printer.style.dim(`(${code})`)}`,
       ...(owners.length === 0 ? [] : [`  tried the signing secrets of ${printable(owners.join(", "))}`]),

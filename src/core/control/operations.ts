@@ -20,7 +20,13 @@ import { sandboxOperations } from "./operations/sandbox.ts";
 import { requestOperations } from "./operations/requests.ts";
 import { storesOperations } from "./operations/stores.ts";
 import { webhookOperations } from "./operations/webhook.ts";
-import { convertUnchecked, toDomainNames, wireFieldsAt, wireSchema } from "../shape/wire-names.ts";
+import {
+  convertUnchecked,
+  toDomainNames,
+  wireFieldsAt,
+  wireSchema,
+  type WireOf,
+} from "../shape/wire-names.ts";
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
@@ -58,6 +64,8 @@ type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) exten
 
 export type OperationName = keyof Operations;
 export type RequestOf<Name extends OperationName> = DomainOf<Operations[Name]["request"]>;
+/** The answer of an operation as it is on the wire. */
+export type WireAnswerOf<Name extends OperationName> = WireOf<Operations[Name]["answer"]>;
 export type AnswerOf<Name extends OperationName> = DomainOf<Operations[Name]["answer"]>;
 
 export const CONTROL_OPERATIONS = Object.fromEntries(
@@ -184,10 +192,13 @@ export function refusalInDomain(name: OperationName, message: string): string {
 }
 
 /** Without the envelope, as `--json` prints it. A stored value that the schema refuses stays (decision 95). */
-export function encodeAnswer<Name extends OperationName>(name: Name, answer: AnswerOf<Name>): Fields {
+export function encodeAnswer<Name extends OperationName>(
+  name: Name,
+  answer: AnswerOf<Name>,
+): WireAnswerOf<Name> {
   const schema = CONTROL_OPERATIONS[name].answer;
   const encoded = z.safeEncode(wireSchema(schema), answer);
-  return (encoded.success ? encoded.data : convertUnchecked(schema, answer, "wire")) as Fields;
+  return (encoded.success ? encoded.data : convertUnchecked(schema, answer, "wire")) as WireAnswerOf<Name>;
 }
 
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
@@ -202,12 +213,12 @@ export function* encodeInSteps<Name extends OperationName>(
 ): Generator<void, Fields> {
   const lists = Object.entries(answer).filter(isLongList);
   const short = Object.fromEntries(lists.map(([field]) => [field, []]));
-  const encoded: Record<string, unknown> = { ...encodeAnswer(name, { ...answer, ...short }) };
+  const encoded: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...short }) as Fields) };
   for (const [field, entries] of lists) {
     const parts: unknown[] = [];
     for (let at = 0; at < entries.length; at += ENTRIES_AT_ONCE) {
       const some = { ...short, [field]: entries.slice(at, at + ENTRIES_AT_ONCE) };
-      parts.push(encodeAnswer(name, { ...answer, ...some })[snakeCase(field)]);
+      parts.push((encodeAnswer(name, { ...answer, ...some }) as Fields)[snakeCase(field)]);
       yield;
     }
     encoded[snakeCase(field)] = parts.flat();

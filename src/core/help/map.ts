@@ -59,7 +59,7 @@ const variable = z.strictObject({
   description: z.string(),
 });
 
-const commandMap = z.strictObject({
+export const commandMap = z.strictObject({
   program: z.literal("checkout"),
   version: z.string(),
   summary: z.string(),

@@ -40,7 +40,7 @@ export function reportJson({
     service,
     store_id: storeId,
     judged_at: toIso(judgedAt),
-    livemode: false,
+    livemode: false as const,
     calibration: calibration === null ? null : calibrationJson(calibration.record),
     exploration:
       exploration === null

@@ -13,6 +13,7 @@ const LEAVES: ReadonlySet<string> = new Set([
   "boolean",
   "enum",
   "literal",
+  "null",
   "unknown",
   "undefined",
 ]);
@@ -145,6 +146,9 @@ export type OnWire<Value> = Value extends readonly (infer Item)[]
   : Value extends object
     ? { readonly [Name in keyof Value as WireName<Name>]: OnWire<Value[Name]> }
     : Value;
+
+/** The values of a schema as they are on the wire, deeply read-only. */
+export type WireOf<Schema extends z.ZodMiniType> = OnWire<z.input<Schema>>;
 
 export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);

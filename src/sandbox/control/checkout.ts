@@ -30,7 +30,7 @@ export const checkoutHandlers = {
     const { q, before } = body;
     const refused =
       q === undefined || before !== undefined ? [] : findRefusedOrders(context, storeId, q).orders;
-    return mapValue(await listCheckouts(context, storeId, body), (page) => ({ ...page, refused }));
+    return mapValue(await listCheckouts(context, storeId, body), (page) => ({ storeId, ...page, refused }));
   },
   createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
   inspectCheckout: async (context, { storeId, id }) => {

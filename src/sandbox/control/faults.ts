@@ -16,9 +16,9 @@ export const faultHandlers = {
     for (const id of ids) await removeFault(context, storeId, id);
     return known;
   },
-  listFaults: async (context, { storeId }) => accept({ faults: listFaults(context, storeId) }),
+  listFaults: async (context, { storeId }) => accept({ storeId, faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>
     mapValue(await removeFault(context, storeId, id), (fault) => ({ fault })),
   clearFaults: async (context, { storeId }) =>
-    mapValue(await clearFaults(context, storeId), (faults) => ({ faults })),
+    mapValue(await clearFaults(context, storeId), (faults) => ({ storeId, faults })),
 } satisfies HandlersOf<"faults">;

@@ -14,7 +14,7 @@ export const requestHandlers = {
     const requests = await awaitRequests(context, storeId, body);
     const position = requests.at(-1)?.position ?? body.after ?? 0;
     const entries = requests.map((request) => entryOf(request));
-    return accept({ requests: entries, position, failure: context.requests.failure() ?? null });
+    return accept({ storeId, requests: entries, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);

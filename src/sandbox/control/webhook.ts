@@ -50,6 +50,7 @@ export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);
     return accept({
+      storeId,
       endpoints: endpoints.map((endpoint) => addHold(context, currentEndpoint(context, endpoint))),
     });
   },
@@ -104,7 +105,7 @@ export const webhookHandlers = {
     const found = await awaitEvents(context, storeId, query, next?.value.position);
     const shown = found.slice(-limit);
     const nextBefore = isNewest && found.length > limit ? (shown[0]?.id ?? null) : null;
-    return accept({ events: shown.map(eventEntry), nextBefore });
+    return accept({ storeId, events: shown.map(eventEntry), nextBefore });
   },
   showEvent: async ({ store }, { storeId, id }) => {
     const event = findEvent(store, storeId, id);
@@ -131,7 +132,11 @@ export const webhookHandlers = {
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );
     const deliveries = found.slice(0, limit);
-    return accept({ deliveries, nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null });
+    return accept({
+      storeId,
+      deliveries,
+      nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null,
+    });
   },
 } satisfies HandlersOf<"webhooks">;
 

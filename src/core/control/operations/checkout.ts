@@ -59,6 +59,7 @@ export const checkoutOperations = {
       }),
     answer: () =>
       z.object({
+        storeId: z.uuid(),
         checkouts: z.array(checkoutEntry),
         /** The store's time. */
         now: moment,

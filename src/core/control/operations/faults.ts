@@ -1,6 +1,11 @@
 import * as z from "zod/mini";
 import { faultEntry, faultRequest } from "../../fault/shapes.ts";
+import { nameSchemas } from "../../shape/wire-names.ts";
 import { storeOperation } from "../operation.ts";
+
+const faultList = z.object({ storeId: z.uuid(), faults: z.array(faultEntry) });
+
+nameSchemas({ FaultList: faultList });
 
 /** The operations on injected faults (decision 94). */
 export const faultOperations = {
@@ -20,7 +25,7 @@ export const faultOperations = {
     summary: "Lists the active faults",
     description:
       "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
-    answer: () => z.object({ faults: z.array(faultEntry) }),
+    answer: () => faultList,
   }),
   removeFault: storeOperation({
     method: "DELETE",
@@ -35,6 +40,6 @@ export const faultOperations = {
     summary: "Removes all faults",
     description:
       "Removes every fault of the store, and returns the removed faults. A store without faults is not an error.",
-    answer: () => z.object({ faults: z.array(faultEntry) }),
+    answer: () => faultList,
   }),
 };

@@ -49,7 +49,12 @@ export const requestOperations = {
       }),
     /** `position`: of the newest request seen. `failure`: why the log is not being written, and the remedy. */
     answer: () =>
-      z.object({ requests: z.array(requestEntry), position: z.int(), failure: z.nullable(z.string()) }),
+      z.object({
+        storeId: z.uuid(),
+        requests: z.array(requestEntry),
+        position: z.int(),
+        failure: z.nullable(z.string()),
+      }),
   }),
   showRequest: storeOperation({
     path: "/requests/{id}",

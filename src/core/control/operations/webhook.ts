@@ -30,7 +30,7 @@ export const webhookOperations = {
     summary: "Lists the endpoints",
     description:
       "Returns every endpoint of the store, oldest first, with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
-    answer: () => z.object({ endpoints: z.array(endpoint) }),
+    answer: () => z.object({ storeId: z.uuid(), endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation({
     method: "POST",
@@ -157,7 +157,8 @@ export const webhookOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
-    answer: () => z.object({ events: z.array(eventEntry), nextBefore: z.nullable(z.uuid()) }),
+    answer: () =>
+      z.object({ storeId: z.uuid(), events: z.array(eventEntry), nextBefore: z.nullable(z.uuid()) }),
   }),
   showEvent: storeOperation({
     path: "/events/{id}",
@@ -220,6 +221,6 @@ export const webhookOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
-    answer: () => z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
+    answer: () => z.extend(deliveries, { storeId: z.uuid(), nextBefore: z.nullable(z.uuid()) }),
   }),
 };

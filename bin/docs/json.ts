@@ -1,0 +1,45 @@
+import type { Kind } from "../../src/cli/output/kind.ts";
+import { KINDS } from "../../src/cli/output/kinds.ts";
+import { code, page, table, wrapped } from "./markdown.ts";
+
+/** The page of all results of `--json`, by kind. */
+export function jsonPage(): string {
+  return page("Results as JSON", [
+    wrapped(
+      "With `--json` a command prints its result as one line of JSON on stdout, and nothing else there. Names are in " +
+        "snake_case, times are ISO 8601 in UTC, and a field that does not apply is null or missing. An error is one " +
+        "line on stderr, of the kind `error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
+    ),
+    SAMPLE,
+    wrapped(
+      "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. Every list of a " +
+        "store has its `store_id` and its items in one field. The fields of an order or a session stand at the top " +
+        "wherever one is printed; `data` of a create and of `sessions get` is the old form and will go.",
+    ),
+    table(["kind", "what it is", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
+    wrapped("`exec` and `mcp` print what the other program prints."),
+  ]);
+}
+
+const SAMPLE = `\`\`\`sh
+npx checkout exec -- sh -e <<'EOF'
+npx checkout orders create --order-id order-7001 --price-id price_coffee --json | jq -r .id
+npx checkout sandbox pay order-7001 --json | jq -r .status
+npx checkout events list --order-id order-7001 --json | jq -r '.events[].type'
+EOF
+\`\`\``;
+
+function rowOf([name, { about, commands, jq }]: readonly [string, Kind]): readonly string[] {
+  return [code(name), about, printedBy(commands), code(`jq -r '${jq}'`)];
+}
+
+/** The commands of one group together: `endpoints add, remove`. */
+function printedBy(commands: readonly string[]): string {
+  const groups = new Map<string, string[]>();
+  for (const words of commands) {
+    const [group = "", verb = ""] = /^(.*) (\S+)$/.exec(words)?.slice(1) ?? [words];
+    groups.set(group, [...(groups.get(group) ?? []), verb]);
+  }
+  if (commands.length === 0) return "any command";
+  return [...groups].map(([group, verbs]) => code(`${group} ${verbs.join(", ")}`.trim())).join("; ");
+}

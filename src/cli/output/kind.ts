@@ -1,0 +1,16 @@
+import type * as z from "zod/mini";
+import type { OperationName } from "../../core/control/operations.ts";
+
+/** A kind of result. */
+export type Kind = {
+  /** What the result is, for the documentation. */
+  readonly about: string;
+  /** The commands that print it, without `checkout`. */
+  readonly commands: readonly string[];
+  /** A filter of jq that reads what a script most often wants. */
+  readonly jq: string;
+  /** The operations whose answers are of this kind. */
+  readonly operations?: readonly OperationName[];
+  /** The shape of results that are no such answer. */
+  readonly shape?: z.ZodMiniType;
+};

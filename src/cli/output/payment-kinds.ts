@@ -1,0 +1,210 @@
+import * as z from "zod/mini";
+import { requestOperations } from "../../core/control/operations/requests.ts";
+import { webhookOperations } from "../../core/control/operations/webhook.ts";
+import type { Kind } from "./kind.ts";
+import * as shapes from "./shapes.ts";
+
+/** The kinds of results about orders, payments, webhooks, faults and requests. */
+export const PAYMENT_KINDS = {
+  checkout: {
+    about: "an order or a session as the service answers it; after a create also its idempotency key",
+    commands: ["orders create", "sessions create", "sessions get"],
+    jq: ".id",
+    shape: shapes.checkout,
+  },
+  checkout_details: {
+    about: "an order or a session of the sandbox with its attempts and events; fields of `checkout`",
+    commands: ["orders get", "trigger"],
+    jq: ".status",
+    operations: ["inspectCheckout"],
+  },
+  checkouts: {
+    about: "a list of orders or sessions",
+    commands: ["orders list", "sessions list"],
+    jq: ".checkouts[].order_id",
+    operations: ["listCheckouts"],
+  },
+  payment: {
+    about: "the status after an act of the payer, and each change",
+    commands: ["sandbox pay"],
+    jq: ".status",
+    operations: ["pay"],
+  },
+  dry_run: {
+    about: "the request that a create would send (`--dry-run`)",
+    commands: ["orders create", "sessions create"],
+    jq: ".body",
+    shape: shapes.dryRun,
+  },
+  idempotency_keys: {
+    about: "the keys of the creates of this folder, as an array",
+    commands: ["idempotency list"],
+    jq: ".[].key",
+    shape: z.array(shapes.journalEntry),
+  },
+  idempotency_key: {
+    about: "one key",
+    commands: ["idempotency show"],
+    jq: ".state",
+    shape: shapes.journalEntry,
+  },
+  forgotten_key: {
+    about: "the key that was removed from the journal",
+    commands: ["idempotency forget"],
+    jq: ".forgotten",
+    shape: shapes.forgottenKey,
+  },
+  event: {
+    about: "an event with its body and its deliveries",
+    commands: ["events get", "endpoints test"],
+    jq: ".deliveries[].state",
+    operations: ["showEvent"],
+  },
+  events: {
+    about: "a list of events, newest first",
+    commands: ["events list"],
+    jq: ".events[].type",
+    operations: ["listEvents"],
+  },
+  new_test: {
+    about: "the webhook.test that was sent without waiting for its answer",
+    commands: ["endpoints test"],
+    jq: ".event_id",
+    operations: ["testEndpoint"],
+  },
+  new_tests: {
+    about: "the webhook.test that was sent to each endpoint",
+    commands: ["trigger"],
+    jq: ".tests[].event_id",
+    shape: shapes.sentTests,
+  },
+  replay: {
+    about: "the deliveries of a replay",
+    commands: ["events replay"],
+    jq: ".deliveries[].id",
+    operations: ["replayEvent"],
+  },
+  replays: {
+    about: "how many events were delivered again",
+    commands: ["events replay-failed", "deliveries retry"],
+    jq: ".retried",
+    operations: ["replayFailed", "retryDeliveries"],
+  },
+  deliveries: {
+    about: "a list of deliveries with their attempts, newest first",
+    commands: ["deliveries list"],
+    jq: ".deliveries[].state",
+    operations: ["listDeliveries"],
+  },
+  endpoint: {
+    about: "an endpoint; a new one with its signing secret",
+    commands: [
+      "endpoints add",
+      "endpoints remove",
+      "endpoints enable",
+      "endpoints disable",
+      "endpoints pause",
+    ],
+    jq: ".id",
+    operations: ["addEndpoint", "showEndpoint", "setEndpointState"],
+  },
+  endpoints: {
+    about: "a list of endpoints",
+    commands: ["endpoints list"],
+    jq: ".endpoints[].url",
+    operations: ["listEndpoints"],
+  },
+  endpoint_secret: {
+    about: "the signing secrets of an endpoint, newest first",
+    commands: ["endpoints secret", "endpoints rotate-secret"],
+    jq: ".signing_secret",
+    shape: z.extend(z.partial(webhookOperations.showSecret.answer, { storeTime: true }), {
+      endpointId: z.string(),
+      signingSecret: z.nullable(z.string()),
+    }),
+  },
+  secret: {
+    about: "the signing secret with which a sandbox signs for `listen`",
+    commands: ["listen"],
+    jq: ".signing_secret",
+    shape: shapes.secret,
+  },
+  listen: {
+    about: "one line when it is ready, for each delivery, and when the connection changes",
+    commands: ["listen"],
+    jq: 'select(.event == "delivery").type',
+    shape: shapes.listenLine,
+  },
+  signature: {
+    about: "the verdict on a signature; exit 1 if it is not valid",
+    commands: ["webhooks verify"],
+    jq: ".valid",
+    shape: shapes.signatureVerdict,
+  },
+  signed_headers: {
+    about: "the delivery headers of a signed body",
+    commands: ["webhooks sign"],
+    jq: '."Checkout-Signature"',
+    shape: shapes.signedHeaders,
+  },
+  return_origins: {
+    about: "the return origins of a store",
+    commands: ["return-origins add", "return-origins list", "return-origins remove"],
+    jq: ".return_origins[]",
+    operations: ["listReturnOrigins", "changeReturnOrigins"],
+  },
+  price: {
+    about: "a price of the catalog",
+    commands: ["prices add", "prices retire"],
+    jq: ".id",
+    operations: ["addPrice", "retirePrice"],
+  },
+  prices: {
+    about: "a list of prices",
+    commands: ["prices list"],
+    jq: ".prices[].id",
+    operations: ["listPrices"],
+  },
+  faults: {
+    about: "faults: the added or removed one, and those that are set",
+    commands: ["faults add", "faults list", "faults remove", "faults clear"],
+    jq: ".faults[].id",
+    operations: ["addFault", "listFaults", "removeFault", "clearFaults"],
+  },
+  clock: {
+    about: "the time of a store, and what happened on the way to it",
+    commands: ["show", "freeze", "advance", "set", "real"].map((verb) => `sandbox clock ${verb}`),
+    jq: ".now",
+    operations: ["showClock", "moveClock"],
+  },
+  requests: {
+    about: "a list of v1 requests, oldest first",
+    commands: ["requests list"],
+    jq: ".requests[].request_id",
+    operations: ["listRequests"],
+  },
+  request_line: {
+    about: "one line for each request (`--follow`)",
+    commands: ["requests list"],
+    jq: ".path",
+    shape: requestOperations.listRequests.answer.shape.requests.def.element,
+  },
+  request: {
+    about: "a v1 request; a refused one with its headers and body",
+    commands: ["requests get"],
+    jq: ".status",
+    operations: ["showRequest"],
+  },
+  explanation: {
+    about: "what happened to an object, why, and the next commands",
+    commands: ["explain"],
+    jq: ".summary",
+    operations: ["explain"],
+  },
+  saved_story: {
+    about: "the page of an order as one HTML file (`--html`)",
+    commands: ["explain"],
+    jq: ".html",
+    operations: ["saveStory"],
+  },
+} as const satisfies Readonly<Record<string, Kind>>;

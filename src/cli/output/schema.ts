@@ -1,0 +1,55 @@
+import * as z from "zod/mini";
+import { CONTROL_OPERATIONS } from "../../core/control/operations.ts";
+import { commandMapSchema } from "../../core/help/map.ts";
+import { rulesOf, wireSchema } from "../../core/shape/wire-names.ts";
+import type { Kind } from "./kind.ts";
+import { KINDS, type KindName } from "./kinds.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The schema of every kind of result, as definitions of one JSON Schema: part of the package. */
+export function outputSchema(): Json {
+  const names = Object.keys(KINDS) as readonly KindName[];
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: "https://hosted-checkout.invalid/output.schema.json",
+    title: "Results of the command line with --json",
+    description: "Each definition is a kind of result. Later versions may add fields.",
+    $defs: Object.fromEntries(
+      names.map((name) => [name, { description: KINDS[name].about, ...schemaOf(name) }]),
+    ),
+  };
+}
+
+/** The schema of one kind. `closed`: objects allow no further fields; for tests. */
+export function schemaOf(name: KindName, { closed = false } = {}): Json {
+  // Each error has facts of its own.
+  if (name === "error")
+    return { ...shapeSchema(name, closed), additionalProperties: { type: ["string", "number"] } };
+  // The map of commands contains itself, so its references need a root of their own.
+  if (name === "help")
+    return { ...commandMapSchema(), $id: "https://hosted-checkout.invalid/help.schema.json" };
+  return shapeSchema(name, closed);
+}
+
+function shapeSchema(name: KindName, closed: boolean): Json {
+  const [only, ...more] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, closed));
+  return only !== undefined && more.length === 0 ? only : { anyOf: [only, ...more] };
+}
+
+/** The shapes of a kind, each once: the answers of its operations, and its own shape. */
+function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
+  const answers = operations.map((name) => CONTROL_OPERATIONS[name].answer);
+  return [...new Set([...answers, ...(shape === undefined ? [] : [shape])])];
+}
+
+function jsonSchema(shape: z.ZodMiniType, closed: boolean): Json {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(wireSchema(shape), {
+    io: "input",
+    override: ({ zodSchema, jsonSchema: made }) => {
+      if (closed && made.properties !== undefined) made.additionalProperties ??= false;
+      Object.assign(made, rulesOf(zodSchema));
+    },
+  });
+  return schema;
+}
