@@ -6,6 +6,7 @@ import {
   inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { OPERATION_RIGHTS, type LeastRole } from "../../src/core/control/rights.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -57,9 +58,16 @@ export function controlApiPage(): string {
   ]);
 }
 
+const TOKENS_FOR: Readonly<Record<LeastRole, string>> = {
+  administrator: "Needs the admin token.",
+  owner: "Needs the control token.",
+  store: "A token of the store may call it.",
+  viewer: "A token of the store may call it, also a viewer's.",
+};
+
 function partOf(name: OperationName): string {
-  const { method, path, description, role, refusals } = CONTROL_OPERATIONS[name];
-  const token = role === "administrator" ? ["Needs the admin token."] : [];
+  const { method, path, description, refusals } = CONTROL_OPERATIONS[name];
+  const token = [TOKENS_FOR[OPERATION_RIGHTS[name]]];
   const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
   const answer = answerFields(name);
   return [

@@ -187,6 +187,11 @@ const GROUPS = new Map<string, Entry>(
       summary: "manage the store's API keys, and generate secrets for a new sandbox",
       load: async () => [(await import("./store/keys.ts")).registerKeys],
     },
+    tokens: {
+      group: "stores",
+      summary: "manage tokens and links with rights on one store",
+      load: async () => [(await import("./store/tokens.ts")).registerTokens],
+    },
     prices: {
       group: "orders",
       summary: "manage the prices of the catalog",

@@ -17,6 +17,8 @@ export type Credential = {
 export const API_KEY_RANDOM_BYTES = 20;
 
 const TEST_PREFIX = "svc_test_";
+/** The prefix of tokens that are limited to one store. */
+export const STORE_TOKEN_PREFIX = "svc_store_";
 const LIVE_PREFIX = "svc_live_";
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 27;
@@ -33,10 +35,19 @@ const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
 export function formatTestKey(random: Uint8Array): string {
+  return formatSecret(TEST_PREFIX, random);
+}
+
+/** Formats 160 random bits as the token of a store, in the form of a test key. */
+export function formatStoreToken(random: Uint8Array): string {
+  return formatSecret(STORE_TOKEN_PREFIX, random);
+}
+
+function formatSecret(prefix: string, random: Uint8Array): string {
   if (random.length !== API_KEY_RANDOM_BYTES)
     throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
   const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
-  return TEST_PREFIX + secret + checksum(secret);
+  return prefix + secret + checksum(secret);
 }
 
 /** The hash that the database stores instead of the key. */
@@ -80,8 +91,17 @@ export function isTestKey(text: string): boolean {
 
 /** The random bits of a test key as a number: the inverse of `formatTestKey`. Undefined for any other text. */
 export function testKeyBits(text: string): bigint | undefined {
-  if (!isTestKey(text)) return undefined;
-  const secret = text.slice(TEST_PREFIX.length, TEST_PREFIX.length + SECRET_LENGTH);
+  return isTestKey(text) ? bitsOf(text.slice(TEST_PREFIX.length)) : undefined;
+}
+
+/** The random bits of a store's token as a number; undefined for any other text. */
+export function storeTokenBits(text: string): bigint | undefined {
+  const rest = text.startsWith(STORE_TOKEN_PREFIX) ? text.slice(STORE_TOKEN_PREFIX.length) : "";
+  return isTestKey(TEST_PREFIX + rest) ? bitsOf(rest) : undefined;
+}
+
+function bitsOf(text: string): bigint {
+  const secret = text.slice(0, SECRET_LENGTH);
   let bits = 0n;
   for (const digit of secret) bits = bits * 62n + BigInt(BASE62.indexOf(digit));
   return bits;

@@ -1,6 +1,8 @@
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import type { HostedSettings } from "./shared/settings.ts";
 import { areaOf } from "../sandbox/areas.ts";
+import { OWNER } from "../sandbox/access/caller.ts";
+import { isStoreToken } from "../sandbox/access/tokens.ts";
 import { admitToControl } from "../sandbox/control-admission.ts";
 import { hostsOf } from "../sandbox/sandbox.ts";
 import { guardRequest, refuseBrowsers, requireOwnPage } from "../web/guard.ts";
@@ -17,7 +19,9 @@ export function createGate({
   ADMIN_TOKEN: adminToken,
 }: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
   const hosts = hostsOf(hostedHosts(SETTINGS));
-  const tokens = { controlToken, adminToken };
+  // The object of the token's store decides whether it knows the token.
+  const callerOf = (token: string) => (isStoreToken(token) ? OWNER : undefined);
+  const tokens = { controlToken, adminToken, callerOf };
   return (request, url) => {
     const checked = toHttpRequest(request, url);
     const isHere = guardRequest(checked, hosts[areaOf(checked).audience]).ok;

@@ -1,6 +1,6 @@
 import { parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
-import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
+import { shardOfId, markOfKey, markOfToken, type Mark } from "./shared/marks.ts";
 
 /** The object of a store, of the first store or of the index, or the Worker itself. */
 type Place =
@@ -13,11 +13,18 @@ const INDEX: Place = { kind: "index" };
 /** The operation on a store that the index runs, because it also removes the store's entry. */
 const DELETE = "delete";
 
-/** From the request alone: API key, id of the checkout, or store in the path. The place then checks it. */
+/**
+ * From the request alone: API key, id of the checkout, token of a store, or store in the path. The place then checks
+ * it.
+ */
 export function placeOf(path: string, authorization: string | null): Place {
   if (path.startsWith("/v1/")) return placeOfKey(authorization);
   if (path.startsWith("/pay/")) return placeOfId(path.split("/")[2] ?? "");
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
+  // A token of a store reaches no other place than its store, whichever store the path names.
+  const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+  const own = markOfToken(token);
+  if (own !== undefined) return { kind: "store", mark: own };
   const [root, storeId = "", ...rest] = path.slice(CONTROL_PREFIX.length).split("/");
   if (root !== "stores" || rest.length === 0 || (rest.length === 1 && rest[0] === DELETE)) return INDEX;
   return storeId === DEFAULT_STORE ? { kind: "first store" } : placeOfId(storeId);

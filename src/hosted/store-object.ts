@@ -3,6 +3,7 @@ import type { FirstStore } from "./shared/settings.ts";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import { INDEX_NAME } from "./shared/marks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { OWNER } from "../sandbox/access/caller.ts";
 import { refuseNoStore } from "../sandbox/at-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
@@ -95,7 +96,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async describe(): Promise<Outcome<SandboxDescription>> {
     const { open } = this;
     if (open === undefined) return refuseNoStore();
-    const call = { storeId: open.storeId, id: "", requestId: "", body: undefined };
+    const call = { storeId: open.storeId, id: "", requestId: "", caller: OWNER, body: undefined };
     return runOperation(open.sandbox.context, "describeSandbox", call);
   }
 

@@ -1,10 +1,11 @@
 // To add a route, add a row to the table of its area. test/sandbox/routes.test.ts reads the tables of all areas.
-import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
+import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal, refuseFact } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
+import type { Caller } from "./access/caller.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerIn, type Area, type AreaRoute } from "./area.ts";
 import { V1_AREA, type ApiContext } from "./api/v1.ts";
@@ -96,14 +97,14 @@ export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
   return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? REST_AREA;
 }
 
-function mount<Caller>(
+function mount<Who>(
   prefix: string,
   audience: Audience,
-  load: () => Area<AreasContext, Caller> | Promise<Area<AreasContext, Caller>>,
+  load: () => Area<AreasContext, Who> | Promise<Area<AreasContext, Who>>,
 ): MountedArea {
   // Cached: in the bundle, each dynamic import copies the exports of its module.
-  let area: Area<AreasContext, Caller> | undefined;
-  const loaded = async (): Promise<Area<AreasContext, Caller>> => (area ??= await load());
+  let area: Area<AreasContext, Who> | undefined;
+  const loaded = async (): Promise<Area<AreasContext, Who>> => (area ??= await load());
   return {
     prefix,
     audience,
@@ -121,8 +122,8 @@ function mount<Caller>(
 }
 
 /** The answer of an area, passed through its edge if it has one. */
-function answerAt<Caller>(
-  area: Area<AreasContext, Caller>,
+function answerAt<Who>(
+  area: Area<AreasContext, Who>,
   context: AreasContext,
   request: HttpRequest,
 ): Promise<Answer> {
@@ -131,7 +132,7 @@ function answerAt<Caller>(
 }
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */
-async function control(): Promise<Area<ControlContext, ControlRole>> {
+async function control(): Promise<Area<ControlContext, Caller>> {
   return (await import("./control/control-api.ts")).CONTROL_AREA;
 }
 

@@ -11,6 +11,7 @@ import { guardRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { HttpRequest, Service, TlsTrust, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
+import { createTokens } from "./access/tokens.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createWriteSignals, type WriteSignals } from "./runtime/write-signals.ts";
 import { createPortalAccess } from "./runtime/portal-access.ts";
@@ -112,7 +113,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
   const stopping = new AbortController();
-  const access = accessOf(world, options);
+  const access = accessOf(world, options, report("token use"));
   const note = logInto({ ...options, ...access }, world);
   const { isReady, announced } = createAnnouncement(world);
   const context: SandboxContext = {
@@ -243,12 +244,16 @@ function drillsOf(
   };
 }
 
-/** The portal, and the secrets of this sandbox that may have any form; keys and signing secrets are known by theirs. */
-function accessOf(world: SandboxWorld, options: SandboxOptions): Pick<SandboxContext, "portal" | "secrets"> {
-  const { port, controlToken, adminToken, description } = options;
-  const portal = createPortalAccess(world, { url: description.portalUrl, port }, adminToken);
+/** The portal and tokens, and the secrets that may have any form; all others are known by theirs. */
+function accessOf(
+  world: SandboxWorld,
+  { port, controlToken, adminToken, description, store }: SandboxOptions,
+  report: (error: unknown) => void,
+): Pick<SandboxContext, "portal" | "tokens" | "secrets"> {
+  const tokens = createTokens(world, store, report);
+  const portal = createPortalAccess(world, { url: description.portalUrl, port }, { adminToken, tokens });
   const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
-  return { portal, secrets: [controlToken, adminToken, ...keyOfPortal] };
+  return { portal, tokens, secrets: [controlToken, adminToken, ...keyOfPortal] };
 }
 
 /** Loads the pages with the first story that is saved, so that a start does not wait for them. */

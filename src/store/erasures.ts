@@ -68,6 +68,9 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
 /** `replace`: everything except the keys of its drills, which continue, for a caller that then writes the store anew. */
 type Ending = Erasure["kind"] | "replace";
 
+/** Deleted with the store, but not by a restore: no snapshot has them. */
+const TOKENS = "DELETE FROM tokens WHERE store_id = ?";
+
 const SET_UP_TABLES = [
   "signing_secrets",
   "endpoints",
@@ -90,7 +93,7 @@ export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
   ],
-  delete: SET_UP,
+  delete: [TOKENS, ...SET_UP],
   replace: SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
 };
 

@@ -22,6 +22,7 @@ import { EXPLORE_LEASES_DDL } from "./readiness/explore-leases.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORE_DIALECT_DDL, STORES_DDL } from "./stores.ts";
+import { TOKENS_DDL } from "./tokens.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ROWS_DDL } from "./webhook/delivery-rows.ts";
 import { DELIVERY_QUEUES_DDL, DUE_DELIVERIES_DDL, REPLAY_QUEUES_DDL } from "./webhook/delivery-queues.ts";
@@ -89,6 +90,7 @@ export const SANDBOX_FILE: FileKind = {
     DELIVERY_ROWS_DDL + OPEN_ATTEMPTS_DDL,
     REPLAY_QUEUES_DDL,
     STORE_DIALECT_DDL,
+    TOKENS_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

@@ -29,6 +29,7 @@ import { settlementsTable } from "./checkout/settlements.ts";
 import { erasuresTable } from "./erasures.ts";
 import type { RestoreHooks, Snapshots } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
+import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
 /** On any kind of connection. `snapshots` creates the snapshots that this kind of database supports. */
@@ -61,6 +62,7 @@ export function createTables(
   return {
     stores,
     credentials,
+    tokens: tokensTable(connection),
     erasures,
     capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),

@@ -14,6 +14,7 @@ import { COMMAND_AGENT } from "../core/network/headers.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
 import { sendWithin, type WithinResult } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
+import { OWNER } from "../sandbox/access/caller.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
 import { refuseClosed, whileOpen, type InProcessSandbox } from "./in-process.ts";
@@ -65,7 +66,7 @@ export function createCalls(running: InProcessSandbox): Calls {
     createStore: async (wanted) => {
       const requestId = running.world.uuid("control");
       const read = decodeRequest("createStore", wanted);
-      const call = { storeId: "", id: "", requestId };
+      const call = { storeId: "", id: "", requestId, caller: OWNER };
       const made = read.ok
         ? await whileOpen(running, () =>
             storesHandlers.createStore(running.context, { ...call, body: read.value }),

@@ -152,6 +152,7 @@ test("every argument and option with completed values exists, and all other argu
       "admin approve-price id",
       "admin revoke-price id",
       "keys revoke key_id",
+      "tokens revoke token_id",
       "requests get request_id",
     ]
   `);

@@ -216,17 +216,7 @@ test("a run.json of another version with a running sandbox is named as such, wit
 });
 
 /** What the last migration replaces. */
-const BEFORE_LAST = `
-DROP TRIGGER new_replays_are_queued;
-DROP TRIGGER moved_replays_are_queued;
-DROP INDEX due_deliveries;
-DROP INDEX deliveries_of_event;
-DROP INDEX replays_of_event;
-DROP INDEX replays_by_time;
-ALTER TABLE deliveries DROP COLUMN is_behind;
-CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
-CREATE INDEX deliveries_of_event ON deliveries (event_id, endpoint_id);
-`;
+const BEFORE_LAST = "DROP TABLE tokens";
 
 /** Changes the schema version of a folder's database, as another version of the program would have left it. */
 function plant(folder: string, version: number, change = ""): string {
@@ -243,7 +233,7 @@ test("a folder of an older version is migrated with a note about its backup; one
   await (await harness.start()).stop();
   const folder = join(harness.cwd, ".checkout");
   const present = currentSchemaVersion(SANDBOX_FILE);
-  // The last migration marks replays that wait behind others, and makes other indexes.
+  // The last migration adds a table.
   const path = plant(folder, present - 1, BEFORE_LAST);
   const starting = await harness.launch(["sandbox", "start", "--json"]);
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;

@@ -240,6 +240,7 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   replayEvent: {},
   endLease: {},
   revokeKey: {},
+  revokeToken: {},
 };
 const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
 
@@ -282,13 +283,16 @@ async function openTwoStores() {
   const checkout = await createOrder(harness, "order-1");
   const make = async (path: string, body: object): Promise<string> => {
     const { data = {} } = (await call(path, { body: JSON.stringify(body) })).body;
-    const { id = data["event_id"] ?? data["key_id"] } = (data["fault"] ?? data) as { readonly id?: unknown };
+    const { id = data["event_id"] ?? data["key_id"] ?? data["token_id"] } = (data["fault"] ?? data) as {
+      readonly id?: unknown;
+    };
     return String(id);
   };
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
   const lease = await make(`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const key = await make(`${STORE}/keys`, {});
+  const token = await make(`${STORE}/tokens`, {});
   // It hits nothing: it waits for what does not come.
   const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });
   const ids: Readonly<Record<string, string>> = {
@@ -299,6 +303,7 @@ async function openTwoStores() {
     drills: lease,
     leases: lease,
     keys: key,
+    tokens: token,
     faults: fault,
   };
   /** Waits until all that was under way is written. */

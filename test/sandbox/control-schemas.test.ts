@@ -9,6 +9,7 @@ import {
   inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { folderTokenFor } from "../../src/core/control/rights.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";
@@ -134,9 +135,9 @@ async function verdicts(
   name: OperationName,
   value: unknown,
 ): Promise<{ readonly allowed: boolean; readonly status: number; readonly message: string }> {
-  const { method, path, role } = CONTROL_OPERATIONS[name];
+  const { method, path } = CONTROL_OPERATIONS[name];
   const { read, query, body } = sentAs(name, value);
-  const token = role === "administrator" ? harness.adminToken() : sandbox.ready.control_token;
+  const token = folderTokenFor(name) === "administrator" ? harness.adminToken() : sandbox.ready.control_token;
   const answer = await sandbox.request({
     method,
     path: path.replace("{store_id}", STORE).replace("{id}", UNKNOWN_ID) + query,

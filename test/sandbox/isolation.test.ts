@@ -5,6 +5,8 @@ import {
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import type { StoreRole } from "../../src/core/store/shapes.ts";
+import { folderTokenFor, isPermitted, OPERATION_RIGHTS } from "../../src/core/control/rights.ts";
 import { formatTestKey, hashKey, SCOPES, type Scope } from "../../src/core/credential.ts";
 import { markedKeyBytes, shardOfId } from "../../src/hosted/shared/marks.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
@@ -54,7 +56,12 @@ function allRows({ stores, databases, openDatabase }: StorePair): readonly Row[]
       database
         .prepare(`SELECT * FROM "${table}"`)
         .all()
-        .map((row) => ({ table, of: (row as { store_id?: string }).store_id, text: JSON.stringify(row) })),
+        .map((row) => ({
+          table,
+          of: (row as { store_id?: string }).store_id,
+          // When a token was last used is noted after the answer.
+          text: JSON.stringify(row).replace(/"used_at":\d+/, '"used_at":null'),
+        })),
     );
     database.close();
     return rows;
@@ -261,7 +268,7 @@ test("a request to one store finds, shows and changes nothing of another", async
       const value =
         typeof drawn === "object" && drawn !== null && "wait_ms" in drawn ? { ...drawn, wait_ms: 1 } : drawn;
       const isOfOne = CONTROL_OPERATIONS[name].path.includes("{id}");
-      const token = tokens[CONTROL_OPERATIONS[name].role];
+      const token = tokens[folderTokenFor(name)];
       const before = isOfOne ? allRows(pair).map(({ text }) => text) : rowsOf(pair, other);
       const request = requestOf(name, { store: own.id, id }, value);
       const answer = await send(token, request);
@@ -476,12 +483,27 @@ test("every set of scopes has its access to v1, in each store, active or not", a
 });
 
 test("every token has its access to the control API, at each store", async () => {
-  const { pair, sites, tokens, send } = await openTwoStores();
+  const { pair, sites, tokens, send, settle } = await openTwoStores();
   // The only operation that needs neither a body nor an id: what it removes must not stand among what stays.
   for (const { id } of sites)
     await send(tokens.control, { path: `/__sandbox/stores/${id}/faults`, method: "DELETE" });
-  const before = allRows(pair);
+  const tokenOf = async (site: Site, role: string): Promise<string> => {
+    const { text } = await send(tokens.control, {
+      path: `/__sandbox/stores/${site.id}/tokens`,
+      body: JSON.stringify({ role }),
+    });
+    const { data } = JSON.parse(text) as { readonly data: { readonly token: string } };
+    return data.token;
+  };
+  const limited: Readonly<Record<string, { readonly role: StoreRole; readonly at: string }>> = {
+    "store of first": { role: "store", at: "first" },
+    "viewer of first": { role: "viewer", at: "first" },
+    "store of other": { role: "store", at: "other" },
+  };
   const bearers = {
+    "store of first": await tokenOf(sites[0], "store"),
+    "viewer of first": await tokenOf(sites[0], "viewer"),
+    "store of other": await tokenOf(sites[1], "store"),
     control: tokens.control,
     administrator: tokens.administrator,
     first: sites[0].apiKey,
@@ -489,9 +511,12 @@ test("every token has its access to the control API, at each store", async () =>
     live: `svc_live_${"a".repeat(33)}`,
     none: "",
   };
+  await settle();
+  const before = allRows(pair);
   const stores = { first: sites[0].id, other: sites[1].id, default: "default", unknown: UNKNOWN };
   for (const name of RUNTIME.some(OPERATION_NAMES)) {
-    const { path, method, role } = CONTROL_OPERATIONS[name];
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const role = folderTokenFor(name);
     for (const [who, token] of Object.entries(bearers)) {
       const isToken = who === "control" || who === "administrator";
       for (const [where, store] of Object.entries(stores)) {
@@ -505,6 +530,15 @@ test("every token has its access to the control API, at each store", async () =>
         const { error } = JSON.parse(text) as { error?: { code: string } };
         const code = error?.code ?? "";
         const row = [name, who, where];
+        const limit = limited[who];
+        if (limit !== undefined) {
+          const isOwn = !path.includes("{store_id}") || where === limit.at || where === "default";
+          const expected = !isPermitted(limit.role, OPERATION_RIGHTS[name]) ? 403 : isOwn ? undefined : 404;
+          if (expected === undefined)
+            expect([...row, status === 401 || status === 403]).toEqual([...row, false]);
+          else expect([...row, status]).toEqual([...row, expected]);
+          continue;
+        }
         if (!isToken) expect([...row, status]).toEqual([...row, 401]);
         else if (who !== role) expect([...row, status, code]).toEqual([...row, 403, "scope_missing"]);
         else if (where === "unknown" && path.includes("{store_id}"))

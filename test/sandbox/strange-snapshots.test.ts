@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { CONTROL_OPERATIONS, OPERATION_NAMES, pathOf } from "../../src/core/control/operations.ts";
 import { CONTROL_PREFIX } from "../../src/core/control/protocol.ts";
+import { folderTokenFor } from "../../src/core/control/rights.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
@@ -158,11 +159,11 @@ type Note = (what: string, answer: Pick<Answered, "status" | "body">) => void;
 async function lookByControl({ sandbox, tokens }: Visitor, ids: PortalIds, note: Note): Promise<void> {
   const some = [ids["checkouts"], ids["events"], ids["endpoints"], ids["deliveries"]].map((id) => id ?? "");
   for (const name of OPERATION_NAMES) {
-    const { method, path, role } = CONTROL_OPERATIONS[name];
+    const { method, path } = CONTROL_OPERATIONS[name];
     if (method !== "GET") continue;
     const isById = path.includes("{id}");
     for (const id of isById || name === "explain" ? some : [""]) {
-      const token = tokens[role === "administrator" ? role : "control"];
+      const token = tokens[folderTokenFor(name)];
       const at = `${pathOf(name, { storeId: ids.store_id, id })}${name === "explain" ? `?id=${id}` : ""}`;
       note(name, await sandbox.request({ method, path: at, headers: { Authorization: `Bearer ${token}` } }));
     }

@@ -145,7 +145,7 @@ test("after any sequence of steps, each queue begins with the delivery that the 
   );
 });
 
-test("the last migration keeps deliveries in their order, with their attempts and references", () => {
+test("the migration of delivery rows keeps deliveries in their order, with their attempts and references", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 10) },
   });

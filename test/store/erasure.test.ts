@@ -19,6 +19,7 @@ const SET_UP = new Set([
   "merchants",
   "capabilities",
   "credentials",
+  "tokens",
   "endpoints",
   "signing_secrets",
   "prices",
@@ -70,6 +71,7 @@ function fill(raw: Database.Database, letter: string): string {
       insertion("held_stores", own),
       insertion("capabilities", own),
       insertion("credentials", { ...own, id: `k${letter}`, key_hash: letter.repeat(64) }),
+      insertion("tokens", { ...own, id: `t${letter}`, hash: letter.repeat(64) }),
       insertion("endpoints", { ...own, id: id(1), in_order: 0 }),
       insertion("signing_secrets", {
         ...own,

@@ -59,9 +59,9 @@ test("each kind of file has its first and its current schema version", () => {
     currentSchemaVersion(kind),
   ]);
   expect(formats).toEqual([
-    [30, 42],
+    [30, 43],
     [30, 30],
-    [30, 42],
+    [30, 43],
     [10, 14],
   ]);
 });

@@ -16,6 +16,7 @@ import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { EXPLORATIONS_DDL, explorationsTable } from "../../src/store/readiness/explorations.ts";
 import { EXPLORE_LEASES_DDL, exploreLeasesTable } from "../../src/store/readiness/explore-leases.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { TOKENS_DDL, tokensTable } from "../../src/store/tokens.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
 import type { RecordedAttemptResult, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
@@ -333,6 +334,39 @@ test("the migration for exploration leases adds a table with one row for each st
   expect(table.all()).toEqual(["s", "t"]);
   for (const held of ["t", "u"]) table.end(held);
   expect(table.all()).toEqual(["s"]);
+  connection.close();
+});
+
+test("the migration of tokens adds a table, whose rows keep their rights and stay as long as their store", () => {
+  const opened = openDatabase(IN_MEMORY, {
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 11) },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const connection = opened.value;
+  connection.exec(insertion("merchants") + insertion("stores"));
+  connection.exec(TOKENS_DDL);
+  const table = tokensTable(connection);
+  expect(table.of("s")).toEqual([]);
+  const given = { storeId: "s", role: "viewer", createdAt: 1, expiresAt: 9 } as const;
+  const hashOf = (letter: string): string => letter.repeat(64);
+  table.insert({ ...given, tokenId: "l", kind: "link", hash: hashOf("a"), sessionMs: 5, linkId: null });
+  table.insert({ ...given, tokenId: "b", kind: "session", hash: hashOf("b"), sessionMs: null, linkId: "l" });
+  table.insert({ ...given, tokenId: "t", kind: "token", hash: hashOf("c"), sessionMs: null, linkId: null });
+  table.use("t", 3);
+  table.revoke("l", 4);
+  table.revoke("b", 5);
+  expect(table.of("s").map(({ tokenId, usedAt, revokedAt }) => [tokenId, usedAt, revokedAt])).toEqual([
+    ["b", null, 4],
+    ["l", null, 4],
+    ["t", 3, null],
+  ]);
+  expect(table.byHash(hashOf("c"))?.tokenId).toBe("t");
+  for (const change of ["role = 'store'", "expires_at = 99", "store_id = 'x'", "hash = 'd'"])
+    expect(() => connection.exec(`UPDATE tokens SET ${change} WHERE id = 't'`)).toThrow(/keeps its rights/);
+  expect(() => connection.exec("UPDATE tokens SET revoked_at = NULL WHERE id = 'l'")).toThrow(
+    /stays revoked/,
+  );
+  expect(() => connection.exec("DELETE FROM tokens")).toThrow(/as long as their store/);
   connection.close();
 });
 

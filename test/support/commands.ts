@@ -50,6 +50,7 @@ export const COMMANDS: readonly string[] = [
   ),
   ...["approve-price price_coffee", "revoke-price price_coffee"].map((a) => `admin ${a}`),
   ...["create", "list", "revoke ID"].map((a) => `keys ${a}`),
+  ...["create", "list", "revoke ID"].map((a) => `tokens ${a}`),
   "prices add tea --amount-minor 700 --currency EUR --payment-method alipay_plus",
   ...["list", "retire price_coffee"].map((a) => `prices ${a}`),
   "listen",

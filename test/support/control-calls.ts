@@ -138,6 +138,10 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
     listKeys: [`${STORE}/keys`],
     revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
+    createToken: [`${STORE}/tokens`, { role: "viewer", valid_ms: 3_600_000 }],
+    listTokens: [`${STORE}/tokens`],
+    revokeToken: [`${STORE}/tokens/<token>/revoke`, {}],
+    showAccess: ["/__sandbox/access"],
     listPrices: [`${STORE}/prices`],
     addPrice: [
       `${STORE}/prices`,
@@ -171,6 +175,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
   let requestId = "";
   let subject = "";
   let key = "";
+  let token = "";
   let fault = "";
   const called: OperationName[] = [];
   for (const name of OPERATION_NAMES) {
@@ -179,6 +184,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
       .replace("<lease>", lease)
       .replace("<request>", requestId)
       .replace("<key>", key)
+      .replace("<token>", token)
       .replace("<fault>", fault);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
@@ -193,6 +199,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
     if (name === "listRequests") requestId = firstIdIn(answer);
     if (name === "createKey") key = String(answer.body.data?.["key_id"]);
+    if (name === "createToken") token = String(answer.body.data?.["token_id"]);
     if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }

@@ -29,6 +29,15 @@ const ROWS = {
     scopes: "orders:write",
     created_at: 1,
   },
+  tokens: {
+    id: "t",
+    store_id: "s",
+    kind: "token",
+    role: "store",
+    hash: "0".repeat(64),
+    created_at: 1,
+    expires_at: 2,
+  },
   endpoints: {
     id: "e",
     store_id: "s",

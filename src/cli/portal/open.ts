@@ -5,14 +5,16 @@ import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { storageProblem, catchRefusal, type Problem } from "../problem.ts";
+import type { StoreRole } from "../../core/store/shapes.ts";
+import { refuseUsage, storageProblem, catchRefusal, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { findByOrderId } from "../target/ids.ts";
+import { rightsOptions, type RightsOptions } from "../store/tokens.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
-type OpenOptions = ServiceOptions & { readonly print?: boolean };
+type OpenOptions = ServiceOptions & RightsOptions & { readonly print?: boolean };
 
 const FILE = "sign-in.html";
 /** How long a file in the temporary folder is kept for the browser to load, in milliseconds. */
@@ -22,12 +24,18 @@ export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
     name: "open [id|order_id]",
     summary: "open the portal in your browser, signed in; with an id, open the page of that id",
-    examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
+    examples: [
+      "checkout open",
+      "checkout open order-1001",
+      "checkout open --print",
+      "checkout open --print --store Alice --role viewer --valid 30d",
+    ],
     options: [
       switchOption(
         "--print",
-        "print the sign-in link instead of opening it; the link works once, within 10 minutes",
+        "print the sign-in link instead of opening it; the link works once, within 10 minutes; with --store, it opens only that store, works once within 24 hours, and its session lasts --valid",
       ),
+      ...rightsOptions(),
     ],
     run: runOpen,
   });
@@ -35,7 +43,8 @@ export function registerOpen(group: Group): void {
 
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
-  const { signInUrl, expiresAt } = await newSignIn(context, id);
+  const limit = linkLimit(context, options);
+  const { signInUrl, expiresAt } = await newSignIn(context, { id, limit });
   const shown = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
   if (options.print === true)
     return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
@@ -58,7 +67,10 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 }
 
 /** A sign-in link to the first page of the store, or to the object with an id. */
-async function newSignIn(context: Context, id: string | undefined): Promise<AnswerOf<"createSignIn">> {
+async function newSignIn(
+  context: Context,
+  { id, limit }: { readonly id: string | undefined; readonly limit: LinkLimit | undefined },
+): Promise<AnswerOf<"createSignIn">> {
   const target = await controlTarget(context);
   const { storeId } = target;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
@@ -67,7 +79,20 @@ async function newSignIn(context: Context, id: string | undefined): Promise<Answ
   const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target);
   const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
-  return callAt(context, target, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
+  const body = limit === undefined ? { to } : { to, storeId, ...limit };
+  return callAt(context, target, { name: "createSignIn", body, nextAfter: NEXT_AFTER });
+}
+
+type LinkLimit = { readonly role: StoreRole | undefined; readonly validMs: number | undefined };
+
+/** The rights of a link for somebody else: a printed link to a named store. The user's own browser opens as the owner. */
+function linkLimit({ around }: Context, { print, role, valid: validMs }: OpenOptions): LinkLimit | undefined {
+  if (print === true && around.storeFlag !== undefined) return { role, validMs };
+  if (role === undefined && validMs === undefined) return undefined;
+  throw refuseUsage(
+    "--role and --valid are about a link to one store, so they need --print and --store",
+    "for example: checkout open --print --store Alice --role viewer",
+  );
 }
 
 const NEXT_AFTER = {

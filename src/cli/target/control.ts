@@ -1,5 +1,6 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
+import { folderTokenFor } from "../../core/control/rights.ts";
 import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { isUuid, printable, printableLiteral } from "../../core/text.ts";
@@ -35,7 +36,8 @@ export async function callSandbox<Name extends OperationName>(
   target?: ControlTarget,
 ): Promise<AnswerOf<Name>> {
   if (target !== undefined) return callAt(context, target, call);
-  const { role, path } = CONTROL_OPERATIONS[call.name];
+  const { path } = CONTROL_OPERATIONS[call.name];
+  const role = folderTokenFor(call.name);
   const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
   return callAt(context, await find(context, role), call);
 }

@@ -62,6 +62,12 @@ const KINDS = {
   key: kindOf("API key", "keys", async (ask) =>
     (await ask("listKeys", undefined)).keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })),
   ),
+  token: kindOf("token", "tokens", async (ask) =>
+    (await ask("listTokens", undefined)).tokens.map(({ tokenId: id, kind, role }) => ({
+      id,
+      about: `${kind}, ${role}`,
+    })),
+  ),
 };
 
 export type IdKind = keyof typeof KINDS;

@@ -10,6 +10,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
+import { OPERATION_RIGHTS } from "./rights.ts";
 import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -126,7 +127,8 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, description, role, part } = CONTROL_OPERATIONS[name];
+  const { path, summary, description, part } = CONTROL_OPERATIONS[name];
+  const role = OPERATION_RIGHTS[name];
   const { request, response } = BODIES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
@@ -139,6 +141,7 @@ function describeOperation(name: OperationName): Json {
     description: part === undefined ? description : `${description} A service of single stores refuses it.`,
     tags: Object.entries(SUBJECTS).flatMap(([tag, { operations }]) => (name in operations ? [tag] : [])),
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
+    "x-least-role": role,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(inputKind(name) === "body"
       ? { requestBody: { required: true, content: jsonContent(reference("schemas", request)) } }

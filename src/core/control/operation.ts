@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { lazyValue } from "../lazy.ts";
 import type { ErrorCode } from "../errors.ts";
-import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
+import { CONTROL_ROOT } from "./protocol.ts";
 
 /** One operation of the control API, as used by the router, the client and the description (decision 43). */
 export type Operation<
@@ -14,7 +14,6 @@ export type Operation<
   readonly summary: string;
   /** The effect, the answer and the refusals, in one to four sentences, complete without the summary. */
   readonly description: string;
-  readonly role: ControlRole;
   /** The schema of the body of a POST or the query of a GET; `undefined` if there is no input. */
   readonly request: Request;
   readonly answer: Answer;
@@ -38,7 +37,7 @@ export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
 /**
  * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:
- * method GET, no input, role `control`, an envelope, no lasting connection, `entersStore`, and no refusals except
+ * method GET, no input, an envelope, no lasting connection, `entersStore`, and no refusals except
  * `not_found`, which every operation on a store has.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
@@ -72,7 +71,6 @@ export function sandboxOperation<
   const answer = lazyValue(row.answer);
   return {
     method: "GET",
-    role: "control",
     bare: false,
     lasting: false,
     entersStore: true,

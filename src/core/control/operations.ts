@@ -48,7 +48,10 @@ export const SUBJECTS = {
     operations: readinessOperations,
   },
   drills: { description: "Drills that prove items of the checklist.", operations: drillOperations },
-  keys: { description: "API keys of a store.", operations: keyOperations },
+  keys: {
+    description: "API keys of a store, and tokens with rights on one store.",
+    operations: keyOperations,
+  },
   stores: { description: "The stores of the sandbox, and their snapshots.", operations: storesOperations },
   config: { description: "The configuration, as in a configuration file.", operations: configOperations },
   portal: { description: "Sign-ins to the portal.", operations: portalOperations },

@@ -20,7 +20,7 @@ export const DRILL_BODIES = {
   bodyBytes: 256 * 1024,
 };
 
-/** The roles: `control` runs the sandbox, `administrator` acts as the service's administrator. */
+/** The tokens of a state folder: `control` runs the sandbox, `administrator` acts as the service's administrator. */
 export type ControlRole = "control" | "administrator";
 
 /** Number of random bytes in a control or admin token. */

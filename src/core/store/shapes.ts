@@ -30,4 +30,29 @@ export const keyEntry = z.object({
 
 export type KeyEntry = DomainOf<typeof keyEntry>;
 
-nameSchemas({ ListedStore: storeEntry, ErasedStore: erasedStore, ApiKey: keyEntry });
+/** The roles that are limited to one store. A viewer reads, and sees no secrets. */
+export const STORE_ROLES = ["store", "viewer"] as const;
+export type StoreRole = (typeof STORE_ROLES)[number];
+
+/** A token for programs; a link that signs one browser in, once; or the session that the link began. */
+export const tokenEntry = z.object({
+  tokenId: z.uuid(),
+  storeId: z.uuid(),
+  kind: z.enum(["token", "link", "session"]),
+  role: z.enum(STORE_ROLES),
+  /** By the real clock, as the other times. */
+  createdAt: moment,
+  expiresAt: moment,
+  /** The last use, to the minute; null before the first use. */
+  usedAt: z.nullable(moment),
+  /** Null unless it was revoked. */
+  revokedAt: z.nullable(moment),
+});
+export type TokenEntry = DomainOf<typeof tokenEntry>;
+
+nameSchemas({
+  ListedStore: storeEntry,
+  ErasedStore: erasedStore,
+  ApiKey: keyEntry,
+  Token: tokenEntry,
+});

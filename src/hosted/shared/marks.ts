@@ -1,7 +1,7 @@
 // How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts, and read
 // in hosted/routing.ts.
 import { createHash, createHmac } from "node:crypto";
-import { API_KEY_RANDOM_BYTES, testKeyBits } from "../../core/credential.ts";
+import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/credential.ts";
 import { isUuid } from "../../core/text.ts";
 
 /**
@@ -46,7 +46,15 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
 
 /** The mark of an API key; undefined for a text that is not a test key. */
 export function markOfKey(apiKey: string): Mark | undefined {
-  const bits = testKeyBits(apiKey);
+  return markInBits(testKeyBits(apiKey));
+}
+
+/** The mark of the token of a store; undefined for any other text. */
+export function markOfToken(token: string): Mark | undefined {
+  return markInBits(storeTokenBits(token));
+}
+
+function markInBits(bits: bigint | undefined): Mark | undefined {
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
 }
 

@@ -5,7 +5,6 @@ import {
   LEASE_HEADER,
   OPERATION_HEADER,
   VERSION_HEADER,
-  type ControlRole,
 } from "../../core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
@@ -16,13 +15,16 @@ import {
   type AnswerOf,
   type OperationName,
 } from "../../core/control/operations.ts";
+import { folderTokenFor, OPERATION_RIGHTS } from "../../core/control/rights.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
-import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
+import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
+import { limitOf, permit, type Caller } from "../access/caller.ts";
+import { isStillValid, whileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseNoStore, refuseUnknownStore } from "../at-store.ts";
@@ -37,7 +39,7 @@ export type ControlContext = OperationContext & {
   readonly version: string;
 };
 
-type ControlRoute = AreaRoute<ControlContext, ControlRole> & Pick<Operation, "entersStore">;
+type ControlRoute = AreaRoute<ControlContext, Caller> & Pick<Operation, "entersStore">;
 
 const SEGMENTS = { store_id: `${DEFAULT_STORE}|${UUID_SOURCE}`, id: UUID_SOURCE };
 
@@ -46,15 +48,17 @@ const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], segments: SEGMENTS });
 
 /** Everything under `/__sandbox/`. Checks browser, token, route, role, store and body, in this order. */
-export const CONTROL_AREA: Area<ControlContext, ControlRole> = {
+export const CONTROL_AREA: Area<ControlContext, Caller> = {
   routes: ROUTES,
   find,
   requestIds: "control",
-  admit: admitToControl,
+  admit: (context, request) => admitToControl(tokensOf(context), request),
   storeOf: (context, request) => {
     const found = find(request.method, splitTarget(request.target).path);
     if (!found.ok || !found.value.route.entersStore) return undefined;
-    const storeId = findStore(context, found.value.params["store_id"] ?? "");
+    const caller = admitToControl(tokensOf(context), request);
+    if (!caller.ok) return undefined;
+    const storeId = findStore(context, caller.value, found.value.params["store_id"] ?? "");
     return storeId.ok && storeId.value !== "" ? storeId.value : undefined;
   },
   refuse: (context, { requestId }, refusal) => {
@@ -71,7 +75,8 @@ const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowe
 
 /** The operation's name in a header distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
-  const { method, path, role, entersStore } = CONTROL_OPERATIONS[name];
+  const { method, path, entersStore } = CONTROL_OPERATIONS[name];
+  const role = folderTokenFor(name);
   return {
     methods: [method],
     path,
@@ -88,25 +93,30 @@ function routeOf(name: OperationName): ControlRoute {
 async function answerAs(
   name: OperationName,
   context: ControlContext,
-  { request, requestId, query, params, caller }: AreaRequest<ControlRole>,
+  { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permitted = requireRole(caller, name);
+  const permitted = permit(caller, { least: OPERATION_RIGHTS[name], what: name });
   if (!permitted.ok) return permitted;
-  const storeId = findStore(context, params["store_id"] ?? "");
+  const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
   const read = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
   if (!read.ok) return read;
   const given = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
-  const called = { storeId: storeId.value, id, requestId, leaseId, body: given };
-  const answer = await run(context, name, called);
+  const called = { storeId: storeId.value, id, requestId, leaseId, caller, body: given };
+  const running = run(context, name, called);
+  // Only a GET waits; what writes is never left alone.
+  const isWait = CONTROL_OPERATIONS[name].method === "GET";
+  const answer = await (isWait ? whileValid(context, caller, running) : running);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
-  const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
+  const whole = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
+  // A receiver's answer may contain any secret, and a viewer sees none.
+  const text = caller.role === "viewer" ? redactSecrets(whole) : whole;
   // The line break marks the end of the result; the rest of the body only keeps the lease open.
-  const body = lasting ? context.leases.hold(requestId, `${text}\n`) : text;
+  const body = lasting ? context.leases.hold(requestId, `${text}\n`, isStillValid(context, caller)) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
@@ -146,9 +156,17 @@ async function run<Name extends OperationName>(
   return leased.ok ? runOperation(context, name, { ...call, body: body.value }) : leased;
 }
 
-/** The store in a path; empty for an operation without a store. Refuses with `not_found`. */
-function findStore({ store }: ControlContext, storeId: string): Outcome<string> {
+/**
+ * The store in a path; empty for an operation without a store. A limited caller has only its own store, which is also
+ * its default. Refuses with `not_found`.
+ */
+function findStore({ store }: ControlContext, caller: Caller, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
+  const limit = limitOf(caller);
+  if (limit !== undefined)
+    return storeId === DEFAULT_STORE || storeId === limit.storeId
+      ? accept(limit.storeId)
+      : refuseUnknownStore(storeId);
   if (storeId !== DEFAULT_STORE) {
     return store.stores.names(storeId) === undefined ? refuseUnknownStore(storeId) : accept(storeId);
   }
@@ -167,14 +185,6 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   return accept(Object.fromEntries(fields));
 }
 
-/** The control token permits no action of the administrator, and the admin token permits nothing else (decision 20). */
-function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
-  const wanted = CONTROL_OPERATIONS[name].role;
-  if (role === wanted) return accept(undefined);
-  return refuse(
-    "scope_missing",
-    wanted === "administrator"
-      ? `${name} is an operation of the administrator: it requires the admin token in .checkout/admin.json, not the control token in run.json`
-      : `${name} is not an operation of the administrator: it requires the control token in .checkout/run.json`,
-  );
+function tokensOf({ controlToken, adminToken, tokens }: ControlContext) {
+  return { controlToken, adminToken, callerOf: (token: string) => tokens.identify("token", token) };
 }

@@ -2,6 +2,8 @@ import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/co
 import type { Language } from "../../core/language.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Tokens } from "../access/tokens.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
@@ -26,7 +28,7 @@ export type OperationContext = ClockContext &
     /** The forwarding addresses of each store's listener, as reported in this run. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
-    readonly world: Pick<World, "sleep" | "monotonic" | "soon">;
+    readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
     /** Processes due work in these stores after their clocks moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
@@ -38,6 +40,8 @@ export type OperationContext = ClockContext &
     readonly secrets: readonly string[];
     /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
+    /** Tokens, links and sessions that are limited to one store. */
+    readonly tokens: Tokens;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
     /** Operations that this sandbox runs in its own way, because its stores are elsewhere. Default: none. */
@@ -53,6 +57,8 @@ export type OperationCall<Name extends OperationName> = {
   /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
+  /** Who calls: a limited caller has no other store than `storeId`, even if the operation is about all stores. */
+  readonly caller: Caller;
   /** The lease under which the call is made. */
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;

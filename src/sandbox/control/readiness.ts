@@ -24,7 +24,10 @@ export const readinessHandlers = {
   readiness: async (context, { storeId }) => readReadiness(context, storeId),
   checklist: async (context, { storeId }) =>
     mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
-  storeSummary: async (context, { storeId }) => summary(context, storeId),
+  storeSummary: async (context, { storeId, caller }) =>
+    mapValue(summary(context, storeId), (seen) =>
+      caller.role === "viewer" ? { ...seen, apiKeys: [] } : seen,
+    ),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {
       const waiver = { drill: body.drill, reason: redactStored(body.reason), at };

@@ -1,9 +1,17 @@
 import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
-import { accept } from "../../core/outcome.ts";
+import type { Words } from "../../core/language.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
+import { limitOf, type Caller } from "../access/caller.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
-import { createSnapshot, listSnapshots, removeSnapshot, restoreNamedSnapshot } from "../snapshot/named.ts";
+import {
+  createSnapshot,
+  listSnapshots,
+  refuseUnknownSnapshot,
+  removeSnapshot,
+  restoreNamedSnapshot,
+} from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
@@ -20,7 +28,11 @@ export const storesHandlers = {
     const { id: storeId, ...rest } = made.value;
     return accept({ ...rest, storeId });
   },
-  listStores: async ({ store }) => accept({ stores: store.stores.all().map(entryOf) }),
+  listStores: async ({ store }, { caller }) => {
+    const own = limitOf(caller)?.storeId;
+    const all = store.stores.all().filter(({ id }) => own === undefined || id === own);
+    return accept({ stores: all.map(entryOf) });
+  },
   storeAccess: async ({ store, masterKey }, { storeId }) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
@@ -30,18 +42,31 @@ export const storesHandlers = {
     const { merchantId, store: name } = details;
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets: countOwnSecrets(store, storeId) });
   },
-  reset: async (context, { body }) => {
+  reset: async (context, { body, caller }) => {
+    const named = requireOwnStore(caller, body.store);
+    if (!named.ok) return named;
     const done = await resetStores(context, body.store);
     if (!done.ok) return done;
     await context.wakeStores(done.value.map(({ storeId }) => storeId));
     return accept({ stores: done.value });
   },
-  createStoreSnapshot: async (context, { storeId, body: { name } }) =>
-    createSnapshot(context, name, { storeId }),
+  createStoreSnapshot: async (context, { storeId, caller, body: { name } }) => {
+    const isTaken = context.snapshotStorage.size(name) !== undefined;
+    if (isTaken && !requireOwnSnapshot(context, caller, name).ok) return refuse("state_conflict", NAME_TAKEN);
+    return createSnapshot(context, name, { storeId });
+  },
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
-  listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotStorage) }),
-  restoreStoreSnapshot: (context, { storeId, body: { name, ...options } }) =>
-    restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }),
+  listSnapshots: async (context, { caller }) => {
+    const own = limitOf(caller)?.storeId;
+    const all = listSnapshots(context, context.snapshotStorage);
+    return accept({ snapshots: all.filter(({ storeId }) => own === undefined || storeId === own) });
+  },
+  restoreStoreSnapshot: async (context, { storeId, caller, body: { name, ...options } }) => {
+    if (limitOf(caller) !== undefined && (options.trust === true || options.adopt === true))
+      return refuse("scope_missing", ONLY_OWN_SNAPSHOTS);
+    const own = requireOwnSnapshot(context, caller, name);
+    return own.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : own;
+  },
   restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
     const before = context.store.stores.all().map(({ id }) => id);
     const restored = await restoreNamedSnapshot(context, name, {
@@ -51,13 +76,43 @@ export const storesHandlers = {
     if (restored.ok) await endLeasesOfGone(context, before);
     return restored;
   },
-  removeSnapshot: async ({ snapshotStorage }, { body: { name } }) => removeSnapshot(snapshotStorage, name),
+  removeSnapshot: async (context, { caller, body: { name } }) => {
+    const own = requireOwnSnapshot(context, caller, name);
+    return own.ok ? removeSnapshot(context.snapshotStorage, name) : own;
+  },
   deleteStore: async (context, { storeId }) => {
     const deleted = await deleteStore(context, storeId);
     if (deleted.ok) await endLeasesOfGone(context, [storeId]);
     return deleted;
   },
 } satisfies HandlersOf<"stores">;
+
+const ONLY_OWN_SNAPSHOTS: Words = [
+  "trust and adopt need the role owner: a store's token or session restores only snapshots of this sandbox",
+  "trust 与 adopt 需要角色“所有者”：商店的令牌或登录只能恢复本沙箱的快照",
+];
+
+const NAME_TAKEN: Words = ["this name is taken; choose another name", "此名称已被占用；请换一个名称"];
+
+/** A limited caller resets only its own store, by id. Refuses every other name as unknown. */
+function requireOwnStore(caller: Caller, named: string | undefined): Outcome<void> {
+  const own = limitOf(caller)?.storeId;
+  if (own === undefined || named === own) return accept(undefined);
+  if (named === undefined)
+    return refuse("missing_parameter", [
+      "the id of the store is missing: only an owner resets all stores",
+      "缺少商店：只有所有者可以重置全部商店",
+    ]);
+  return refuseUnknownStore(named);
+}
+
+/** A limited caller has only the snapshots of its own store alone. Refuses every other name as unknown. */
+function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
+  const own = limitOf(caller)?.storeId;
+  if (own === undefined) return accept(undefined);
+  const found = listSnapshots(context, context.snapshotStorage).find((one) => one.name === name);
+  return found?.storeId === own ? accept(undefined) : refuseUnknownSnapshot(name);
+}
 
 /** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */
 async function endLeasesOfGone(

@@ -14,8 +14,8 @@ export type Leases = {
   readonly open: (lease: Lease, options: { readonly timeoutMs: number; readonly undo: Undo }) => void;
   /** Lets faults end with a lease. Refuses with `not_found` if the lease has ended, or belongs to another store. */
   readonly addFaults: (ref: LeaseRef, faults: readonly string[]) => Outcome<void>;
-  /** The text, then a line break each second. The lease ends when the client disconnects. */
-  readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
+  /** The text, then a line break each second. The lease ends when the client disconnects, or may no longer hold it. */
+  readonly hold: (id: string, text: string, isAllowed: () => boolean) => AsyncIterable<Uint8Array>;
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or to another drill than this. */
   readonly check: (ref: LeaseRef, drill?: LeaseKind) => Outcome<void>;
   /** The leases of a store, oldest first. */
@@ -78,12 +78,13 @@ export function createLeases(
       world.after(timeoutMs, () => void finish(lease.id));
     },
     addFaults: (ref, faults) => mapValue(check(ref), () => void held.get(ref.id)?.faults.push(...faults)),
-    hold: (id, text) =>
+    hold: (id, text, isAllowed) =>
       createHeldBody(text, {
         isOver: () =>
           new Promise((resolve) => {
             const one = held.get(id);
             if (one === undefined) return resolve(true);
+            if (!isAllowed()) return resolve(finish(id).then(() => true));
             one.announce = () => resolve(true);
             world.after(BEAT_MS, () => resolve(false));
           }),

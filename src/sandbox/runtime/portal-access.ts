@@ -3,6 +3,8 @@
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
+import type { LimitedCaller } from "../access/caller.ts";
+import { newCode, type Tokens } from "../access/tokens.ts";
 
 /** The role of a session: the sandbox's operator, or its administrator. */
 export type PortalRole = "merchant" | "administrator";
@@ -17,6 +19,8 @@ type PortalPreferences = {
 export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
+  /** The store and the role of a session that a store's link began; undefined for the session of an owner. */
+  readonly limit?: LimitedCaller;
   /** The token in every form of the session's pages. */
   readonly formToken: string;
 };
@@ -40,8 +44,14 @@ export type PortalAccess = {
   readonly isOff: boolean;
   /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
-  /** The code is then used up. A browser that is signed in keeps its session. Refuses with `credential_invalid`. */
-  readonly signInByCode: (code: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
+  /**
+   * The code is then used up. A browser that is signed in as the owner keeps its session; the link of a store always
+   * begins one. Refuses with `credential_invalid`.
+   */
+  readonly signInByCode: (
+    code: string,
+    signedIn: PortalSession | undefined,
+  ) => Promise<Outcome<PortalSession>>;
   /** With the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`. */
   readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
@@ -57,8 +67,8 @@ export type PortalAccess = {
     form: string,
     run: () => Promise<RedirectOutcome>,
   ) => Promise<RedirectOutcome>;
-  readonly signOut: (session: PortalSession) => void;
-  /** Signs out every browser, and revokes the codes. Returns the number of browsers that were signed in. */
+  readonly signOut: (session: PortalSession) => Promise<void>;
+  /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
   readonly endAll: () => number;
 };
 
@@ -87,11 +97,11 @@ const GUESSES_MS = 60_000;
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
-  adminToken: string,
+  { adminToken, tokens: ofStores }: { readonly adminToken: string; readonly tokens: Tokens },
 ): PortalAccess {
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
-  const sessions = createSessions(world);
+  const sessions = createSessions(world, ofStores);
   const acts = createActions();
   const tokens = createTokens(world, adminToken);
   return {
@@ -100,8 +110,17 @@ export function createPortalAccess(
     port,
     isOff: url === null,
     issueCode: codes.issue,
-    signInByCode: (code, signedIn) =>
-      codes.use(code) ? accept(signedIn ?? sessions.begin("merchant")) : refuseFact("sign_in_code", {}),
+    signInByCode: async (code, signedIn) => {
+      if (codes.use(code))
+        return accept(
+          signedIn?.limit === undefined
+            ? (signedIn ?? sessions.begin("merchant"))
+            : sessions.begin("merchant"),
+        );
+      const begun = await ofStores.useLink(code);
+      const session = begun && sessions.find("merchant", begun.secret);
+      return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
+    },
     signInByToken: (token, signedIn) =>
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     find: sessions.find,
@@ -109,7 +128,10 @@ export function createPortalAccess(
     keepOnce: sessions.keepOnce,
     takeOnce: sessions.takeOnce,
     ...acts,
-    signOut: sessions.end,
+    signOut: async (session) => {
+      sessions.end(session);
+      if (session.limit !== undefined) await ofStores.leave(session.limit);
+    },
     endAll: () => {
       codes.forget();
       return sessions.endAll();
@@ -122,7 +144,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
     issue: () => {
-      const issued = { code: encodeUuid(freshId()), expiresAt: now() + CODE_LIFETIME_MS };
+      const issued = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issued].slice(-MAX_CODES);
       return issued;
     },
@@ -135,11 +157,6 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
       codes = [];
     },
   };
-}
-
-/** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
-function encodeUuid(id: string): string {
-  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
 /** Counts wrong tokens. Above the limit, no token is compared, so that a correct guess is not revealed either. */
@@ -160,24 +177,30 @@ function createTokens({ now }: Pick<World, "now">, adminToken: string) {
   };
 }
 
-function createSessions({ freshId }: Pick<World, "freshId">) {
+function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const sessions = new Map<string, PortalSession>();
   const kept = new Map<string, { readonly owner: string; readonly text: string }>();
   const end = ({ id }: Pick<PortalSession, "id">): void => {
     sessions.delete(id);
     for (const [ticket, { owner }] of kept) if (owner === id) kept.delete(ticket);
   };
+  const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
+    const added = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
+    sessions.set(session.id, added);
+    const [oldest] = sessions.values();
+    if (sessions.size > MAX_SESSIONS && oldest !== undefined) end(oldest);
+    return added;
+  };
   return {
-    begin: (role: PortalRole): PortalSession => {
-      const session = { id: freshId(), role, formToken: freshId(), language: undefined, hasKeys: true };
-      sessions.set(session.id, session);
-      const [oldest] = sessions.values();
-      if (sessions.size > MAX_SESSIONS && oldest !== undefined) end(oldest);
-      return session;
-    },
+    begin: (role: PortalRole): PortalSession => add({ id: freshId(), role }),
     find: (role: PortalRole, id: string): PortalSession | undefined => {
       const session = sessions.get(id);
-      return session?.role === role ? session : undefined;
+      if (session !== undefined && session.limit === undefined)
+        return session.role === role ? session : undefined;
+      // The rows say whether the session of a store's link is valid; it outlives a restart.
+      const limit = role === "merchant" ? tokens.identify("session", id) : undefined;
+      if (limit === undefined) return undefined;
+      return session ?? add({ id, role, limit });
     },
     prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {
       if (sessions.has(session.id)) sessions.set(session.id, { ...session, ...preferences });
@@ -197,10 +220,9 @@ function createSessions({ freshId }: Pick<World, "freshId">) {
     },
     end,
     endAll: (): number => {
-      const ended = sessions.size;
-      sessions.clear();
-      kept.clear();
-      return ended;
+      const own = [...sessions.values()].filter(({ limit }) => limit === undefined);
+      own.forEach(end);
+      return own.length;
     },
   };
 }

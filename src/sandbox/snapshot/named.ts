@@ -97,6 +97,6 @@ function describeUnreadable(name: string, bytes: number, problem: string): Named
   return { name, storeId: null, takenAt: null, format: null, bytes, problem };
 }
 
-function refuseUnknownSnapshot(name: string): Outcome<never> {
+export function refuseUnknownSnapshot(name: string): Outcome<never> {
   return refuseFact("no_snapshot", { snapshot: name });
 }

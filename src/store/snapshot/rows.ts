@@ -32,7 +32,7 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables without rows of stores. All other tables, including future ones, belong to stores. */
+/** Tables that no snapshot has: those without rows of stores, and tokens. All other tables belong to stores. */
 const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
@@ -43,6 +43,7 @@ const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "explore_leases",
   "instance",
   "snapshot",
+  "tokens",
 ]);
 
 /** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */

@@ -1,9 +1,23 @@
 import * as z from "zod/mini";
 import { moment, wholeNumber } from "../../shape/fields.ts";
-import { keyEntry, keyScopes } from "../../store/shapes.ts";
-import { storeOperation } from "../operation.ts";
+import { keyEntry, keyScopes, STORE_ROLES, tokenEntry } from "../../store/shapes.ts";
+import { sandboxOperation, storeOperation } from "../operation.ts";
 
-/** The operations on the API keys of a store (decisions 15, 89). */
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** How long a token or the session of a link is valid if nobody says it, and at most, in milliseconds. */
+export const DEFAULT_VALIDITY_MS = 7 * DAY_MS;
+const MAX_VALIDITY_MS = 366 * DAY_MS;
+
+/** The fields that limit a token or a link to a store. */
+export const storeRights = {
+  /** A viewer reads, and sees no secrets. Default: `store`, everything but tokens and acts of the administrator. */
+  role: z.optional(z.enum(STORE_ROLES)),
+  /** Default: 7 days. */
+  validMs: z.optional(wholeNumber(MINUTE_MS, MAX_VALIDITY_MS)),
+};
+
+/** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 149). */
 export const keyOperations = {
   createKey: storeOperation({
     method: "POST",
@@ -43,6 +57,52 @@ export const keyOperations = {
         revokedAt: moment,
         /** The number of active keys that remain in the store. */
         keysLeft: wholeNumber(0),
+      }),
+  }),
+  createToken: storeOperation({
+    method: "POST",
+    path: "/tokens",
+    summary: "Creates a token for the store",
+    description:
+      "Creates a token with which programs, also on other machines, act on this store only, and returns the token. The token is shown only once, because only its hash is stored. It expires, by default after 7 days.",
+    request: () => z.strictObject(storeRights),
+    answer: () =>
+      z.object({
+        tokenId: z.uuid(),
+        token: z.string(),
+        role: z.enum(STORE_ROLES),
+        storeId: z.uuid(),
+        expiresAt: moment,
+      }),
+  }),
+  listTokens: storeOperation({
+    path: "/tokens",
+    summary: "Lists the tokens, links and sessions of the store",
+    description:
+      "Returns the tokens and links of the store, and the portal sessions that links began, oldest first, including expired and revoked ones: each with its role, its last use, and when it expires and was revoked.",
+    answer: () => z.object({ storeId: z.uuid(), tokens: z.array(tokenEntry) }),
+  }),
+  revokeToken: storeOperation({
+    method: "POST",
+    path: "/tokens/{id}/revoke",
+    summary: "Revokes a token, a link or a session",
+    description:
+      "Revokes a token, a link with the session that it began, or a session, and returns it. Requests that wait, and open pages, end within 2 seconds. What is already revoked stays unchanged. Refuses an id that is not of the store.",
+    request: () => z.strictObject({}),
+    answer: () => tokenEntry,
+  }),
+  showAccess: sandboxOperation({
+    path: "/access",
+    summary: "Shows the rights of the token",
+    description:
+      "Returns the role of the calling token, and, if the token is limited to a store, the store and when the token expires.",
+    answer: () =>
+      z.object({
+        role: z.enum(["owner", ...STORE_ROLES]),
+        /** Null for an owner, as the other fields. */
+        storeId: z.nullable(z.uuid()),
+        storeName: z.nullable(z.string()),
+        expiresAt: z.nullable(moment),
       }),
   }),
 };

@@ -91,7 +91,6 @@ export const readinessOperations = {
     summary: "Runs an action of the administrator",
     description:
       "Runs one action of the administrator (approvals, activation, capabilities, prices, the production gate), records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
-    role: "administrator",
     request: () => actionRequest,
     answer: () => recordedAction,
     refusals: ["state_conflict"],
@@ -101,7 +100,6 @@ export const readinessOperations = {
     summary: "Lists the audit log",
     description:
       "Returns every entry of the audit log, oldest first: actions of administrators and requests of the merchant.",
-    role: "administrator",
     answer: () => z.object({ storeId: z.uuid(), acts: z.array(recordedAction) }),
   }),
 };

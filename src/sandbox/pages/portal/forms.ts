@@ -34,13 +34,13 @@ type ActionForm = {
 
 /**
  * A form with one button, which runs an action. Its other fields are given as markup, or as names and values. A saved
- * page has no forms.
+ * page has no forms, and nobody sees the form of an action that is not permitted.
  */
 export function actionForm(
-  view: Pick<PartView, "formToken" | "refused" | "isSaved">,
+  view: Pick<PartView, "formToken" | "refused" | "mayPost">,
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
-  if (view.isSaved === true) return html``;
+  if (!view.mayPost(action)) return html``;
   const hidden = Object.entries({ ...fields, token: view.formToken });
   const typed = typedValues(view, action, fields);
   const whole =
@@ -80,10 +80,11 @@ export function testOrderForm(view: View): Html {
 
 /** Shown after a question that names the effect, and immediately if it was refused. Works without JavaScript. */
 export function formWithConfirmation(
-  view: Pick<View, "formToken" | "refused">,
+  view: Pick<View, "formToken" | "refused" | "mayPost">,
   { label, question }: { readonly label: Text; readonly question: Text },
   form: ActionForm,
 ): Html {
+  if (!view.mayPost(form.action)) return html``;
   const isRefused = typedValues(view, form.action, form.fields) !== undefined;
   return html`<details class="asked" ${isRefused ? html`open` : ""}>
     <summary>${label}</summary>

@@ -75,8 +75,9 @@ export function signedOutPage(
 }
 
 /** The hint about which store the page's commands use: the first store, or the folder's default store. */
-function commandsHint({ store }: PortalContext, { storeId }: View): Html {
-  if (storeId === "" || store.stores.first()?.id === storeId) return html``;
+function commandsHint({ store }: PortalContext, { storeId, call }: View): Html {
+  if (storeId === "" || call.caller?.limit !== undefined || store.stores.first()?.id === storeId)
+    return html``;
   return html`<p class="hint">
     ${FRAME_TEXTS.commandsOfStore} ${copyableText(`checkout stores use ${storeId}`)}
   </p>`;

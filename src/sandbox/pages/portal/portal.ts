@@ -2,15 +2,18 @@
 // folder, and its file, texts and style next to that. An action names its operation (decision 99). The `role` of the
 // row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
+import { PAGE_RIGHTS } from "../../../core/control/rights.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, type Outcome, refuseFact } from "../../../core/outcome.ts";
-import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
+import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
+import { callerOfSession, limitOf, permit } from "../../access/caller.ts";
 import type { Area } from "../../area.ts";
+import type { PortalSession } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
@@ -71,6 +74,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const own = refuseForeignPages(request, { opens });
     if (!own.ok) return own;
     const session = sessionOf(portal, request, roleOfPath(path));
+    if (session?.limit !== undefined)
+      return accept({ ...session, mayPost: (action) => mayPost(session, action) });
     if (session !== undefined || row?.role === "anyone") return accept(session);
     return refuseFact("not_signed_in", {});
   },
@@ -89,10 +94,41 @@ function guardRoute(route: PortalRoute): PortalRoute {
   return {
     ...route,
     answer: (context, call) => {
-      const isAllowed = route.role === "anyone" || route.role === `portal ${call.caller?.role}`;
-      return isAllowed ? route.answer(context, call) : refuseFact("other_role", { role: route.role });
+      const { caller: session, params } = call;
+      if (route.least === null) return route.answer(context, call);
+      if (session === undefined || route.role !== `portal ${session.role}`)
+        return refuseFact("other_role", { role: route.role });
+      const allowed = permit(callerOfSession(session), {
+        least: route.least,
+        what: "this page",
+        storeId: params["store_id"],
+      });
+      if (!allowed.ok) return allowed;
+      const answer = route.answer(context, call);
+      return session.limit?.role === "viewer" ? withoutSecrets(answer) : answer;
     },
   };
+}
+
+/** A receiver's answer may contain any secret, and a viewer sees none. */
+async function withoutSecrets(
+  answering: ReturnType<PortalRoute["answer"]>,
+): Promise<Awaited<ReturnType<PortalRoute["answer"]>>> {
+  const answer = await answering;
+  if (!answer.ok || typeof answer.value.body !== "string") return answer;
+  return accept({ ...answer.value, body: redactSecrets(answer.value.body) });
+}
+
+/** Whether a session may send a form to an address, so that a page shows no form that would be refused. */
+function mayPost(session: PortalSession, action: string): boolean {
+  const [path = ""] = action.split("?");
+  const found = find("POST", path);
+  if (!found.ok) return false;
+  const { route, params } = found.value;
+  const { least } = route;
+  return (
+    least === null || permit(callerOfSession(session), { least, what: "", storeId: params["store_id"] }).ok
+  );
 }
 
 /** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
@@ -106,18 +142,23 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   return refuseFact("portal_not_at", { origin, received: printableLiteral(foreign) });
 }
 
-/** Redirects a path without a store: to the page of the first store, or to the object with this id. */
-function toFirstStore(path: string): PortalRoute {
+/**
+ * Redirects a path without a store: to the page of the first store, or of the only store of the session; or to the
+ * object with this id.
+ */
+function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return {
     methods: ["GET"],
     path,
     role: "portal merchant",
+    least: PAGE_RIGHTS[path],
     entersStore: true,
     answer: ({ store }, call) => {
       const { anything = "start" } = call.params;
       if (store.stores.names(anything) !== undefined)
         return accept(redirectAfterForm(call, `/portal/${anything}/start`));
-      const first = store.stores.first();
+      const limit = call.caller && limitOf(callerOfSession(call.caller));
+      const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
       if (first === undefined) return refuseFact("no_store_at_all", {});
       const page = `/portal/${first.id}/${anything}`;
       const isPage = find("GET", page).ok;
@@ -137,5 +178,5 @@ function decodeSegment(segment: string): string {
 }
 
 function ownAsset(one: Asset): PortalRoute {
-  return { ...assetRoute(one), entersStore: false, onlyOwnPages: true };
+  return { ...assetRoute(one), least: null, entersStore: false, onlyOwnPages: true };
 }

@@ -6,6 +6,12 @@ import {
   type OperationName,
   type RequestOf,
 } from "../../../core/control/operations.ts";
+import {
+  OPERATION_RIGHTS,
+  PAGE_RIGHTS,
+  type LeastRole,
+  type PortalPath,
+} from "../../../core/control/rights.ts";
 import { ERRORS } from "../../../core/errors.ts";
 import { accept, type Outcome, type Refusal, refuseFact, wordsOf } from "../../../core/outcome.ts";
 import { isSameSecret } from "../../../core/credential.ts";
@@ -14,6 +20,7 @@ import { headerLines } from "../../../web/http.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
+import { callerOfSession, type Caller } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
@@ -34,6 +41,8 @@ import {
 } from "./view.ts";
 
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
+  /** The least role that may use the route; null for routes that need no session. */
+  readonly least: LeastRole | null;
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
   /** Whether only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
@@ -44,11 +53,12 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 type Show = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
 /** A page: a GET that changes nothing. */
-export function pageRoute(path: string, show: Show): PortalRoute {
+export function pageRoute(path: PortalPath, show: Show): PortalRoute {
   return {
     methods: ["GET"],
     path,
     role: `portal ${roleOfPath(path)}`,
+    least: PAGE_RIGHTS[path],
     entersStore: true,
     answer: (context, call) => answerWithPage(context, call, show),
   };
@@ -103,7 +113,7 @@ function removeEmptyFields({ call, query }: View): string | undefined {
 
 /** A page that shows the answer of a control API operation that takes no fields. */
 export function operationPageRoute<Name extends OperationName>(
-  path: string,
+  path: PortalPath,
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
 ): PortalRoute {
@@ -131,6 +141,7 @@ export function publicPageRoute(path: string, show: (view: View) => PageContent)
     methods: ["GET"],
     path,
     role: "anyone",
+    least: null,
     entersStore: true,
     answer: (context, call) => {
       const view = viewOf(context, call);
@@ -192,12 +203,14 @@ export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, leadsTo, meanwhile, reveals, notice, form }: Action<Name>,
 ): PortalRoute {
-  const { role, entersStore } = CONTROL_OPERATIONS[operation];
+  const { entersStore } = CONTROL_OPERATIONS[operation];
+  const least = OPERATION_RIGHTS[operation];
   const [, , , room = ""] = path.split("/");
   return {
     methods: ["POST"],
     path,
-    role: role === "administrator" ? "portal administrator" : "portal merchant",
+    role: least === "administrator" ? "portal administrator" : "portal merchant",
+    least,
     entersStore,
     answer: async (context, call) => {
       const fields = requireOwnForm(context, call);
@@ -366,13 +379,17 @@ function runOnce(
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
+/** The caller of a page without a session, which runs no operation of an owner. */
+const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
+
 /** Runs an operation of the control API in this process, and returns its answer. */
 export function runAsViewer<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
   { call, storeId, id, body }: Pick<View, "call" | "storeId" | "id"> & { readonly body: RequestOf<Name> },
 ): Promise<Outcome<AnswerOf<Name>>> {
-  return runOperation(context, operation, { storeId, id, requestId: call.requestId, body });
+  const caller = call.caller === undefined ? NOBODY : callerOfSession(call.caller);
+  return runOperation(context, operation, { storeId, id, requestId: call.requestId, caller, body });
 }
 
 /** The fields of a form sent by this viewer's own page. Refuses all other forms with `origin_not_allowed`. */

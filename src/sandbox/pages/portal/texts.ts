@@ -17,6 +17,18 @@ export const FRAME_TEXTS = {
     "命令默认作用于第一个商店。选择此商店：",
   ],
   session: ["This browser", "此浏览器"],
+  roles: { store: ["This store", "仅此商店"], viewer: ["Viewer", "只读"] },
+  rolesHint: {
+    store: [
+      "This link opens this store only: everything in it but tokens and acts of the administrator.",
+      "此链接仅可打开本商店：可执行商店内的所有操作，但不含令牌与管理员操作。",
+    ],
+    viewer: [
+      "This link opens this store only, to read it, without its secrets.",
+      "此链接仅可打开本商店，且为只读，不显示密钥与密文。",
+    ],
+  },
+  sessionEnds: ["This session ends:", "登录到期时间："],
   signOut: ["Sign out", "退出登录"],
   signOutEverywhere: ["Sign out everywhere", "退出所有浏览器"],
   signOutEverywhereAsk: [

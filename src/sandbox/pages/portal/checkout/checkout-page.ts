@@ -105,7 +105,10 @@ function terms(
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
-    checkout_url: [CHECKOUTS_TEXTS.paymentPage, paymentPage],
+    // Whoever opens it can pay.
+    checkout_url: view.mayPost(storePath(view, `/checkouts/${id}/pay`))
+      ? [CHECKOUTS_TEXTS.paymentPage, paymentPage]
+      : HIDDEN_FIELD,
     livemode: HIDDEN_FIELD,
     command: [COMMON_TEXTS.inTerminal, copyableText(command)],
   } satisfies FieldDisplay<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;

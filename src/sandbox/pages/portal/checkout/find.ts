@@ -22,7 +22,8 @@ export async function findInStore(
   const text = searchTextOf(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
   const exact = findPageInStore(context, storeId, text);
-  if (exact !== undefined) return accept(redirectAfterForm(call, exact));
+  const isOpen = call.caller?.limit?.role !== "viewer" || exact !== `/portal/${storeId}/keys`;
+  if (exact !== undefined && isOpen) return accept(redirectAfterForm(call, exact));
   const found = await searchStore(context, storeId, text);
   const [only, ...others] = pagesOfHits({ storeId }, found);
   // There may be further results beyond the end of the search.
@@ -36,9 +37,10 @@ export async function findInStore(
 /** Redirects a search of all stores to the object in the first store that has it, or to a search of the first store. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
-  const path = findPageInAnyStore(context, text);
+  const limit = call.caller?.limit;
+  const path = limit === undefined ? findPageInAnyStore(context, text) : undefined;
   if (path !== undefined) return accept(redirectAfterForm(call, path));
-  const first = context.store.stores.first();
+  const first = limit === undefined ? context.store.stores.first() : { id: limit.storeId };
   if (first === undefined) return refuseFact("no_store_at_all", {});
   return accept(
     redirectAfterForm(

@@ -1,3 +1,4 @@
+import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { storePath } from "../forms.ts";
 import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -38,6 +39,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     methods: ["GET"],
     path: "/portal/{store_id}/find",
     role: "portal merchant",
+    least: PAGE_RIGHTS["/portal/{store_id}/find"],
     entersStore: true,
     answer: findInStore,
   },
@@ -45,6 +47,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
     methods: ["GET"],
     path: "/portal/find",
     role: "portal merchant",
+    least: PAGE_RIGHTS["/portal/find"],
     entersStore: true,
     answer: findAnywhere,
   },

@@ -1,3 +1,4 @@
+import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { redactSecrets, redactValues } from "../../../../core/text.ts";
 import { toIso } from "../../../../core/clock.ts";
@@ -19,7 +20,8 @@ export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
 ): Promise<Outcome<string>> {
-  const view = { storeId, id, language, formToken: "", refused: undefined, isSaved: true } as const;
+  const form = { formToken: "", refused: undefined, mayPost: () => false } as const;
+  const view = { storeId, id, language, ...form, isSaved: true } as const;
   const content = await showCheckout(context, view);
   if (!content.ok) return content;
   const { title, main } = content.value;
@@ -31,11 +33,14 @@ export async function saveStory(
   return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
 }
 
+const PATH = "/portal/{store_id}/checkouts/{id}/story.html";
+
 /** The download of a checkout's page as a file. */
 export const SAVED_STORY_ROUTE: PortalRoute = {
   methods: ["GET"],
-  path: "/portal/{store_id}/checkouts/{id}/story.html",
+  path: PATH,
   role: "portal merchant",
+  least: PAGE_RIGHTS[PATH],
   entersStore: true,
   answer: async (context, call) => {
     const { storeId, id, language } = viewOf(context, call);

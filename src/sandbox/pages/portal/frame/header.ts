@@ -5,9 +5,11 @@ import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark } from "../live/parts.ts";
+import { momentWithDate } from "../parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
+import { isPermitted, PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
 import { BRAND_MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
@@ -54,7 +56,7 @@ export function storeMenu(context: PortalContext, view: View): Html {
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${placesOf(hasFinishedFirstSteps(context, view.storeId)).map(([name, words]) => {
+      ${placesOf(view, hasFinishedFirstSteps(context, view.storeId)).map(([name, words]) => {
         const at = storePath(view, `/${name}`);
         const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
         const isApart = GROUP_STARTS.has(name) ? html` class="apart"` : html``;
@@ -82,10 +84,16 @@ const MENU_PAGES = [
 ] as const;
 
 /** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
-function placesOf(isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
-  const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect").map(
+function placesOf(
+  { call }: Pick<View, "call">,
+  isDone: boolean,
+): readonly (readonly [place: MenuPage, words: Words])[] {
+  const role = call.caller?.limit?.role ?? "owner";
+  const mayOpen = (name: MenuPage): boolean => isPermitted(role, PAGE_RIGHTS[`/portal/{store_id}/${name}`]);
+  const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect" && mayOpen(name)).map(
     (name) => [name, FRAME_TEXTS[name]] as const,
   );
+  if (!mayOpen("connect")) return [["overview", FRAME_TEXTS.overview], ...rest];
   if (!isDone) return [["connect", FRAME_TEXTS.start], ...rest];
   const at = rest.findIndex(([name]) => name === "keys") + 1;
   return [
@@ -111,6 +119,8 @@ function hiddenText(words: Words): Html {
 function stores({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
+  if (view.call.caller?.limit !== undefined)
+    return html`<strong><a href="${storePath(view, "/start")}">${displayStoreName(name)}</a></strong>`;
   const all = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
     <summary>${displayStoreName(name)}${hiddenText(FRAME_TEXTS.chooseStore)}</summary>
@@ -184,9 +194,18 @@ function languageSwitch(view: View, role: PortalRole): Html {
 /** The settings of this browser, and the button to sign out. */
 function session(view: View, role: PortalRole): Html {
   const hasKeys = view.call.caller?.hasKeys === true;
+  const limit = view.call.caller?.limit;
   return html`<details class="drop end">
-    <summary><span class="word">${FRAME_TEXTS.session}</span></summary>
+    <summary>
+      <span class="word">${limit === undefined ? FRAME_TEXTS.session : FRAME_TEXTS.roles[limit.role]}</span>
+    </summary>
     <div>
+      ${
+        limit === undefined
+          ? ""
+          : html`<p>${FRAME_TEXTS.rolesHint[limit.role]}</p>
+              <p class="hint">${FRAME_TEXTS.sessionEnds} ${momentWithDate(limit.expiresAt)}</p>`
+      }
       <form method="post" action="${homeOf(role)}/preferences">
         ${originFields(view)}
         <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
@@ -196,7 +215,7 @@ function session(view: View, role: PortalRole): Html {
       </form>
       ${actionForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
       ${role === "administrator" ? "" : signOutEverywhere(view)}
-      ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
+      ${role === "administrator" || limit !== undefined ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
     </div>
   </details>`;
 }

@@ -35,7 +35,9 @@ export function portalRefusalPage(context: PortalContext, refused: RefusalContex
   const session = sessionOf(portal, request, roleOfPath(path));
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
   if (isSignIn || session === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
-  const params = session.role === "merchant" ? storeIn(context, path) : {};
+  const { limit } = session;
+  const ofOwner = session.role === "merchant" ? storeIn(context, path) : {};
+  const params = limit === undefined ? ofOwner : { store_id: limit.storeId };
   const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
   const view = viewOf(context, call);
   const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));

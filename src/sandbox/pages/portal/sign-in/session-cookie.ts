@@ -9,7 +9,7 @@ export function roleOfPath(path: string): PortalRole {
   return path === ADMIN_HOME || path.startsWith(`${ADMIN_HOME}/`) ? "administrator" : "merchant";
 }
 
-export function homeOf(role: PortalRole): string {
+export function homeOf(role: PortalRole): "/portal" | "/portal/admin" {
   return role === "administrator" ? ADMIN_HOME : "/portal";
 }
 

@@ -1,3 +1,4 @@
+import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { accept, type Refusal } from "../../../../core/outcome.ts";
 import { removeKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
@@ -92,8 +93,9 @@ function signIn(role: PortalRole): PortalRoute {
     methods: ["POST"],
     path: `${homeOf(role)}/sign-in`,
     role: "anyone",
+    least: null,
     entersStore: true,
-    answer: ({ portal }, call) => {
+    answer: async ({ portal }, call) => {
       const own = requireOwnPage(call.request, portal.origin);
       if (!own.ok) return own;
       const fields = parseForm(call.request);
@@ -101,7 +103,7 @@ function signIn(role: PortalRole): PortalRoute {
       const signedIn = sessionOf(portal, call.request, role);
       const begun =
         role === "merchant"
-          ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
+          ? await portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
       if (!begun.ok) return begun;
       const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
@@ -118,15 +120,17 @@ function codeIn(text: string): string {
 }
 
 function signOut(role: PortalRole): PortalRoute {
+  const path = `${homeOf(role)}/sign-out` as const;
   return {
     methods: ["POST"],
-    path: `${homeOf(role)}/sign-out`,
+    path,
     role: `portal ${role}`,
+    least: PAGE_RIGHTS[path],
     entersStore: true,
-    answer: (context, call) => {
+    answer: async (context, call) => {
       const fields = requireOwnForm(context, call);
       if (!fields.ok) return fields;
-      if (call.caller !== undefined) context.portal.signOut(call.caller);
+      if (call.caller !== undefined) await context.portal.signOut(call.caller);
       const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
       return accept({
         ...answer,
@@ -137,10 +141,12 @@ function signOut(role: PortalRole): PortalRoute {
 }
 
 function preferences(role: PortalRole): PortalRoute {
+  const path = `${homeOf(role)}/preferences` as const;
   return {
     methods: ["POST"],
-    path: `${homeOf(role)}/preferences`,
+    path,
     role: `portal ${role}`,
+    least: PAGE_RIGHTS[path],
     entersStore: true,
     answer: (context, call) => {
       const fields = requireOwnForm(context, call);

@@ -1,4 +1,5 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
@@ -167,6 +168,13 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: restoreNotice,
     form: STORES,
   }),
+  actionRoute("/portal/{store_id}/snapshots/restore", {
+    operation: "restoreStoreSnapshot",
+    read: nameIn,
+    leadsTo: toStores,
+    notice: restoreNotice,
+    form: STORES,
+  }),
   actionRoute("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,
@@ -177,16 +185,18 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
 ];
 
 /** The first page of a store: how to connect it, until that is done; then its overview. */
-function toFirstPage(path: string): PortalRoute {
+function toFirstPage(path: "/portal/{store_id}/start"): PortalRoute {
   return {
     methods: ["GET"],
     path,
     role: "portal merchant",
+    least: PAGE_RIGHTS[path],
     entersStore: true,
     answer: (context, call) => {
       const { storeId } = viewOf(context, call);
       if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-      const first = hasFinishedFirstSteps(context, storeId) ? "/overview" : "/connect";
+      const mayConnect = call.caller?.limit?.role !== "viewer";
+      const first = mayConnect && !hasFinishedFirstSteps(context, storeId) ? "/connect" : "/overview";
       return accept(redirectAfterForm(call, storePath({ storeId }, first)));
     },
   };

@@ -14,7 +14,7 @@ type Summary = AnswerOf<"storeSummary">;
 
 export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
-  ${servedSettings(context)}`;
+  ${view.call.caller?.limit === undefined ? servedSettings(context) : ""}`;
   return { title: FRAME_TEXTS.settings, main, live: "store" };
 }
 
@@ -70,7 +70,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>
     ${list}
-    <div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>
+    ${view.mayPost(action) ? html`<div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>` : ""}
   </section>`;
 }
 

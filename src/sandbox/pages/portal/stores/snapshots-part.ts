@@ -15,13 +15,14 @@ type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
 /** The snapshots. The contents of a snapshot are read only on request, because that reads the whole file. */
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  const names = context.snapshotStorage.names().toSorted();
-  const isDetailed = view.query.get("snapshots") === "details";
+  // Which snapshots are of one store is known only by their contents.
+  const isDetailed = view.query.get("snapshots") === "details" || view.call.caller?.limit !== undefined;
   const listed = isDetailed
     ? await runAsViewer(context, "listSnapshots", { ...view, body: undefined })
     : undefined;
   if (listed?.ok === false) return listed;
   const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
+  const names = listed === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
   const rowOf = (name: string): TableRow => snapshotRow(view, name, details.get(name));
   const none = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
@@ -45,15 +46,18 @@ function snapshotForm(view: View, label: Words, action: string): Html {
   return actionForm(view, { action, label, content });
 }
 
+const RESTORE = "/portal/snapshots/restore";
+
 function snapshotRow(view: View, name: string, found: Snapshot | undefined): TableRow {
   const fields = { name };
+  const isOwner = view.mayPost(RESTORE);
   const restore = formWithConfirmation(
     view,
     { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
     {
-      action: "/portal/snapshots/restore",
+      action: isOwner ? RESTORE : storePath(view, "/snapshots/restore"),
       label: TEXTS.restoreNow,
-      content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
+      content: isOwner ? html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>` : "",
       fields: { ...fields, ...pageField(view) },
       style: "danger",
     },

@@ -19,7 +19,7 @@ import { webhooksPage } from "./webhooks-page.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const WEBHOOKS = "/portal/{store_id}/webhooks";
-const ENDPOINT = `${WEBHOOKS}/endpoints/{id}`;
+const ENDPOINT = `${WEBHOOKS}/endpoints/{id}` as const;
 const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
 /** The page of an endpoint, which contains the forms of its actions. */
 const OF_ENDPOINT = {

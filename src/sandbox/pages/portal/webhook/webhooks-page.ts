@@ -27,13 +27,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
             : html`${endpointTable(context, view, endpoints)}
                 <p class="hint">${WEBHOOK_TEXTS.healthHint}</p>`
         }
-        <details
-          class="panel"
-          ${endpoints.length === 0 || typedValues(view, storePath(view, "/webhooks/endpoints")) !== undefined ? html`open` : ""}
-        >
-          <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
-          ${addEndpointForm(view)}
-        </details>
+        ${addEndpointPart(view, endpoints.length === 0)}
       </section>
       <section>
         <div class="row between">
@@ -43,6 +37,15 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         ${replayNotice(view)} ${list}
       </section>`;
   return deliveriesPage(context, view, around);
+}
+
+function addEndpointPart(view: View, isFirst: boolean): Html {
+  const action = storePath(view, "/webhooks/endpoints");
+  if (!view.mayPost(action)) return html``;
+  return html`<details class="panel" ${isFirst || typedValues(view, action) !== undefined ? html`open` : ""}>
+    <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
+    ${addEndpointForm(view)}
+  </details>`;
 }
 
 export function webhookTabs(view: View, current: "deliveries" | "events"): Html {

@@ -1,0 +1,138 @@
+import { toIso, toIsoOrNull } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { STORE_ROLES, type StoreRole } from "../../core/store/shapes.ts";
+import { displayStoreName } from "../../core/config/store-name.ts";
+import { shortId } from "../../core/text.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import { runnerFor } from "../calling.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
+import { choiceParser, durationParser } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import { table } from "../table.ts";
+import { callAt } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
+import type { CommonOptions } from "../target/surroundings.ts";
+
+const MINUTE_MS = 60_000;
+const YEAR_MS = 366 * 24 * 60 * MINUTE_MS;
+
+export type RightsOptions = { readonly role?: StoreRole; readonly valid?: number };
+
+type CreateOptions = CommonOptions & RightsOptions;
+
+/** `--role` and `--valid`, of tokens and of links to the portal. */
+export function rightsOptions() {
+  return [
+    valueOption(
+      "--role <role>",
+      "store: everything in the store but tokens and acts of the administrator; viewer: reads, and sees no secrets (default: store)",
+      choiceParser(STORE_ROLES),
+    ),
+    valueOption(
+      "--valid <duration>",
+      "how long it is valid, such as 12h or 30d (default: 7d)",
+      durationParser(MINUTE_MS, YEAR_MS),
+    ),
+  ];
+}
+
+/** `checkout tokens create|list|revoke`. */
+export function registerTokens(group: Group): void {
+  register<CreateOptions>(group, {
+    name: "create",
+    summary: "create a token with which a colleague or a program acts on one store; it is shown only once",
+    examples: [
+      "checkout tokens create --store Alice",
+      "checkout tokens create --store Alice --role viewer --valid 30d --json",
+    ],
+    options: rightsOptions(),
+    run: runnerFor("createToken", {
+      body: ({ role, valid: validMs }) => ({ role, validMs }),
+      text: ({ tokenId, token, role, storeId, expiresAt }, { style }) =>
+        [
+          `${style.green("✓")} token created; it is not shown again`,
+          fieldLines([
+            ["token_id", tokenId],
+            ["token", token],
+            ["role", role],
+            ["store_id", storeId],
+            ["expires_at", toIso(expiresAt)],
+          ]),
+          style.dim(
+            "  to use it: set CHECKOUT_CONTROL_TOKEN, and CHECKOUT_BASE_URL to the sandbox's address",
+          ),
+        ].join("\n"),
+    }),
+  });
+  register(group, {
+    name: "list",
+    summary: "list the tokens, links and portal sessions of the stores, with revoked ones",
+    examples: ["checkout tokens list", "checkout tokens list --store Alice --json"],
+    run: runList,
+  });
+  register(group, {
+    name: "revoke <token_id>",
+    summary: "revoke a token, or a link with its session; requests and pages that use it end within 2 s",
+    examples: ["checkout tokens revoke 0199a3c4-5d00-7000-8000-000000000001"],
+    run: runnerFor("revokeToken", {
+      target: (context, _options, text = "") => targetOfToken(context, text.toLowerCase()),
+      id: "token",
+      body: () => ({}),
+      text: ({ kind, role, tokenId }, { style }) =>
+        `${style.green("✓")} the ${kind} ${shortId(tokenId)} (${role}) is revoked`,
+    }),
+  });
+}
+
+type ListedStore = {
+  readonly name: string;
+  readonly target: ControlTarget;
+  readonly listed: AnswerOf<"listTokens">;
+};
+
+/** The tokens of the named store; without `--store`, of each store. */
+async function listedStores(context: Context): Promise<readonly ListedStore[]> {
+  const target = await controlTarget(context);
+  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
+  const some = stores.filter(
+    ({ storeId }) => context.around.storeFlag === undefined || storeId === target.storeId,
+  );
+  const listed: ListedStore[] = [];
+  for (const { storeId, name } of some) {
+    const at = { ...target, storeId };
+    const call = { name: "listTokens", body: undefined } as const;
+    listed.push({ name, target: at, listed: await callAt(context, at, call) });
+  }
+  return listed;
+}
+
+async function runList(context: Context): Promise<number> {
+  const { printer } = context;
+  const stores = await listedStores(context);
+  const json = stores.flatMap(({ listed }) => encodeAnswer("listTokens", listed)["tokens"]);
+  return printer.result({ tokens: json }, () =>
+    table(
+      ["TOKEN", "STORE", "KIND", "ROLE", "EXPIRES", "LAST USED", "REVOKED", "CREATED"],
+      stores.flatMap(({ name, listed }) =>
+        listed.tokens.map(({ tokenId, kind, role, ...times }) => [
+          shortId(tokenId),
+          displayStoreName(name),
+          kind,
+          role,
+          toIso(times.expiresAt),
+          toIsoOrNull(times.usedAt),
+          toIsoOrNull(times.revokedAt),
+          toIso(times.createdAt),
+        ]),
+      ),
+      { width: printer.width, drop: ["CREATED", "LAST USED"] },
+    ),
+  );
+}
+
+/** The store of a token, by its id or the end of its id; the command's store if no store has it. */
+async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
+  const stores = await listedStores(context);
+  const found = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
+  return found?.target ?? controlTarget(context);
+}
