@@ -1,6 +1,7 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf, type DatabaseFiles } from "./cause.ts";
 import {
+  examineErrors,
   IN_MEMORY,
   isSoundFile,
   openToRead,
@@ -66,7 +67,7 @@ function watchConnection(connection: FileConnection, path: string, options: Open
       return !isDamaged;
     },
   };
-  findCauses(connection, files);
+  examineErrors(connection, (error) => causeOf(files, error));
   const tie = createTie(connection, path, options);
   const close = (): void => {
     connection.close();
@@ -82,41 +83,6 @@ function watchConnection(connection: FileConnection, path: string, options: Open
   const finding = <Value>(work: () => Value): Value => findingCause(files, work);
   const make: Tie["make"] = (run) => finding(() => tie.make(run));
   return { connection, watch, tie: { ...tie, make }, findingCause: finding, close, leave };
-}
-
-/** Where it is thrown, because the files may be closed where it is caught. */
-function findCauses(connection: FileConnection, files: DatabaseFiles): void {
-  const watching =
-    <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
-    (...values: Values): Value => {
-      // No closure for each call, because every statement of a create passes here.
-      try {
-        return call(...values);
-      } catch (error) {
-        causeOf(files, error);
-        throw error;
-      }
-    };
-  const prepare = watching(connection.prepare.bind(connection));
-  Object.assign(connection, {
-    prepare: (sql: string) => {
-      const statement = prepare(sql);
-      const iterate = statement.iterate.bind(statement);
-      return Object.assign(statement, {
-        run: watching(statement.run.bind(statement)),
-        get: watching(statement.get.bind(statement)),
-        all: watching(statement.all.bind(statement)),
-        *iterate(...values: unknown[]) {
-          try {
-            yield* iterate(...values);
-          } catch (error) {
-            causeOf(files, error);
-            throw error;
-          }
-        },
-      });
-    },
-  });
 }
 
 function findingCause<Value>(files: DatabaseFiles, work: () => Value): Value {
