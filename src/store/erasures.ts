@@ -120,41 +120,36 @@ export function erasuresTable(connection: Connection, changed: () => void) {
       changed();
     },
 
-    /** Deletes rows of these stores until `isEnough` returns true. Returns the unfinished erasures. */
-    eraseSome: (erasures: readonly Erasure[], isEnough = (): boolean => false): readonly Erasure[] => {
-      const unfinished = erasures.filter((erasure) => !eraseFrom(statements, erasure, isEnough));
+    /** Deletes some rows of a store, and ends its erasure after the last row. Returns whether it has ended. */
+    eraseSome: (erasure: Erasure): boolean => {
+      const isOver = eraseSome(statements, erasure);
       changed();
-      return unfinished;
+      return isOver;
     },
 
     /** Deletes all rows of a store within the caller's transaction. */
     clear: (storeId: string, kind: "delete" | "replace"): void => {
       statements.keepPositions.run();
-      eraseFrom(statements, { storeId, kind }, () => false);
+      for (let isOver = false; !isOver;) isOver = eraseSome(statements, { storeId, kind });
     },
   };
 }
 
-type Statements = ReturnType<typeof prepare>;
-
-/** Deletes rows of a store until `isEnough`, and ends its erasure after the last row. Returns whether it has ended. */
-function eraseFrom(
-  statements: Statements,
+function eraseSome(
+  { allowDeletion, history, merchantOf, final, loneMerchant, forbidDeletion }: ReturnType<typeof prepare>,
   { storeId, kind }: { readonly storeId: string; readonly kind: Ending },
-  isEnough: () => boolean,
 ): boolean {
-  statements.allowDeletion.run(storeId);
-  let isOver = isEnough();
-  for (const step of statements.history)
-    for (let gone = ROWS_AT_ONCE; gone === ROWS_AT_ONCE && !isOver; isOver = gone > 0 && isEnough())
-      for (const deletion of step) gone = deletion.run(storeId, ROWS_AT_ONCE).changes;
-  if (!isOver) {
-    const merchantId = statements.merchantOf.get(storeId);
-    for (const last of statements.final[kind]) last.run(storeId);
-    if (kind === "delete" && merchantId !== undefined) statements.loneMerchant.run(merchantId);
+  allowDeletion.run(storeId);
+  const isLeft = history.some(
+    (step) => step.map((deletion) => deletion.run(storeId, ROWS_AT_ONCE).changes).at(-1) !== 0,
+  );
+  if (!isLeft) {
+    const merchantId = merchantOf.get(storeId);
+    for (const last of final[kind]) last.run(storeId);
+    if (kind === "delete" && merchantId !== undefined) loneMerchant.run(merchantId);
   }
-  statements.forbidDeletion.run(storeId);
-  return !isOver;
+  forbidDeletion.run(storeId);
+  return !isLeft;
 }
 
 function prepare(connection: Connection) {

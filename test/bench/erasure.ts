@@ -100,10 +100,9 @@ function openOurs(path: string): Subject {
     reset: async () => {
       const startedAt = performance.now();
       await store.write(() => store.erasures.begin(RESET));
-      for (let left: readonly Erasure[] = [RESET]; left.length > 0;) {
-        const some = left;
-        left = await store.write(() => store.erasures.eraseSome(some));
-      }
+      await store.write(() => {
+        for (let isOver = false; !isOver;) isOver = store.erasures.eraseSome(RESET);
+      });
       return performance.now() - startedAt;
     },
   };

@@ -93,26 +93,29 @@ export async function finishErasures(
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
   for (const erasure of erasures) await forgetStore(erasure);
-  for (let left = erasures; left.length > 0;) {
-    const some = left;
-    left = await store.write(() => {
+  const storeIds = new Set(erasures.map(({ storeId }) => storeId));
+  const eraseNext = (): boolean => {
+    const next = store.erasures.pending().find(({ storeId }) => storeIds.has(storeId));
+    if (next === undefined) return false;
+    const isOver = store.erasures.eraseSome(next);
+    assumptions.forget(next.storeId);
+    if (isOver && startClock !== undefined && next.kind === "reset")
+      store.clocks.set(next.storeId, startClock);
+    return true;
+  };
+  for (let isLeft = true; isLeft;)
+    isLeft = await store.write(() => {
       const until = world.monotonic() + MAX_TRANSACTION_MS;
-      let deletions = 0;
-      const isEnough = (): boolean => (deletions += 1) > MAX_DELETIONS || world.monotonic() >= until;
-      const unfinished = store.erasures.eraseSome(some, isEnough);
-      for (const { storeId } of some) assumptions.forget(storeId);
-      for (const erasure of some)
-        if (startClock !== undefined && erasure.kind === "reset" && !unfinished.includes(erasure))
-          store.clocks.set(erasure.storeId, startClock);
-      return unfinished;
+      for (let steps = 0; steps < MAX_STEPS && world.monotonic() < until; steps += 1)
+        if (!eraseNext()) return false;
+      return true;
     });
-  }
 }
 
 /** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;
-/** Maximum number of deletions in one transaction, each of some rows. */
-const MAX_DELETIONS = 12;
+/** Maximum number of steps in one transaction, each of some rows. */
+const MAX_STEPS = 12;
 
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(

@@ -138,24 +138,20 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
   );
 }
 
-/** Reads the rows of a table, in the order of creation if it matters. */
+/** Reads the rows of a table, in the order of creation if it matters. `how`: which index SQLite may use. */
 export function selectRows(
   connection: Connection,
-  table: CopiedTable,
+  { name, columns, isOrdered }: CopiedTable,
   of: RowSelection,
+  how = "",
 ): IterableIterator<Row> {
-  const select = statementOf(connection, selectSql(table, of));
-  return select.raw().iterate(...parametersOf(of));
-}
-
-function selectSql({ name, columns, isOrdered }: CopiedTable, of: RowSelection, range?: string): string {
-  const where = whereOf(range, KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
-  const how = range === undefined ? "" : "NOT INDEXED";
-  return `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${isOrdered ? "ORDER BY rowid" : ""}`;
-}
-
-function parametersOf(of: RowSelection): readonly string[] {
-  return of === "all" ? [] : [of.storeId];
+  const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+  const order = isOrdered ? "ORDER BY rowid" : "";
+  const select = statementOf(
+    connection,
+    `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${order}`,
+  );
+  return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
 }
 
 function whereOf(...conditions: readonly (string | undefined)[]): string {
@@ -169,34 +165,19 @@ function storeCondition(name: string): string {
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
 }
 
-/** An ordered table is read part by part: SQLite would otherwise sort all rows before it returns the first. */
+/** An ordered table is read in its own order: by an index, SQLite would sort all rows before it returns the first. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,
 ): Generator<readonly Row[]> {
-  if (!table.isOrdered) {
-    let slice: Row[] = [];
-    for (const row of selectRows(connection, table, of)) {
-      if (slice.push(row) < ROWS_AT_ONCE) continue;
-      yield slice;
-      slice = [];
-    }
+  let slice: Row[] = [];
+  for (const row of selectRows(connection, table, of, table.isOrdered ? "NOT INDEXED" : "")) {
+    if (slice.push(row) < ROWS_AT_ONCE) continue;
     yield slice;
-    return;
+    slice = [];
   }
-  const selectEnd = connection
-    .prepare<[number], number | null>(
-      `SELECT max(place) FROM (SELECT rowid AS place FROM ${table.name} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE})`,
-    )
-    .pluck();
-  const select = connection.prepare<unknown[], Row>(selectSql(table, of, "rowid > ? AND rowid <= ?")).raw();
-  for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const end = selectEnd.get(after) ?? null;
-    if (end === null) return;
-    yield select.all(after, end, ...parametersOf(of));
-    after = end;
-  }
+  yield slice;
 }
 
 /** Inserts rows unchanged; an existing merchant is skipped. */
