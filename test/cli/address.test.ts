@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** Another program on the port that a sandbox had; it keeps what it gets. */
+/** Another program on the sandbox's former port, which records its requests. */
 function eavesdropper(): { readonly heard: string[]; readonly service: Service } {
   const heard: string[] = [];
   const service: Service = {
@@ -22,7 +22,7 @@ function eavesdropper(): { readonly heard: string[]; readonly service: Service }
   return { heard, service };
 }
 
-/** A folder that has had a sandbox on the port where others now listen. */
+/** A folder whose sandbox had the port on which another program now listens. */
 async function abandonedFolder() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -34,7 +34,7 @@ async function abandonedFolder() {
   return { harness, heard, ready };
 }
 
-/** Notes each request with the key that it carries. */
+/** Records every request with its key. */
 function watchKeys(harness: Harness): { readonly url: string; readonly key: string }[] {
   const sent: { readonly url: string; readonly key: string }[] = [];
   harness.setFault((request, deliver) => {
@@ -169,7 +169,7 @@ test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a 
     timeouts.length = 0;
     expect([line, (await type(line, env)).code, timeouts]).toEqual([line, 0, [3000]]);
   }
-  // A long poll gets what it waits for on top, and a clock that moves is not given up.
+  // A long poll adds its waiting time, and a clock move has no timeout.
   timeouts.length = 0;
   await type("events list --wait --timeout 1s --since 1h", env);
   await type("sandbox clock advance 1h", env);

@@ -14,10 +14,10 @@ const WITH_PAYER = ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer", "--secr
 const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
 type Verdicts = Readonly<Record<number, string>>;
 
-/** What the network does to a request of the sandbox to the receiver, or of the command to the sandbox. */
+/** The network between the sandbox and the receiver, or the command and the sandbox. */
 type Drift = (request: OutboundRequest, secret: string) => OutboundRequest;
 
-/** A sandbox that knows the receiver's addresses, and what is sent to its API. */
+/** A sandbox with the receiver's addresses, and the requests to its API. */
 async function openPaid({
   drift,
   start = [],
@@ -42,7 +42,7 @@ async function openPaid({
 type Order = { readonly id: string; readonly order_id: string };
 type Person = (harness: Harness, sandbox: RunningSandbox, order: Order) => Promise<void>;
 
-/** Pays by the pages that a person would use, and follows the link back to the shop. */
+/** Pays on the pages as a person does, and follows the link back to the shop. */
 const payAndReturn: Person = async (harness, sandbox, { id }) => {
   await harness.run(["sandbox", "pay", id, "--outcome", "declined"]);
   await harness.clock.sleep(2000);
@@ -52,7 +52,7 @@ const payAndReturn: Person = async (harness, sandbox, { id }) => {
   await harness.send({ method: "GET", url: back.replaceAll("&amp;", "&"), headers: {} });
 };
 
-/** Runs a calibration, during whose wait a person acts once. */
+/** Runs a calibration, and acts once during its wait. */
 async function calibrated(
   { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
   person: Person,
@@ -146,7 +146,7 @@ const visiting =
     await harness.send({ method: "GET", url: RECEIVER + path(order), headers: {} });
   };
 
-/** What a service does otherwise, and the verdicts that are not confirmed. */
+/** A difference of a service, and the verdicts that it changes. */
 const OTHERWISE: Readonly<
   Record<
     string,

@@ -27,7 +27,7 @@ const TOO_LARGE: Answer = {
   body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
 };
 
-/** A sandbox as the service, and all that is sent to its API; `drift` changes answers. */
+/** A sandbox as the service, with all requests to its API; `drift` changes answers. */
 async function openService(drift: Drift = (answer) => answer) {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -35,7 +35,7 @@ async function openService(drift: Drift = (answer) => answer) {
   harness.setFault(async (request, pass) => {
     if (!request.url.includes("/v1/")) return pass();
     sent.push(request);
-    // The server refuses it before the sandbox; there is none between the two here.
+    // A real server refuses it before the sandbox; this harness has none.
     if (String(request.body).length > 16_384) return TOO_LARGE;
     const answer = await pass();
     return answer.ok ? drift(answer, request) : answer;
@@ -95,7 +95,7 @@ const replacing =
   (answer) =>
     withBody(answer, (text) => text.replace(from, to));
 
-/** Ten services that differ in one thing, and the decisions that it contradicts. */
+/** Ten services that differ in one point, and the decisions that it contradicts. */
 const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonly number[]]>> = {
   "ids of version 4": [replacing(/("request_id":"[\da-f]{8}-[\da-f]{4}-)7/, "$14"), [2]],
   "creates answered 200": [
@@ -216,7 +216,7 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   expect(await shown(["assumptions"])).not.toMatch(/confirmed|contradicted/);
   expect(await shown(["checklist"])).not.toContain("Calibrated");
   expect(await page("/launch")).not.toContain("Calibrated");
-  // From a folder of the project, whose record stands beside the state.
+  // In a subfolder of the project, whose record is beside the state folder.
   const cwd = join(harness.cwd, "src");
   mkdirSync(cwd);
   expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"], { cwd })).code).toBe(0);

@@ -12,7 +12,7 @@ async function paths(): Promise<readonly string[]> {
   return (await commandPaths(REGISTRY)).map((path) => path.join(" "));
 }
 
-/** What a command prints with `--help` in a terminal of 80 columns. */
+/** A command's `--help` in a terminal of 80 columns. */
 async function helpOf(path: string): Promise<string> {
   const typed = [...path.split(" ").filter(Boolean), "--help"];
   const { code, stdout, stderr } = await createHarness().run(typed, { columns: 80 });
@@ -24,7 +24,7 @@ function mappedCommands(commands: readonly MappedCommand[]): readonly MappedComm
   return commands.flatMap((one) => [one, ...mappedCommands(one.commands)]);
 }
 
-/** Commands whose help is held whole: the program, a group, and commands with every part that a help can have. */
+/** Commands whose whole help is in the golden file: the program, a group, and commands with every part of a help. */
 const SHOWN = [
   "",
   "sandbox",
@@ -82,7 +82,7 @@ test("the refusals of every command match their golden file", async () => {
   for (const path of all) {
     const isGroup = all.some((one) => one.startsWith(`${path} `));
     const row = isGroup ? path : (rows.find((one) => `${one} `.startsWith(`${path} `)) ?? path);
-    // In a folder without a sandbox most are refused; two would run on, and what succeeds has no such option.
+    // Without a sandbox most commands are refused; two would keep running.
     const refused =
       (["sandbox start", "mcp"].includes(path) ? undefined : await refusal(row)) ??
       (await refusal(`${path} --unknown`));
@@ -92,12 +92,12 @@ test("the refusals of every command match their golden file", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("refused.golden.txt");
 });
 
-/** What a command line prints and ends with in a folder of its own; undefined where it succeeds. */
+/** The output and exit code of a command line in a new folder; undefined if it succeeds. */
 async function refusal(line: string): Promise<string | undefined> {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(words(line));
   if (code === 0) return undefined;
-  // A group prints its help, which the map holds.
+  // A group prints its help, which the map has.
   const talk = stderr
     .replace(/^Usage: [^]*?(?=^✗)/m, "its help\n")
     .replace(/^no sandbox is running here; trying .*\n/gm, "");

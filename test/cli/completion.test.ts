@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 
 type Answer = { readonly values: readonly string[]; readonly directive: string };
 
-/** What a shell is offered for these words, of which the last is being typed. */
+/** The completions for these words, of which the last is being typed. */
 async function complete(harness: Harness, words: readonly string[], before: string[] = []): Promise<Answer> {
   const { code, stdout, stderr } = await harness.run(["complete", ...before, "--", ...words]);
   expect([code, stderr]).toEqual([0, ""]);
@@ -167,7 +167,7 @@ test("completion prints each script, installs it where the shell looks, and remo
     const { path } = JSON.parse(written.stdout) as { readonly path: string };
     expect(readFileSync(path, "utf8")).toBe(script);
     expect(path.startsWith(harness.cwd)).toBe(true);
-    // A newer script takes the place of an older one.
+    // A newer script replaces an older one.
     expect((await harness.run(["completion", "install", shell], { env })).code).toBe(0);
   }
   const removed = await harness.run(["completion", "uninstall"], { env });

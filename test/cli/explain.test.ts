@@ -356,7 +356,7 @@ test("an explained conflict is compared with the state that it met, not with a l
     );
   };
   await check();
-  // It expires, its order has a new one, and its key is forgotten and used for another order.
+  // The checkout expires, its order gets another, and its key is forgotten and used for another order.
   expect((await harness.run(["sandbox", "clock", "advance", "2d"])).code).toBe(0);
   await check();
   expect((await post({ ...TERMS, amount_minor: 2999 }, other)).status).toBe(201);
@@ -413,7 +413,7 @@ test("a description is compared as it was sent, even if the price has another", 
   const dropped = [{ field: "description", first: "A coffee", this: null }];
   expect(await differ(other, otherKey)).toEqual(dropped);
   expect(await differ(other, { "Idempotency-Key": "third-key" })).toEqual(dropped);
-  // When a key is forgotten, nobody knows it.
+  // A forgotten key is unknown.
   expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
   expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
   expect((await post({ ...TERMS, order_id: "order-4" }, otherKey)).status).toBe(201);
@@ -526,7 +526,7 @@ test("the story has the payer's page view and return, and says that a return pro
   const { id } = await post(TERMS);
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
   const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
-  /** What the page's script sends. */
+  /** The request of the page's script. */
   const tell = async (kind: string, { site = "same-origin", sent = token } = {}) => {
     const type = "application/x-www-form-urlencoded;charset=UTF-8";
     const headers = { Authorization: "", "Content-Type": type, "Sec-Fetch-Site": site };
@@ -547,7 +547,7 @@ test("the story has the payer's page view and return, and says that a return pro
     "payment page opened",
     "browser returned to http://localhost:3000/thanks (proves nothing)",
   ]);
-  // One a minute, up to a limit: nobody fills the disk.
+  // One a minute, up to a limit, so that nobody fills the disk.
   for (let count = 0; count < 30; count += 1) {
     harness.clock.advance(61_000);
     await tell("opened");
@@ -795,13 +795,13 @@ test("an explanation has no secret, wherever the secret was sent", async () => {
   }
 });
 
-/** A receiver that answers each webhook with the status of that moment. */
+/** A receiver that answers with the present status. */
 function receiver(status: () => number): Service {
   const answer = () => Promise.resolve({ status: status(), headers: {}, body: "" });
   return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
 }
 
-/** A sandbox, creates by its key, and what is explained. */
+/** A sandbox, creates with its key, and explanations. */
 async function open(harness: Harness = createHarness()) {
   const started = await harness.start();
   const { ready } = started;

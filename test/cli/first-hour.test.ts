@@ -6,15 +6,15 @@ import { createHarness, type CommandOptions, type Result } from "../support/harn
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-/** A command line of somebody's first hour: its exit code, and what it says, on stdout where that is 0. */
+/** A command line of a first hour: its exit code and its text, on stdout if the code is 0. */
 type Row = readonly [line: string, code: number, says: RegExp];
 
-/** Ids that a row names by these words; a short one is the last 8 characters. */
+/** Words that stand for ids in a row; a short id is the last 8 characters. */
 type Ids = Readonly<Record<string, string>>;
 
-/** What is typed before there is a sandbox, and where none is needed. */
+/** Command lines without a sandbox. */
 const WITHOUT_SANDBOX: readonly Row[] = [
-  // What every object has is no command, and no word of one.
+  // Inherited names of an object are not commands or words of commands.
   ["constructor", 2, /unknown command 'constructor'\n/],
   ["checklist run constructor", 2, /too many arguments.*constructor/],
   ["orders constructor", 2, /unknown command 'constructor'\n/],
@@ -22,7 +22,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["orders list --constructor", 2, /unknown option '--constructor'\n/],
   ["orders list -constructor", 2, /unknown option '-c'\n/],
   ["__proto__ list", 2, /unknown command '__proto__'\n/],
-  // Help and version, however they are asked for.
+  // Help and version, in every spelling.
   ["help", 0, /^Usage: checkout \[options\] \[command\]\n/],
   ["--help", 0, /^Usage: checkout \[options\] \[command\]\n/],
   ["-h", 0, /^Usage: checkout \[options\] \[command\]\n/],
@@ -69,7 +69,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["orders list --json=true", 2, /--json takes no value/],
   ["orders list --no-color=1", 2, /--no-color takes no value/],
   ["sandbox run", 2, /unknown command 'run' \(Did you mean sandbox start\?\)/],
-  // What another tool has, and this one does otherwise.
+  // Habits from other tools.
   ["login", 2, /unknown command 'login'\n.*there is no account; checkout sandbox start .* checkout env/],
   ["init", 2, /unknown command 'init'\n.*no set-up is needed; checkout sandbox start/],
   ["update", 2, /unknown command 'update'\n.*install the newer package with npm/],
@@ -117,9 +117,9 @@ const WITHOUT_SANDBOX: readonly Row[] = [
 ];
 
 const PAY = "--payment-method alipay_plus";
-/** What is typed beside a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
+/** Command lines with a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
 const BESIDE_SANDBOX: readonly Row[] = [
-  // Creating, with what people type first.
+  // Creates, as people type them first.
   [
     `orders create --order-id a-1 --amount-minor 1999 --currency EUR ${PAY}`,
     0,
@@ -200,7 +200,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["admin enable-capability EUR", 5, /active already/],
   ["admin disable-capability GBP", 0, /GBP is inactive/],
   ["admin disable-capability CHF", 1, /the store has no capability/],
-  // What became of it.
+  // The result of the create.
   ["orders create --order-id paid-1 --price-id price_coffee", 0, /= the same order.*status +succeeded/s],
   [
     "orders create --order-id ended-1 --price-id price_coffee",
@@ -325,7 +325,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["production request", 0, /./],
 ];
 
-/** What stands in the shell, or in files, when a line is typed: variables of another sandbox, line ends, half settings. */
+/** Variables and files with usual mistakes: of another sandbox, with line ends, half set. */
 type SettingRow = readonly [env: Readonly<Record<string, string>>, line: string, code: number, says: RegExp];
 
 const CREATE = "orders create --order-id b-1 --price-id price_coffee";
@@ -388,7 +388,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{ CHECKOUT_STORE_ID: NOT_HERE }, "orders list", 1, /there is no store .*dead.*stores list/s],
   [{ CHECKOUT_STORE_ID: "nonsense" }, "orders list", 2, /must be the id of a store; got "nonsense"/],
   [{}, `${CREATE} --store nope`, 2, /there is no store "nope"; known stores: "Sandbox Store"/],
-  // What is left in a shell and means another command, or nothing.
+  // Variables left in a shell that belong to another command, or to none.
   [{ CHECKOUT_PORT: "none" }, "orders list", 0, /b-1/],
   [
     { CHECKOUT_ORDER_ID: "left" },
@@ -429,7 +429,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "refund x", 2, /→ the v1 interface has no refunds/],
   [{}, "orders refund x", 2, /→ the v1 interface has no refunds/],
   [{}, "faults add latency --duration 2s", 2, /→ checkout faults add latency --latency 2s$/m],
-  // A corrected line that left out what was typed would pay, or delay every request.
+  // A corrected line without the typed words would pay, or delay every request.
   [{}, "orders pay x --outcome failed", 2, /→ checkout orders --help$/m],
   [{}, "faults add lose_answer --duration 30s", 2, /→ checkout faults add --help$/m],
   [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
@@ -519,7 +519,7 @@ test("a usual mistake in a variable or a file is named as what it is", async () 
     const typed = line.split(" ").map((word) => word.replaceAll("␣", " "));
     const options = { env: Object.fromEntries(set) as Record<string, string> };
     const shown = await harness.run(typed, options);
-    // A verdict is a result, also where it is exit 1.
+    // A verdict is a result, even with exit code 1.
     const text = said(shown) === "" ? shown.stdout : said(shown);
     if (shown.code !== code || !says.test(text)) wrong.push({ env, line, shown });
     const json = await harness.run(["--json", ...typed], options);
@@ -587,7 +587,7 @@ test("--no-color, NO_COLOR and TERM=dumb turn escape codes off", async () => {
   }
 });
 
-/** Each command that asks: what it asks, and what is answered. */
+/** Every command that asks, with its question and the answer. */
 const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOptions["typed"]>])[] = [
   [
     "orders create",
@@ -747,7 +747,7 @@ test("an order that differs from the journal's is reported", async () => {
   expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
 });
 
-/** A link that signs in has 256 bits, so that it fits no line of 80 columns; a terminal still takes it for one link. */
+/** A sign-in link has 256 bits and is longer than 80 columns; a terminal still treats it as one link. */
 const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
 
 test("every line of the banner can be read and copied at 80 columns", async () => {
@@ -837,15 +837,15 @@ async function openShop(): Promise<Scene> {
   };
 }
 
-/** Where rows are typed. */
+/** The folder in which rows are typed. */
 type Scene = { readonly run: (argv: readonly string[]) => Promise<Result>; readonly ids: Ids };
 
-/** The id that a word stands for, and not what every object has of that name. */
+/** The id that a word stands for, without inherited names of an object. */
 function known(ids: Ids, word: string): string | undefined {
   return Object.hasOwn(ids, word) ? ids[word] : undefined;
 }
 
-/** The rows that say another thing, or not as a program reads it, in one scene for people and another one for JSON. */
+/** Rows with another result, in a run for people and in one with JSON. */
 async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Promise<readonly object[]> {
   const [people, programs] = [await open(), await open()];
   const type = (line: string, { run, ids }: Scene, ...before: string[]): Promise<Result> =>
@@ -864,7 +864,7 @@ function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1) ?? "";
 }
 
-/** The stream that the result is on: an error is on stderr, and then nothing on stdout. */
+/** The stream of the result: an error is on stderr, with nothing on stdout. */
 function said({ code, stdout, stderr }: Result): string {
   return code === 0 ? stdout : stderr;
 }
@@ -873,7 +873,7 @@ function silent({ code, stdout, stderr }: Result): string {
   return code === 0 ? stderr : stdout;
 }
 
-/** Whether one line of JSON says the same; help is text for programs, too. */
+/** Whether one line of JSON has the same result; help is text for programs, too. */
 function isJsonOf(result: Result, { code, says }: { readonly code: number; readonly says: RegExp }): boolean {
   const text = said(result);
   if (result.code !== code || silent(result) !== "") return false;

@@ -104,7 +104,7 @@ test("the map of one command has only that command, and the whole map has every 
     ...Array.from(text.matchAll(/findProxyVariable\(env, "(\w+)"/g), ([, name = ""]) => name),
   ];
   expect(read).toContain("XDG_CONFIG_HOME");
-  // HOME shortens a path that is shown. Two begin the names of variables, and one is a word of the code.
+  // HOME shortens a shown path. Two are beginnings of names, and one is a word of the code.
   const others = new Set(["HOME", "CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The one that needs no choice where only one of several can be paid. */
+/** The command that needs no choice if only one of several can be paid. */
 const PAYS = "sandbox pay NAME";
 /** Every command that takes the id of an order or a session; NAME stands for the id. */
 const COMMANDS = [
@@ -27,7 +27,7 @@ const COMMANDS = [
   "explain NAME --as checkout",
   "open NAME --print",
 ];
-/** Those that find more than orders and sessions. */
+/** Commands that find more than orders and sessions. */
 const FINDS_MORE = "open NAME --print";
 const TERMS = { amount_minor: 450, currency: "EUR", payment_method: "alipay_plus" };
 const UNKNOWN = "0199a3c4-5d00-7000-8000-00000000dead";
@@ -54,7 +54,7 @@ async function open() {
   return { harness, sandbox, create, run };
 }
 
-/** A checkout as a row of its own, under an id that the test chooses. */
+/** Adds a checkout row with an id of the test's choice. */
 function insert(cwd: string, { id, orderId }: { readonly id: string; readonly orderId: string }): void {
   const file = new Database(join(cwd, ".checkout/sandbox.db"));
   file
@@ -89,7 +89,7 @@ test("every command accepts id, order_id and short id for the same order or sess
   ] as const) {
     const id = await create(orderId, kind);
     expect((await run("sandbox pay NAME", orderId)).stdout).toContain("pending → succeeded");
-    // Where the portal's link leads stands in the request alone.
+    // Only the request has the target of the portal's link.
     const leadsTo: string[] = [];
     harness.setFault((request, deliver) => {
       if (request.url.endsWith("/sign-ins")) leadsTo.push(String(request.body));
@@ -111,7 +111,7 @@ test("every command accepts id, order_id and short id for the same order or sess
       new URLSearchParams(body.split("find?")[1]?.replace(/".*/, "")).get("q"),
     );
     expect(found).toEqual([id, id.toUpperCase(), id, shortId(id), shortId(id).toUpperCase()]);
-    // A paid one is what each of them is about.
+    // Every command is about a paid one.
     expect((await run("orders get NAME", orderId)).stdout).toContain(id);
     expect(
       (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,
@@ -161,7 +161,7 @@ test("an ambiguous order_id does nothing and lists the candidates; sandbox pay t
     ],
     exit_code: 2,
   });
-  // The order itself is told whole.
+  // The order's own story is whole.
   expect((await run("explain NAME", "order-1")).stdout).toContain(
     "the newest of 2 checkouts of this order_id",
   );
@@ -231,7 +231,7 @@ test("an exact order_id wins over an id that ends with the same 8 characters", a
     return code === 0 ? (JSON.parse(stdout) as { id: string }).id : code;
   };
   expect(await idOf("cafe0001")).toBe(chosen);
-  // An order_id is exact, an id is not.
+  // An order_id is exact, an id may be short.
   expect(await idOf("CAFE0001")).toBe(ending);
   expect(await idOf(ending)).toBe(ending);
   expect(await idOf("o-1")).toBe(ending);
@@ -282,7 +282,7 @@ test(`any order_id is accepted (seed ${SEED})`, async () => {
   await fc.assert(check, { seed: SEED, numRuns: size(20, 1000), endOnFailure: true });
 });
 
-/** That an order_id is taken as an argument, behind `--`, and as the value of an option. */
+/** Checks that an order_id is accepted as an argument, after `--`, and as the value of an option. */
 async function checkTaken(
   harness: ReturnType<typeof createHarness>,
   { orderId, id }: { readonly orderId: string; readonly id: string },

@@ -42,7 +42,7 @@ test("a start takes the secrets of keys generate, and the shop and the commands 
   const bearer = { Authorization: `Bearer ${env[CONTROL]}` };
   expect((await first.request({ ...control, headers: bearer })).status).toBe(200);
   await first.stop();
-  // The same ones are fine at every later start, and so are none.
+  // Later starts accept the same secrets, or none.
   for (const later of [env, {}]) {
     const sandbox = await harness.start([], { env: later });
     expect(sandbox.ready.api_key).toBe(env[API_KEY]);
@@ -123,12 +123,12 @@ test("a secret that differs from the store's is refused by its variable and chan
     expect(stderr).toContain(`${name} differs from the`);
     expect(stderr).not.toContain(other[name]);
   }
-  // A control token is that of one run.
+  // A control token is valid for one run.
   const sandbox = await harness.start([], { env: { ...before, [CONTROL]: other[CONTROL] } });
   expect([sandbox.ready.api_key, sandbox.ready.signing_secret]).toEqual([before[API_KEY], before[SECRET]]);
 });
 
-/** A sandbox, its commands, and v1 as the holder of a key sees it. */
+/** A sandbox, its commands, and v1 with a given key. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -227,7 +227,7 @@ test("a revoked key alone is refused, at once and for good", async () => {
   expect(await asked(one.apiKey, "orders")).toBe("401 credential_invalid");
   for (const key of [own, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
   expect([revoked.code, revoked.said]).toMatchObject([0, { key_id: one.id, keys_left: 2, kept: false }]);
-  // Once more changes nothing, the time neither.
+  // A second revocation changes nothing, not even the time.
   harness.clock.advance(60_000);
   expect(await type(`keys revoke ${one.id}`)).toEqual(revoked);
   await sandbox.stop();
@@ -384,7 +384,7 @@ test("output for people in a CI log has no secrets, and names the command that p
     const shown = await harness.run("sandbox start --reuse --detach".split(" "), options);
     expect([options, secret.test(shown.stdout)]).toEqual([options, true]);
   }
-  // Each command that is named prints one.
+  // Every named command prints a secret.
   for (const line of ["env", `endpoints secret ${id}`, "env --store Tea"]) {
     const printed = await harness.run(line.split(" "), { env: { CI: "true" } });
     expect([line, secret.test(printed.stdout)]).toEqual([line, true]);

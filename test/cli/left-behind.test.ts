@@ -66,7 +66,7 @@ test("a listen that fails half-way frees its port, and its events wait", async (
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);
   let isLost = false;
-  // One check is lost, and the sandbox is there all the same.
+  // One check is lost although the sandbox runs.
   harness.setFault((request, pass) => {
     if (isLost || !request.url.includes("/endpoints/")) return pass();
     isLost = true;
@@ -87,7 +87,7 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
   const order = (await listed(harness, "orders list"))["checkouts"]?.[0] as { readonly id: string };
   expect((await harness.run(["sandbox", "pay", order.id])).code).toBe(0);
   const view = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "paid"];
-  // A store has one lease at a time: the second one finds it free.
+  // A store has one lease at a time, and the second drill finds it free.
   for (const time of ["first", "second"]) {
     const line = ["checklist", "run", "duplicates", ...view, "--checkout", order.id];
     const { code, stderr } = await harness.run(line);
@@ -103,7 +103,7 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
 test("a start --detach that fails half-way leaves no process behind", async () => {
   const harness = createHarness();
   const { code, stderr } = await harness.run(["sandbox", "start", "--detach"], {
-    // The ready line of what was started cannot be printed.
+    // The started sandbox cannot print its ready line.
     world: { isResultLost: () => true },
   });
   expect([code, stderr]).toEqual([1, expect.stringContaining("the sandbox was stopped")]);

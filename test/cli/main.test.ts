@@ -96,7 +96,7 @@ test("a wrong command line exits with 2, says what was expected, and sends nothi
   }
 });
 
-/** An option that checks its value, the command that has it, and arguments that this one cannot do without. */
+/** An option that checks its value, its command, and the command's required arguments. */
 type Checking = {
   readonly words: readonly string[];
   readonly args: readonly string[];
@@ -572,7 +572,7 @@ test("only http and https addresses reach the browser, as the parser spells them
     });
   const other = ["file:///bin/sh", "javascript:alert(1)", "vscode://x", "C:\\x.exe", "--help", "/bin/sh", ""];
   for (const address of other) {
-    // Such an answer is no answer of v1 at all.
+    // Such an answer is not an answer of v1.
     answerWith(address);
     const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
     expect([address, refused.code]).toEqual([address, 7]);
@@ -585,7 +585,7 @@ test("only http and https addresses reach the browser, as the parser spells them
   const odd = await harness.run(createOrder("o-1", "--open"));
   expect([odd.code, harness.opened]).toEqual([0, ["https://pay.example/a%20b%22$(id)%22?q=%C3%BC"]]);
 
-  /** What is said where an address that no answer can hold is to be opened all the same. */
+  /** The message if an address that no answer can contain is to be opened. */
   async function talkOf(address: string): Promise<string> {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });

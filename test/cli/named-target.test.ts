@@ -97,7 +97,7 @@ test("doctor knows the variable of a target, and does not show its value", async
   expect(stdout).not.toContain(KEY);
 });
 
-/** A harness, whose requests are noted by origin and key and never answered. */
+/** A harness whose requests are recorded by origin and key, and never answered. */
 function open() {
   const harness = createHarness();
   const { cwd } = harness;

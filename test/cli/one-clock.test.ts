@@ -3,7 +3,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
 const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
-/** What the store's clock shows from the beginning on; the real one shows a day of 2026. */
+/** The store's time at the start; the real clock shows a day of 2026. */
 const STORE_DAY = "2027-03-01";
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
@@ -32,14 +32,14 @@ async function openMoved() {
   return { harness, sandbox, type, created, refused };
 }
 
-/** Every moment in a JSON value that is not named as one of the real clock. */
+/** Every time in a JSON value, except the labelled real ones. */
 function momentsIn(value: unknown, name = ""): readonly string[] {
   if (typeof value === "string") return name === "real_at" ? [] : (value.match(MOMENT) ?? []);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, one]) => momentsIn(one, Array.isArray(value) ? name : key));
 }
 
-/** The newest thing of a kind. */
+/** The newest object of a kind. */
 async function idsOf(type: (line: string) => Promise<string>, list: string, key: string): Promise<string> {
   const found = JSON.parse(await type(`${list} --json`)) as Record<string, readonly Record<string, string>[]>;
   return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
@@ -123,7 +123,7 @@ test("every page shows the store's time, and labels the real time", async () => 
   for (const path of [request, `${portal.home}/requests`, `${portal.home}/checkouts/${created.data?.id}`])
     expect((await portal.get(path)).html).toMatch(real);
   await type("sandbox clock real");
-  // What came before stays as it was told.
+  // Earlier lines stay unchanged.
   expect((await portal.get(request)).html).toMatch(real);
 });
 
@@ -167,7 +167,7 @@ test("messages of listen use the store's time, and real time with a label while 
 
 let orders = 0;
 
-/** The lines that `listen` prints of an order that ends while it runs. */
+/** The lines that `listen` prints about an order that ends meanwhile. */
 async function listened(
   harness: Harness,
   type: (line: string) => Promise<string>,

@@ -12,7 +12,7 @@ const PLAIN = { NO_COLOR: "1" };
 
 type Typed = NonNullable<CommandOptions["typed"]>;
 
-/** A site with a terminal, and what stands in its configuration. */
+/** A site with a terminal and a configuration. */
 async function openSite() {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
@@ -58,7 +58,7 @@ test("shop init tries each answer at once, asks again for a wrong one, and write
     restart: "restart",
     settle: "20s",
   });
-  // Who typed the commands has confirmed them.
+  // The person who typed the commands has confirmed them.
   const check = await harness.run(["shop", "check", "--json"], { env: PLAIN });
   expect([check.code, check.stderr]).toEqual([0, ""]);
   const { trials } = JSON.parse(check.stdout) as { trials: readonly { field: string; ok: boolean }[] };
@@ -138,7 +138,7 @@ const COMMANDS = {
   restart: "restart",
 };
 
-/** A folder whose configuration has a section, and what runs there. */
+/** A folder whose configuration has a section, and the commands that ran there. */
 async function openConfigured() {
   const opened = await openSite();
   const { site, harness } = opened;
@@ -167,7 +167,7 @@ test("a command of a file runs only after a person confirmed its section: exit 2
     const refused = await harness.run(line, { typed: [["would run", ""]], env: PLAIN });
     expect([line, refused.code]).toEqual([line, 130]);
   }
-  // One command is replaced: the others are still of the file.
+  // An option replaces one command; the others still come from the file.
   const replaced = await harness.run(["shop", "check", "--create", "create-order"]);
   expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringContaining("create: create-order")]);
   for (const name of ["create", "order_view_command", "serve", "restart"]) {
@@ -194,10 +194,10 @@ test("a changed section, or another folder, must be confirmed again", async () =
   write(COMMANDS, elsewhere);
   expect((await harness.run(["shop", "check"], { cwd: elsewhere })).code).toBe(2);
   expect(harness.commands.length).toBe(count);
-  // As it was: nothing to ask.
+  // The section is unchanged, so nothing is asked.
   write(COMMANDS);
   expect((await harness.run(["shop", "check"])).code).not.toBe(2);
-  // CI trusts the file as long as it says so.
+  // CI trusts the file while it passes --trust-config.
   write({ ...COMMANDS, settle: "6s" });
   expect((await harness.run(["shop", "check", "--trust-config"])).code).not.toBe(2);
   expect((await harness.run(["shop", "check"])).code).toBe(2);

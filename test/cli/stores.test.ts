@@ -19,7 +19,7 @@ type Asked<Said> = { readonly code: number; readonly said: Said; readonly stderr
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 
-/** What a command says, with its exit code. */
+/** A command's output and exit code. */
 async function ask<Said>(harness: Harness, line: string, command: CommandOptions = {}): Promise<Asked<Said>> {
   const typed = [...(line.match(/'[^']*'|\S+/g) ?? []), "--json"].map((word) => word.replaceAll("'", ""));
   const { code, stdout, stderr } = await harness.run(typed, command);
@@ -42,7 +42,7 @@ function rows<Row>(harness: Harness, sql: string): Row[] {
   }
 }
 
-/** The store of an order, as the database has it. */
+/** The store of an order in the database. */
 function storeOf(harness: Harness, orderId: string): string[] {
   return rows<{ store_id: string }>(
     harness,
@@ -126,7 +126,7 @@ test("an ambiguous or unknown store name exits with 2 and lists the stores", asy
   }
 });
 
-/** The control API's and v1's store of a command, or why there is none. */
+/** The store of a command in the control API and in v1, or the refusal. */
 async function targets(harness: Harness, flag: string, env: Readonly<Record<string, string>>, order: string) {
   const named = flag === "" ? [] : ["--store", flag];
   const listed = await harness.run(["return-origins", "list", "--json", ...named], { env });
@@ -160,7 +160,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
     ["tea", "-", "-", "-", "tea", "tea"],
     ["tea", "book", "-", "-", "tea", "tea"],
     ["tea", "-", "-", "tea", "tea", "tea"],
-    // Against the key's store.
+    // It contradicts the key's store.
     ["tea", "-", "-", "book", "tea", 2],
     ["tea", "book", "-", "book", "tea", 2],
     ["-", "tea", "-", "book", "tea", 2],
@@ -184,7 +184,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
       row,
       expected,
     ]);
-    // Names mean what ids mean.
+    // Names work like ids.
     const name = { tea: "Tea", book: "Books", first: "Sandbox Store", "-": "" }[flag];
     expect([row, await targets(harness, name, env, `n-${at}`)]).toEqual([row, expected]);
     if (use !== "-") writeFileSync(path, "");
@@ -231,7 +231,7 @@ test("settings of one service do not apply to another", async () => {
   const tea = await make(harness, "--name Tea");
   await harness.run(["stores", "use", "Tea"]);
   const elsewhere = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_STORE_ID: "shop-7" };
-  // Of another service the id may have any form, and is not that of a store here.
+  // An id of another service may have any form, and names no store here.
   const { said } = await ask<{ store_id: string }>(harness, "return-origins list", { env: elsewhere });
   expect(said.store_id).toBe(tea.store_id);
   const other = await harness.start(["--ephemeral", "--port", "0"]);
@@ -272,10 +272,10 @@ test("a store that the sandbox does not have is reported, with the command that 
   expect((await ask<Fault>(harness, elsewhere)).code).toBe(2);
 });
 
-/** About the whole sandbox, or about no store that is there. */
+/** Commands about the whole sandbox, or about no existing store. */
 const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|use|delete))/;
 
-/** What shows only what would be sent, or a link to a page of the store, and drills that nobody can be asked about. */
+/** Commands that only show a request or a link to the store's page, and drills that need a terminal. */
 const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
 test("every command takes --store and acts only in that store", async () => {
@@ -375,7 +375,7 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   expect((await ask(harness, "env --store Tea --control")).said).toEqual(withToken);
   const first = { ...ready, name: ready.store_name, api_key: ready.api_key ?? "" };
   expect((await ask(harness, "env")).said).toEqual(variables(first));
-  // What an environment holds of a state that is gone is what this command replaces.
+  // This command replaces variables of a deleted state.
   const stale = { CHECKOUT_STORE_ID: UNKNOWN, CHECKOUT_API_KEY: tea.api_key };
   expect((await ask(harness, "env", { env: stale })).said).toEqual(variables(first));
   expect((await harness.run(["stores", "use", "Tea"])).code).toBe(0);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { installClient, longKeysClient } from "../support/shop-clients.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-/** What a table begins with: names of columns. */
+/** The first line of a table: names of columns. */
 const HEADER = /^ *[A-Z][A-Z()…-]+( [A-Z]+…?)*(  +[A-Z][A-Z ()…-]+)+$/;
 const LONG_ORDER = "order-of-the-shop-with-32-letter";
 const LONG_URL = "http://localhost:3000/a/path/of/hooks/that/is/longer/than/half/a/line/of/a/terminal";
@@ -53,10 +53,10 @@ const COMMANDS: readonly string[] = [
   'explore --only [{"action":"lose_answer"}] -- client',
   "snapshots list",
 ];
-/** What is taken last, so that no id of the others depends on it. */
+/** Commands that run last, so that no id of the others depends on them. */
 const SNAPSHOTS = ["create a-snapshot-of-the-tea-shop-at-the-corner-of-the-market", "create base --all"];
 
-/** A shop with a long value wherever there can be one. */
+/** A shop with a long value in every place. */
 async function openLongShop() {
   const site = await openWebhookSite();
   const down = { status: 500, headers: {}, body: "" };
@@ -119,7 +119,7 @@ test("every table fits 80 columns with the longest values", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("tables.golden.txt");
 });
 
-/** The columns of a table in our sources: names in capitals, but not those that it leaves out first or last. */
+/** The columns of a table in our sources, in capitals, without those that it drops first or last. */
 const COLUMNS =
   /(?<!(?:drop|keep): )\[\s*("[A-Z][A-Z ()-]*"(?:,\s*(?:"[A-Z][A-Z ()-]*"|\.\.\.[^,\n]+)){2,}),?\s*\]/g;
 
@@ -134,7 +134,7 @@ test("the golden file has the table of every command", () => {
     })),
   );
   expect(tables.length).toBeGreaterThan(15);
-  // A narrow table leaves columns out, or cuts them. Deliveries have two more, which their command names.
+  // A narrow table drops or cuts columns. Deliveries have two more, which their command names.
   const isShown = ({ names }: { readonly names: readonly string[] }): boolean =>
     shown.some((columns) => {
       const isKnown = (column: string): boolean =>

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 
-/** Two projects whose sandboxes both run, the environment of the second, and what is sent to the first. */
+/** Two projects with running sandboxes, the environment of the second, and the requests to the first. */
 async function openTwo() {
   const harness = createHarness();
   const [a, b] = [join(harness.cwd, "a"), join(harness.cwd, "b")];
@@ -52,16 +52,16 @@ test.each([
   const lines = [...COMMANDS, ...ALONE].filter(
     (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
   );
-  // At the end, because it stops what is asked about.
+  // Last, because it stops the sandbox.
   const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
   for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
     const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
-    // What the doctor says is one report, to be pasted.
+    // doctor prints one report, to be pasted.
     const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
     const message = `${line} → ${code}\n${stdout}${stderr}`;
     for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
     expect(stderr, message).toContain("CHECKOUT_BASE_URL");
-    // What it says that it is about is stopped.
+    // The named sandbox is stopped.
     const acted =
       line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
     expect(

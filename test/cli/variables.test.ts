@@ -68,7 +68,7 @@ test("only settings have a variable, and the sandbox and the client share none",
 test("docs/settings.md names exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
-  // Those that name a file are described once, and two are set by this program for others.
+  // Variables that name a file are described once, and two are set by this program for others.
   const secrets = [...OTHER_VARIABLES.keys()].filter(
     (name) => !/_FILE$|^CHECKOUT_(ORDER_ID|DETACHED_LOG)$/.test(name),
   );

@@ -26,7 +26,7 @@ async function typed(harness: Harness, line: string, env: Readonly<Record<string
   return harness.run(line.split(" "), { version: "0.3.0", env });
 }
 
-/** The sandbox does not have this operation: it is asked for a path that it does not have. */
+/** Simulates an operation that the sandbox does not have by an unknown path. */
 function forget(harness: Harness, name: OperationName): void {
   const { method, path } = CONTROL_OPERATIONS[name];
   const asked = new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}(\\?|$)`);
@@ -239,7 +239,7 @@ test("a folder of an older version is migrated with a note about its backup; one
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
   expect(starting.text().stderr).toContain(note);
   await starting.stop();
-  // The way back: the backup gets the name of its file again.
+  // The way back: the backup is renamed to the database.
   renameSync(`${path}.v${present - 1}.backup`, path);
   const again = await harness.launch(["sandbox", "start", "--json"]);
   expect([again.text().stdout, again.text().stderr]).toEqual([

@@ -12,13 +12,13 @@ type Answer = {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What was printed with --json, on whichever stream. */
+  /** The JSON output, on either stream. */
   readonly json: Record<string, unknown> & {
     readonly error?: { readonly code: string; readonly message: string };
   };
 };
 
-/** A site whose commands are typed as one line of words. */
+/** A site whose commands are typed as one line. */
 async function openShop() {
   const site = await openWebhookSite();
   const type = async (line: string): Promise<Answer> => {
@@ -96,7 +96,7 @@ test("endpoints secret prints the secret alone or for the environment, and refus
   expect(third).toMatchObject({ endpoint_id: id, retired: [second, first] });
   expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
 
-  // What `listen` left behind is no server of the shop's.
+  // The endpoint that `listen` left is not a server of the shop.
   await shop.control("/listener", { url: "http://localhost:3002/hooks" });
   expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
   const other = await shop.add("http://localhost:3001/");

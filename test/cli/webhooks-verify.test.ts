@@ -10,7 +10,7 @@ type Verdict = {
   readonly causes?: readonly { readonly code: string; readonly message: string }[];
 };
 
-/** A sandbox with an event, and an endpoint that has another secret than the store. */
+/** A sandbox with an event, and an endpoint with its own secret. */
 async function open() {
   const harness = createHarness();
   const { ready } = { ready: (await harness.start()).ready };
@@ -89,7 +89,7 @@ test("webhooks verify compares a body with its event if a sandbox runs", async (
   );
   const lent = await verify({ key: "whsec_never_heard_of" });
   expect(lent).toMatchObject({ exit: 1, codes: ["body_is_event"] });
-  // A cause that is proven stays the first.
+  // A proven cause stays first.
   expect(await verify({ body: `${body}\n`, signed: body })).toMatchObject({
     codes: ["body_whitespace_added", "body_differs"],
   });
