@@ -33,10 +33,10 @@ async function openSite(args: readonly string[] = []) {
 
 type Row = Awaited<ReturnType<typeof openSite>>["rows"][number];
 
-/** What a page that is only read may write: our own records of assumptions, and the mark of the commit that wrote them. */
+/** Rows that a mere read may write: records of assumptions, and the mark of their commit. */
 const OWN_RECORDS = new Set<unknown>(["assumption_uses", "log_mark"]);
 
-/** Everything else that stands in a database, as text. */
+/** Everything else in a database, as text. */
 function allRows(path: string): string {
   const database = new Database(path, { readonly: true });
   try {
@@ -63,7 +63,7 @@ test("every route of the portal has one of three roles, and the administrator's 
   });
   expect(wrong).toEqual([]);
   const open = rows.filter(({ role }) => role === PUBLIC).map(({ method, path }) => `${method} ${path}`);
-  // Whoever adds one says here that anybody may see it.
+  // A new public route must be listed here.
   expect(open.filter((row) => !row.startsWith("GET /portal/assets/"))).toEqual([
     "GET /portal/sign-in",
     "GET /portal/admin/sign-in",
@@ -162,7 +162,7 @@ test("a form that is sent twice acts once and leads to one page", async () => {
     const done = stored();
     expect([to, await send(home + to, clicked)]).toEqual([to, first]);
     expect([to, stored() === done]).toEqual([to, true]);
-    // The same of a page that was loaded since is meant.
+    // The same form of a page that was loaded later is another act.
     const meant = await send(home + to, { ...fields, token: await tokenOf(home + from) });
     expect([to, meant.slice(0, 3), stored() === done]).toEqual([to, "303", false]);
   }
@@ -242,7 +242,7 @@ test("another spelling of a path opens nothing of another role and changes nothi
       expect([path, posted.status >= 400]).toEqual([path, true]);
       const { status, headers, body } = await load(sandbox, path, { Cookie: cookie });
       const leads = headers["Location"] ?? "";
-      // What is no page of this name may be looked for as an id, in the merchant's own store.
+      // An unknown page may be searched for as an id in the merchant's own store.
       const isSafe = status >= 400 || leads.startsWith(`/portal/${store}/`);
       expect([path, status, leads, isSafe]).toEqual([path, status, leads, true]);
       expect(String(body)).not.toContain("<h1>Clock</h1>");
@@ -384,7 +384,7 @@ test("behind a proxy that rewrites Host, the name that the browser asked for cou
           method === "GET"
             ? await load(sandbox, address, headers)
             : await postForm(sandbox, address, { token: merchant.formToken }, headers);
-        // Nobody is led anywhere: a stranger's browser has a localhost of its own.
+        // There is no redirect, because a stranger's browser has its own localhost.
         const { status, headers: got } = answer;
         expect([name, address, status, got["Location"], got["Set-Cookie"]]).toEqual([
           name,

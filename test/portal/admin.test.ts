@@ -72,7 +72,7 @@ test("the administrator switches capabilities and stores, and approves prices", 
   const subject = 'value="oolong"';
   expect((await admin.get(admin.home)).html).toContain(subject);
   await harness.run(["prices", "retire", "oolong"]);
-  // Nobody can name it any more: nothing is left to approve or to revoke.
+  // The price is retired, so it can be neither approved nor revoked.
   expect((await admin.get(admin.home)).html).not.toContain(subject);
   await admin.act({ action: "revoke_price", subject: "oolong" });
   await admin.act({ action: "disable_capability", subject: "wechat_pay" });

@@ -10,7 +10,7 @@ type Entry = { readonly text: string; readonly of: string | null; readonly at: s
 const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const NO_JAVASCRIPT = { Authorization: "", "Sec-Fetch-Site": "same-origin" };
 
-/** A sandbox with a merchant's receiver, and a browser that is signed in to its portal. */
+/** A sandbox with a merchant's receiver, and a browser signed in to its portal. */
 async function openShop(harness: Harness = createHarness()) {
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);
@@ -38,7 +38,7 @@ async function openShop(harness: Harness = createHarness()) {
   return { harness, sandbox, portal, answer, create, show, explain };
 }
 
-/** Says what the payment page's script says. */
+/** Sends what the payment page's script sends. */
 async function tellView(sandbox: RunningSandbox, id: string, kind: string): Promise<void> {
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
   const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
@@ -86,7 +86,7 @@ test("a checkout's page has the story of checkout explain, line for line", async
   const page = await show(id);
   expect(page.status).toBe(200);
   const told = await explain(id);
-  // The line that the page offers tells no more and no less.
+  // The command on the page prints the same story.
   expect((await explain("order-1001")).entries).toEqual(told.entries);
   expect(linesOf(page)).toEqual(
     told.entries.map(({ at, text, of }) => ({ at, text: text.replace("  ", " "), isUnder: of !== null })),
@@ -112,7 +112,7 @@ test("a checkout's page has the story of checkout explain, line for line", async
     expect(page.text).toContain(part);
 });
 
-/** The labels of the buttons that can be pressed, and of those that cannot. */
+/** The labels of the enabled buttons, and of the disabled ones. */
 function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
   const section = /<section class="acts">.*?<\/section>/s.exec(html)?.[0] ?? "";
   const labels = (which: RegExp): string[] =>
@@ -143,7 +143,7 @@ test("every act of a checkout's page works, and a state that forbids it says so"
     const after = await show(id);
     expect(buttonsOf(after)).toEqual({ can: [], cannot: [...OUTCOMES, "Late success"] });
     for (const part of [`order.${outcome}`, words, late]) expect(after.text).toContain(part);
-    // The page was open when it happened elsewhere.
+    // The page was open when the change happened elsewhere.
     const again = await portal.post(`${portal.home}/checkouts/${id}/pay`, { outcome: "cancelled" });
     expect([again.status, again.location]).toEqual([409, undefined]);
     expect((await show(id)).text).toBe(after.text);
@@ -198,7 +198,7 @@ test("an unfolded line shows bytes, headers, curl, signature, answer, likely cau
   expect(text).toMatch(/checkout endpoints secret [0-9a-f-]{36}/);
   expect(html).not.toContain(sandbox.ready.api_key);
   expect(html).not.toContain(sandbox.ready.signing_secret);
-  // Each line has an address of its own, and no two have one.
+  // Every line has its own address.
   const anchors = [...html.matchAll(/ id="([^"]+)"/g)].map(([, anchor = ""]) => anchor);
   expect(new Set(anchors).size).toBe(anchors.length);
   for (const [, target = ""] of html.matchAll(/class="at" href="#([^"]+)"/g))
@@ -227,7 +227,7 @@ test("a delivery with an injected fault says that its signature must be refused"
   expect(text).toContain(
     "An injected fault signed the delivery with a secret that never existed. The signature is not valid",
   );
-  // The receiver took it all the same, which the line of the delivery shows.
+  // The receiver accepted it nevertheless, which the line of the delivery shows.
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
@@ -278,7 +278,7 @@ test("the list of checkouts has its filters in the address, and pages of 50 with
     ["q=no+such+thing", []],
   ] as const) {
     const asked = await portal.get(`${portal.home}/checkouts?${query}`);
-    // No field in which nothing was typed stays in the address.
+    // Empty fields are not in the address.
     expect([asked.status, asked.location ?? ""]).toEqual(
       query.includes("=&") ? [303, `${portal.home}/checkouts?q=order-11`] : [200, ""],
     );
@@ -311,7 +311,7 @@ test("an empty list has a button that creates a test order and leads to it", asy
   const list = await portal.get(`${portal.home}/checkouts`);
   expect(list.text).toMatch(/test-[\da-f]{8} \S+ created/);
   expect(list.text).not.toContain("Create a test order");
-  // It is nothing that the merchant's client has done.
+  // It is not an act of the merchant's client.
   expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
   for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);
@@ -434,11 +434,11 @@ test("the search leads from an id, order_id, idempotency key or text to its page
       `${portal.home}${path}`,
     ]);
     expect((await portal.get(`/portal/find?${q}`)).location).toBe(`${portal.home}${path}`);
-    // What is another store's is as unknown as what is nowhere.
+    // An id of another store is unknown.
     const { status, text: nothing } = await portal.get(`${tea}/find?${q}`);
     expect([status, nothing.includes("in this store contains this text")]).toEqual([200, true]);
   }
-  // A refused request has made no checkout.
+  // A refused request created no checkout.
   const bad = await sandbox.request({
     method: "POST",
     path: "/v1/orders",

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<DrillKind, StepTitles>> = {
   browser_return: RUN_STEPS,
 };
 
-/** Steps that failed and say all facts, among them those of this kind. */
+/** Failed steps with all facts, including those of this kind. */
 function failedSteps(kind: DrillKind): readonly DrillStep[] {
   const names = Object.keys(TITLES[kind]);
   const facts = FACT_TABLES.flatMap((table) => Object.keys(table)).map((name) =>
@@ -58,12 +58,12 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
 
 /** Three or more Latin words in a row. */
 const SENTENCE = /(?<![\w/.-])[A-Za-z][a-z']*(?: [A-Za-z][a-z']*){2,}/g;
-/** Code, what was sent, and what is quoted from v1 and from the interface. */
+/** Code, sent bytes, and quotations from v1 and the interface. */
 const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>.*?<\/\2>/gs;
 const COMMAND = /\bcheckout(?: [a-z-]+)+/g;
 const NAMED = /(?:title|aria-label|placeholder|alt|data-\w+)="([^"]*)"/g;
 
-/** The English sentences of a page: in its text, and in what is read of its elements. */
+/** The English sentences of a page, in its text and its attributes. */
 function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   const shown = html.replace(OF_CODE, " ");
   const names = Array.from(shown.matchAll(NAMED), ([, name = ""]) => name);
@@ -103,7 +103,7 @@ async function openShop() {
   return { harness, sandbox, portal, answer, messages, create, run };
 }
 
-/** Acts that are refused on a page of their own, or in a form that few open. */
+/** Acts that are refused on a separate page, or in a rarely opened form. */
 function refusedActs({
   checkout,
   endpoint,

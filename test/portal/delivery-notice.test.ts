@@ -4,7 +4,7 @@ import { signedIn, textOf, type Page } from "../support/portal.ts";
 
 const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A store with a receiver that answers what the test says, and a browser that is signed in. */
+/** A store with a receiver that answers as the test says, and a signed-in browser. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
@@ -21,13 +21,13 @@ async function openShop() {
   return { harness, sandbox, portal, answer, checkout };
 }
 
-/** The line at the top of a page. */
+/** The notice at the top of a page. */
 function saidOn({ html }: Page): string | undefined {
   const [, said] = /<div class="said">(.*?)<\/div>/s.exec(html) ?? [];
   return said === undefined ? undefined : textOf(said);
 }
 
-/** How the head of a checkout's page goes on from the status. */
+/** The text after the status in the head of a checkout's page. */
 function lastOn({ html }: Page): string {
   return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
 }
@@ -162,7 +162,7 @@ test("a long clock move shows its progress after two seconds, and then its resul
     ...going.html.matchAll(/action="[^"]+\/clock".*?<button type="submit" class="" (disabled)?/gs),
   ];
   expect(new Set(buttons.map(([, off]) => off))).toEqual(new Set(["disabled"]));
-  // Another page of the clock says so too, and nothing but the page has ended.
+  // Another Clock page says so, too; only the request of the first page has ended.
   expect((await portal.get(`${portal.home}/clock`)).text).toContain("The clock is being moved to");
   answerNow();
   for (let turn = 0; turn < 50; turn += 1) await harness.clock.sleep(0);

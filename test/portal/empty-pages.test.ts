@@ -45,7 +45,7 @@ function emptyLists(page: string, html: string): readonly EmptyList[] {
   });
 }
 
-/** The empty lists of every page of a store in which nothing has happened. */
+/** The empty lists of every page of a new store. */
 async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opened) {
   const none = { checkouts: "x", requests: "x", events: "x", deliveries: "x", endpoints: "x", anything: "x" };
   const ids = { store_id: sandbox.ready.store_id, ...none };
@@ -95,7 +95,7 @@ test("a store without prices and an event without deliveries have a button that 
   expect(undelivered).toMatch(
     /<div class="empty">[^]*?<form method="post" action="[^"]*\/webhooks\/endpoints"/,
   );
-  // Nothing to deliver to: no form that delivers.
+  // Without an endpoint there is no form that delivers.
   expect(undelivered).not.toContain(`${event}/replay"`);
 
   await merchant.act(`${home}/webhooks/endpoints`, { url: "http://127.0.0.1:9/hooks" });

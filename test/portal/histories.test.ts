@@ -4,7 +4,7 @@ import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { linesOf } from "../support/portal-story.ts";
 
-/** Orders that live side by side in one store, whose clock all of them share. */
+/** Concurrent orders in one store, which share its clock. */
 const ORDERS = 50;
 /** What happens to each order in the middle. */
 const STEPS = 5;
@@ -46,7 +46,7 @@ async function openStore() {
 
 type Opened = Awaited<ReturnType<typeof openStore>>;
 
-/** Something that happens to an order, or to the store. */
+/** A step of an order or of the store. */
 async function happen(
   { harness, sandbox, portal, answers, create }: Opened,
   { id, orderId }: { readonly id: string; readonly orderId: string },

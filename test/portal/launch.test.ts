@@ -25,7 +25,7 @@ async function openPage() {
   return { harness, sandbox, ...(await openLaunch(harness, sandbox)) };
 }
 
-/** What the page says of an item of the checklist. */
+/** The page's text about an item of the checklist. */
 function itemOf({ html }: Page, name: string): string {
   const [, item = ""] = new RegExp(`<li id="${name}"([\\s\\S]*?)</li>\\s*(<li id=|</ol>)`).exec(html) ?? [];
   return textOf(`<li ${item}`);
@@ -135,7 +135,7 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
   const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
   expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
-  // A cause that several steps have stands once, with a few of them.
+  // A cause of several steps is shown once, with a few of them.
   const causes = [...steps.matchAll(/<summary><strong>(\d+) steps:<\/strong> (.*?)<\/summary>/g)];
   expect(causes.map(([, count]) => Number(count) > 3)).toContain(true);
   for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);
@@ -184,7 +184,7 @@ test("the Launch page lists the store's assumptions with their first use", async
   const { harness, get, portal, at } = await openPage();
   expect((await portal.get(`${at}/assumptions`)).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);
-  // The command waits until all notes are written; the page shows what is.
+  // The command waits until all records are written; the page shows the present ones.
   await harness.run(["assumptions"]);
   expect((await get()).text).toMatch(/Assumptions that this store relies on: [2-9]/);
   const { text } = await portal.get(`${at}/assumptions`);

@@ -7,7 +7,7 @@ import { signedIn } from "../support/portal.ts";
 /** The tag with which an open page asks, in its markup. */
 const TAG = /hx-headers="\{&quot;If-None-Match&quot;:&quot;(.+?)&quot;\}"/;
 
-/** A sandbox with its portal signed in to, and open pages that ask by hand. */
+/** A sandbox with a signed-in portal, and open pages that poll when the test says so. */
 async function openPortal() {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
@@ -20,7 +20,7 @@ async function openPortal() {
     const [, found = ""] = TAG.exec(String(body)) ?? [];
     return { ...answer, text: String(body), tag: found.replaceAll("\\&quot;", '"') };
   };
-  /** Opens a page, which then asks with the tag of its last answer, as its script does. */
+  /** Opens a page, which then polls with the ETag of its last answer, as its script does. */
   const open = async (path: string, from = portal.home) => {
     let { tag } = await ask(from + path);
     expect(tag).toMatch(/^"\w+-\d+-\d+-\d+"$/);
@@ -52,7 +52,7 @@ test("a poll is answered empty until something on the page has changed", async (
   expect(await asked()).toEqual([304, 304, 304, 304]);
   await create("a");
   expect(await asked()).toEqual([200, 200, 200, 200]);
-  // The log wrote the request after the pages were read.
+  // The request was logged after the pages were read.
   await pass(200);
   await asked();
   expect(await asked()).toEqual([304, 304, 304, 304]);

@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** Asks by the address on the wire, and gets the answer as it is there. */
+/** Sends a request with the address on the wire, and returns the raw answer. */
 function ask(
   sandbox: RunningSandbox,
   path: string,
@@ -29,7 +29,7 @@ function ask(
   return sandbox.request({ path, headers: own, ...(body === undefined ? {} : { body }) });
 }
 
-/** A sandbox with something of everything that a page can show, and both roles signed in. */
+/** A sandbox with one of everything that a page can show, and both roles signed in. */
 async function openSite() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -72,7 +72,7 @@ const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
 /** The addresses in the markup of a page of the portal; fails where anything names one without its path. */
 function addressesIn(html: string, path: string, from: string): string[] {
-  // What a form gives back to the program is named as the program does.
+  // A value that a form returns to the program has the program's own name.
   const rest = html.replaceAll(path, "").replaceAll(/\svalue="\/portal[^"]*"/g, "");
   expect([from, /["'`(=]\/portal[^"]{0,40}/.exec(rest)?.[0]]).toEqual([from, undefined]);
   return Array.from(html.matchAll(ADDRESS), ([, , address = ""]) => address.replaceAll("&amp;", "&"));
@@ -93,7 +93,7 @@ test("every address on a page, form or redirect of the portal has the portal's p
       named.add(location);
     }
   }
-  // Nothing of a script or a style is an address of a page.
+  // Scripts and styles have no addresses of pages.
   const own = [...named].filter((one) => one.startsWith(path));
   expect(own.length).toBeGreaterThan(30);
   const posts = PORTAL_AREA.routes.filter(({ methods }) => methods.includes("POST"));
@@ -109,7 +109,7 @@ test("every address on a page, form or redirect of the portal has the portal's p
       address,
       true,
     ]);
-    // A page that is not there is one of the portal; what is closed is none.
+    // An unknown page is a page of the portal; a closed one is not.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
     if (isAsset && /\.js/.test(address))
@@ -239,7 +239,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
     expect(await look(`/portal/${guess}${rest}`, headers, method)).toEqual(page);
   });
   await fc.assert(property, { seed: SEED, numRuns: size(200, 20_000) });
-  // A bookmark of before there was such a path, and names that only begin so.
+  // A bookmark from before such a path existed, and names that only begin alike.
   for (const old of [`/${ids.store_id}/start`, "/sign-in", "/admin", "/", "/assets/portal.js", "s", ".html"])
     expect([old, await look(`/portal${old}`)]).toEqual([old, page]);
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
@@ -303,7 +303,7 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
   const where = `http://${portalHost(sandbox)}${path}`;
   for (const address of ["", "/sign-in", `/${ids.store_id}/checkouts`, "/no/page"])
     await ask(sandbox, path + address, { Cookie: merchant.cookie });
-  // Typed or sent on by mistake: to another area, in another header, with a slash too many.
+  // Typed or forwarded by mistake: to another area, in another header, with one slash too many.
   const referred = {
     Referer: where,
     Cookie: `last=${path}`,
@@ -347,7 +347,7 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
     expect([line, `${stdout}${stderr}`.includes(key)]).toEqual([line, false]);
   }
   expect([harness.opened.length, harness.opened.join().includes(key)]).toEqual([2, false]);
-  // Who asks for a link gets it.
+  // Commands that print a link on request.
   expect(await newLink(harness)).toContain(key);
   const { stdout, stderr } = await sandbox.stop();
   expect([stderr.includes(key), stdout.slice(stdout.indexOf("\n")).includes(key)]).toEqual([false, false]);

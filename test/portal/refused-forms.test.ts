@@ -4,7 +4,7 @@ import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
 import { postForm, signIn } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
 
-/** The page that each form is on, where its address is not that of the form. */
+/** The page of each form, if its address is not the form's. */
 const PAGES: Readonly<Record<string, string>> = {
   "/settings/return-origins": "/settings",
   "/webhooks/endpoints": "/webhooks",
@@ -24,7 +24,7 @@ async function openPortal(): Promise<Portal> {
   return (await openHarness()).portal;
 }
 
-/** What stands in a field of the form that was refused. */
+/** The value of a field in the refused form. */
 function valueIn({ html }: Page, name: string): string | undefined {
   const [, , value] =
     new RegExp(`(<input\\s+name="${name}"\\s+value="([^"]*)"[^>]*autofocus)`).exec(html) ?? [];
@@ -57,7 +57,7 @@ test.each(["en", "zh"])(
       // The groups of boxes have no field of their own.
       if (field !== "scopes" && field !== "types")
         expect([where, valueIn(refused, field)]).toEqual([where, fields[field]]);
-      // Nothing takes the page away while it is corrected.
+      // The page does not update while it is being corrected.
       expect([where, refused.html.includes("hx-get=")]).toEqual([where, false]);
     }
   },
@@ -104,10 +104,10 @@ test("the question of a refused act stays open, and no other question of the pag
     expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
     expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
     expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
-    // Seen from the store whose page had the form.
+    // In the store whose page had the form.
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
-  // A form without a page, as a program sends it.
+  // A form without a page, as a program would send it.
   const { status, text } = await portal.post("/portal/stores/reset", { store: first, name: "x" });
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });

@@ -68,7 +68,7 @@ test("the request log says what it will show, lists newest first and continues o
       const shown = [...html.matchAll(/requests\/([\da-f-]{36})"/g)].map(([, id = ""]) => id);
       expect(shown.length).toBeLessThanOrEqual(50);
       found.push(...shown);
-      // A later part leads back to the first, with the same filters.
+      // A later page links to the first with the same filters.
       const [, newest] = /<a class="plain" href="([^"]+)">Newest</.exec(html) ?? [];
       expect([path, newest?.includes("before")]).toEqual([path, path.includes("before") ? false : undefined]);
       path = /<a href="([^"]+)"\s+rel="next"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
@@ -182,7 +182,7 @@ test("the page of a conflict shows its check, its rule and every differing field
   expect(shown.text).toContain("Authorization: Bearer $CHECKOUT_API_KEY");
   const { data } = JSON.parse(made.body) as { readonly data: { readonly id: string } };
   expect(shown.html).toContain(`${portal.home}/checkouts/${data.id}`);
-  // One that was taken has its values, and the bytes of its answer.
+  // An accepted request has its values and the bytes of its answer.
   const taken = await portal.get(`${requests}/${made.id}`);
   expect(taken.html).toContain(made.body.replaceAll('"', "&quot;"));
   expect(taken.text).toContain(rung("order", "passed"));

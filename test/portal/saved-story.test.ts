@@ -9,7 +9,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "given-admin-token-4567890",
 };
 
-/** A sandbox with a paid order, whose receiver answers with each secret that it knows. */
+/** A sandbox with a paid order, whose receiver answers with every secret that it knows. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start([], { env: GIVEN });
@@ -52,7 +52,7 @@ async function openShop() {
   return { harness, sandbox, portal, secrets, id: data.id };
 }
 
-/** What a file must not have: scripts and forms, and addresses outside it. */
+/** Parts that a saved file must not have: scripts, forms and outer addresses. */
 const OUTSIDE = [
   /<script|<form|<button|<iframe|<img|<link(?! rel="icon" href="data:,")|javascript:|hx-|\son\w+=/i,
   /\s(?:href|src|action|formaction|poster|srcset)="(?!#|data:,")/,

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { signedIn, type Page, type Portal } from "../support/portal.ts";
 
-/** A store with orders of teas, one that was refused alone, and two endpoints. */
+/** A store with orders of teas, one that was only refused, and two endpoints. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -28,7 +28,7 @@ async function openShop() {
   await create({ ...terms, order_id: "Cart-9999-refused", currency: "XXX" });
   await create({ ...terms, order_id: "Cart-9999-refused", currency: "YYY" });
   await create({ ...terms, order_id: "lone-refused", currency: "XXX" });
-  // This one is refused too, and has a checkout.
+  // This order was refused, too, and has a checkout.
   await create({ ...terms, order_id: "Cart-2202-black", amount_minor: 1 });
   for (const port of [3000, 3001])
     await harness.run(["endpoints", "add", `http://localhost:${port}/hooks-of-port-${port}`]);

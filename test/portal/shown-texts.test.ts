@@ -7,7 +7,7 @@ import { portalPages } from "../support/portal-addresses.ts";
 import { textOf, signedIn } from "../support/portal.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 
-/** Texts of which a page would show nothing, or not all. */
+/** Texts that a page would show only partly or not at all. */
 const UNSEEN = [
   [" ", "\\u{20}"],
   ["\u3000", "\\u{3000}"],

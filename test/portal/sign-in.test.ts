@@ -178,7 +178,7 @@ test("a signed-in browser keeps its session when it opens a link, so that other 
   expect((await prefer("en")).status).toBe(303);
   const wrong = await postForm(sandbox, SIGN_IN, { code: link }, { Cookie: cookie });
   expect([wrong.status, wrong.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  // Another browser, one that was signed out, and the other role begin their own.
+  // Another browser, a signed-out one, and the other role get their own sessions.
   const admin = await signIn(harness, sandbox, "administrator");
   const ofAdmin = { code: codeOf(await newLink(harness)) };
   const other = await postForm(sandbox, SIGN_IN, ofAdmin, { Cookie: admin.cookie });
@@ -417,7 +417,7 @@ test("a path without a store leads to that page in the first store, or searches 
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
   expect(await leads("/portal")).toBe(`${home}/start`);
   expect(await leads("/portal/clock?x=1")).toBe(`${home}/clock?x=1`);
-  // An act stands below it.
+  // The path of an act is below it.
   expect(await leads("/portal/stores")).toBe(`${home}/stores`);
   expect(await leads(home)).toBe(`${home}/start`);
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);

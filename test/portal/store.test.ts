@@ -145,7 +145,7 @@ test("the first steps are ticked as they are done", async () => {
   expect((await harness.run(["checklist", "run", "webhooks"])).code).not.toBe(0);
   const all = await get("/connect");
   expect(all.text).toContain("5/5");
-  // What is done needs no line to type any more.
+  // A finished step needs no command line.
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
@@ -400,7 +400,7 @@ test("a snapshot is created, described, restored and removed", async () => {
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
   await create("order-3");
-  // Who is signed in stays so.
+  // Sessions stay.
   expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
   expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
   await act("/snapshots/remove", { name: "before" });

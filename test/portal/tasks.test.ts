@@ -24,7 +24,7 @@ test("every task of the portal works without JavaScript and meets no dead end", 
   };
   const shared = await newBrowser();
   const wrong = [];
-  // Those that would sign the shared browser out come last.
+  // Tasks that sign the shared browser out come last.
   const tasks = PORTAL_TASKS.toSorted(
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );

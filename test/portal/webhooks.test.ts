@@ -9,14 +9,14 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const SECRET = /whsec_[\w-]{43}/;
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
 const DAY_MS = 86_400_000;
-/** More than a page looks at. */
+/** More than a page reads. */
 const BACKLOG = 120;
 
 async function openSite(args = EPHEMERAL) {
   const site = await openWebhookSite(args);
   const portal = await signedIn(site.harness, site.sandbox());
   const webhooks = `${portal.home}/webhooks`;
-  /** All deliveries, once none is under way. */
+  /** All deliveries, when none is in flight. */
   const settled = (query = "") =>
     eventually("the deliveries have ended", async () => {
       const deliveries = await site.deliveries(query);
@@ -43,7 +43,7 @@ test("an endpoint is added with its event types, and its secret is shown once, a
   const [secret = ""] = SECRET.exec(first.html) ?? [];
   expect(secret).not.toBe("");
   expect(first.text).toContain("order.succeeded, webhook.test");
-  // Gone on a reload, and nowhere else.
+  // After a reload the secret is nowhere.
   const again = await portal.get(added.location ?? "");
   expect(again.status).toBe(200);
   for (const path of [added.location ?? "", webhooks, `${webhooks}/events`])
@@ -51,7 +51,7 @@ test("an endpoint is added with its event types, and its secret is shown once, a
   const at = (added.location ?? "").split("?")[0] ?? "";
   expect((await portal.act(`${at}/secret`)).html).toContain(secret);
   expect((await harness.run(["endpoints", "secret"])).stdout.trim()).toBe(secret);
-  // What is verified with it is what is sent.
+  // Deliveries verify with it.
   const tested = await portal.act(`${at}/test`);
   expect(tested.text).toContain("webhook.test");
   await settled();
@@ -90,7 +90,7 @@ test("an endpoint is rotated, paused, disabled, enabled and removed, each with i
   const removed = await portal.act(`${at}/remove`);
   expect(removed.html).not.toContain(id);
   expect((await portal.get(at)).status).toBe(404);
-  // What it was asked for is said before it is done.
+  // The page says what will be done before it is done.
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
@@ -183,7 +183,7 @@ test("an endpoint's answers are shown beside its unsent deliveries", async () =>
   await settled();
   const { data } = await control<{ endpoints: { id: string }[] }>("/endpoints");
   const path = `${webhooks}/endpoints/${data.endpoints[0]?.id ?? ""}`;
-  // Enabled is not all that there is to say of it.
+  // The page says more than that it is enabled.
   for (const at of [path, webhooks]) expect((await portal.get(at)).text).toMatch(/failing since \d{4}-/);
   expect((await portal.get(path)).text).not.toContain("enabled failing");
   await portal.act(`${path}/state`, { action: "pause" });
@@ -208,7 +208,7 @@ test("a signature is recomputed with the secret of its time, and never guessed",
   harness.clock.advance(61_000);
   await order("order-3");
   await settled();
-  // A rotation at the same moment of a clock that stands still.
+  // A rotation at the same time of a frozen clock.
   harness.clock.advance(1000);
   await control("/clock", { action: "freeze" });
   await order("order-4");
@@ -378,7 +378,7 @@ test("all deliveries that failed since a time, and no others, are sent again", a
     { order_id: "order-2" },
     { order_id: "order-3" },
   ]);
-  // They were taken: nothing is left of that time, and a reload says nothing.
+  // The receiver accepted them: nothing is left to send again, and a reload shows no notice.
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(none.text).toContain("No delivery has failed since then.");
   expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");
