@@ -12,7 +12,7 @@ type Said = {
   readonly replayed?: boolean;
   readonly error?: { readonly code: string };
 };
-/** What comes back where the service got the request: its answer, or what became of it. */
+/** The result of a request that the service received: its answer, or the failure. */
 type Damage = (answer: OutboundResult) => OutboundResult;
 
 const keeps: Damage = (answer) => answer;
@@ -23,7 +23,7 @@ const answersWith =
 const refusesWith = (status: number, code: string): Damage =>
   answersWith(status, JSON.stringify({ ok: false, error: { code, message: "no" }, request_id: "r" }));
 
-/** Runs the create with the service's first answers damaged in their order, and the later ones as they are. */
+/** Runs the create with the service's first answers damaged in turn, and the later ones intact. */
 async function createThrough(harness: Harness, damages: readonly Damage[], retries: number): Promise<Said> {
   const left = [...damages];
   harness.setFault(async (request, deliver) => {
@@ -52,7 +52,7 @@ test("an order that may exist is in doubt until an answer proves it, whatever ot
     expect([name, await createThrough(harness, damages, 0)]).toMatchObject([name, said]);
     const isInDoubt = "error" in said && said !== refusal;
     expect([name, stateInJournal(harness)]).toEqual([name, isInDoubt ? "pending" : "refused"]);
-    // The same line again finds what was made.
+    // The repeated command finds the order.
     expect([name, await createThrough(harness, [], 0)]).toMatchObject([name, { code: 0, replayed: true }]);
   }
 });
@@ -104,7 +104,7 @@ test("the journal has the key and body of a create on disk before it is sent", a
   expect(seen).toEqual([{ state: "pending", body }]);
 });
 
-/** A world whose user presses Ctrl-C where the test says so. */
+/** A world whose user presses Ctrl-C when the test says so. */
 function keyboard(): { readonly world: Partial<World>; readonly press: () => void } {
   let stop: Parameters<World["onStop"]>[0] = () => undefined;
   const onStop: World["onStop"] = (heard) => {
@@ -167,7 +167,7 @@ function journalOf({ cwd }: Harness): Database.Database {
   return new Database(join(cwd, ".checkout/journal.db"), { readonly: true });
 }
 
-/** What another process reads in the journal's file of the key that a request carries. */
+/** The journal's entry of a request's key, as another process reads it. */
 function rowOf(harness: Harness, { headers }: OutboundRequest): unknown {
   const journal = journalOf(harness);
   const row: unknown = journal

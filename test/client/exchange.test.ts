@@ -47,7 +47,7 @@ const failed = (failure: Extract<OutboundResult, { ok: false }>["failure"]): Out
   message: "why",
 });
 
-/** Sends a request that is answered so in turn, the last answer again and again, and notes what is done meanwhile. */
+/** Sends a request that gets these answers in turn, then the last one repeatedly; records the steps. */
 async function send(
   answers: readonly OutboundResult[],
   { request = {}, options = {} }: { request?: Partial<ApiRequest>; options?: Partial<ExchangeOptions> } = {},

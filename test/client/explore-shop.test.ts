@@ -94,7 +94,7 @@ test("every killed shop is in the table", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
 });
 
-/** A shop that runs, in the store of the running sandbox; `control` reads what is left in it. */
+/** A running shop in the store of the running sandbox; `control` reads what was left behind. */
 async function runningShop(name: string, events = "*") {
   const harness = createHarness();
   const { ready } = await harness.start();
@@ -213,7 +213,7 @@ test("an exploration is recorded in the running sandbox and shown beside the che
   expect(text.stdout).toContain(
     `Explored: ${schedules} schedules, 0 broken, ${open} faults not judged, 2 h ago`,
   );
-  // A schedule that is run alone is no exploration.
+  // A single schedule is not recorded as an exploration.
   await explore(["--only", "[]"]);
   expect((await harness.run(["checklist"])).stdout).toContain("2 h ago");
 });

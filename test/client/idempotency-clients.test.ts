@@ -26,7 +26,7 @@ type Report = {
 };
 const LINE = "checklist run idempotency --client-command client --budget 1h --json".split(" ");
 
-/** Judges a client in process: its exit code, the invariant of each history that is broken, and the report. */
+/** Judges a client in process; returns the exit code, the broken invariant of each history, and the report. */
 async function drill(
   harness: Harness,
   client: Client,

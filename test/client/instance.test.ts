@@ -17,7 +17,7 @@ async function told(harness: Harness, line: string, command: CommandOptions = {}
   return { code, stderr, json };
 }
 
-/** The instance, as all who can be asked tell it. */
+/** The instance id from every source. */
 async function instanceOf(harness: Harness): Promise<string> {
   const status = String((await told(harness, "sandbox status")).json["instance_id"]);
   const run = JSON.parse(harness.readState("run.json")) as { instance_id: string };
@@ -62,7 +62,7 @@ test("a folder's sandbox keeps its instance id over starts, and changes it with 
   }
 });
 
-/** A sandbox in memory, by what `exec` gives its command. */
+/** A sandbox in memory, by the variables that `exec` gives its program. */
 async function inMemory(harness: Harness) {
   const sandbox = await harness.start(["--ephemeral"]);
   const { base_url, api_key, store_id, control_token: token } = sandbox.ready;
@@ -95,7 +95,7 @@ test("every start in memory is another instance, and the sandbox tells commands 
     const { sandbox, env } = await inMemory(harness);
     const made = await told(harness, create(orderId, "own-key-1"), { env });
     expect([orderId, made.code, made.stderr]).toEqual([orderId, 0, ""]);
-    // Without the token it cannot be asked, and the key counts as used.
+    // Without the token the instance is unknown, and the key counts as used.
     const { CHECKOUT_CONTROL_TOKEN: _token, ...less } = env;
     const refused = await told(harness, create("o-9", "own-key-1"), { env: less });
     expect(refused.code).not.toBe(0);
@@ -115,7 +115,7 @@ test("a create without an answer keeps its key, whether or not its sandbox can b
       : answer;
   });
   expect((await told(harness, `${create("o-1")} --retries 0`, { env })).code).toBe(7);
-  // Now it answers nothing but the create.
+  // Now it answers only the create.
   harness.setFault((request, pass) =>
     request.url.includes("/__sandbox/")
       ? Promise.resolve({ ok: false, failure: "timeout", message: "no answer" })

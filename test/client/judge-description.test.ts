@@ -8,7 +8,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const SHOP = "http://localhost:3000";
 const COOKIE = "session=merchant-7";
 const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
-/** Waits that go on side by side add up on the clock of a harness. */
+/** Concurrent waits add up on the clock of a harness. */
 const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 
 type Report = {
@@ -18,7 +18,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
 };
 
-/** Judges the duplicates of a shop that is described by a section or by options. */
+/** Judges the part on events of a shop that a section or options describe. */
 async function judge({
   kind = {},
   section,
@@ -65,7 +65,7 @@ test("a described shop is served on the port in PORT, bought from by its page, a
   expect(report.histories).toBeGreaterThan(5);
   expect(shop.served.length).toBeGreaterThan(0);
   expect(harness.programOn(shop.served[0] ?? 0)).toBeUndefined();
-  // Who reads the run, its record or a story does not read the cookie.
+  // The run, its record and the story do not contain the cookie.
   const recorded = await harness.run(["checklist", "--json"]);
   const page = await harness.run(["requests", "list", "--json"]);
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
@@ -151,7 +151,7 @@ test("explore takes view and serve from the section, and asks before it runs a c
   const write = (shop: object): void =>
     writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop }));
   const view = { order_view: `${SHOP}/orders/{order_id}`, paid_when: '"paid"' };
-  // `create` is not used here, so nobody has to confirm it.
+  // `create` is not used here, so it needs no confirmation.
   write({ ...view, create: "rm -r everything" });
   const line = ["explore", "--budget", "1s", "--depth", "1", "--json"];
   const running = await harness.run([...line, "--receiver", `${SHOP}/hooks`, "--", "create-order"]);

@@ -21,7 +21,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
 };
 
-/** Judges a served shop by some histories: what is broken, and what was not judged. */
+/** Judges a served shop by some histories; returns the broken and the unjudged ones. */
 async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
   const site = await openWebhookSite(EPHEMERAL);
   new Shop(site).open();
@@ -68,7 +68,7 @@ for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
     expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
   });
 
-/** The histories in which events of other orders and checkouts come. */
+/** The histories with events of other orders and checkouts. */
 const OF_OTHERS =
   "payment_first unknown_type declined_attempt payment_failed order_expired order_cancelled twin_case other_checkouts unknown_order second_failed other_end_late".split(
     " ",

@@ -8,7 +8,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
 const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", "\\bpaid\\b"];
-/** Waits that go on side by side add up on the clock of a harness. */
+/** Concurrent waits add up on the clock of a harness. */
 const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 
 type Report = {
@@ -16,7 +16,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
 };
 
-/** Judges a shop in a sandbox of its own: the exit code, and each history that is broken or not judged. */
+/** Judges a shop in its own sandbox; returns the exit code, and the broken and unjudged histories. */
 async function judge(
   line: readonly string[],
   open: (site: Awaited<ReturnType<typeof openWebhookSite>>) => void,
@@ -43,7 +43,7 @@ const judgePage = (page: ReturnPage) =>
     (site) => openReturnShop(site, page),
   );
 
-/** Broken shops that this judge cannot tell from right ones, beside those of the table, each with the reason. */
+/** Further broken shops that this judge cannot tell from right ones, each with the reason. */
 const UNFOUND: Readonly<Record<string, string>> = {
   ...UNSEEN.duplicates,
   "looks, books 50 ms later, and shows amounts with cents":

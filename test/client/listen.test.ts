@@ -23,7 +23,7 @@ async function openShop(args = EPHEMERAL) {
   const shop = site.receiver(3000);
   const listen = (more: readonly string[] = ["--forward", HOOKS], command: CommandOptions = {}) =>
     startListening(site.harness, more, command);
-  /** What is sent to the listener is looked at one second later. */
+  /** Passes one second, after which the listener has seen what was sent to it. */
   const beat = async (): Promise<void> => {
     site.harness.clock.advance(SECOND);
     await new Promise((resolve) => setImmediate(resolve));
@@ -36,7 +36,7 @@ async function openShop(args = EPHEMERAL) {
   return { ...site, shop, listen, beat, create };
 }
 
-/** What a target gets, as it stood on the wire. */
+/** A request to a target, as on the wire. */
 function record(harness: Harness, port: number): HttpRequest[] {
   const got: HttpRequest[] = [];
   const answer: Service["answer"] = (request) => {
@@ -127,7 +127,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
 
 test("a terminal shows one line for each event, and words for every colour", async () => {
   const site = await openShop();
-  // The lines are by this machine's clock, and the next attempt is by the store's.
+  // The lines use this machine's clock, and the next attempt the store's.
   await site.advance(26 * 3600 * SECOND);
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
@@ -137,7 +137,7 @@ test("a terminal shows one line for each event, and words for every colour", asy
   await eventually("the next attempt is reported", () =>
     expect(listening.text().stdout).toContain("next attempt"),
   );
-  // The endpoint is told by the address that it forwards to, which is where to look.
+  // The endpoint is named by its forward address, where the developer has to look.
   const { stdout: story } = await site.harness.run(["explain", id]);
   expect(story).toMatch(/localhost:3000\/hooks +200/);
   expect(story).not.toMatch(/→ 127\.0\.0\.1/);
@@ -318,7 +318,7 @@ test("a rotated secret verifies at once, and the old one during the overlap", as
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // What is under way while its secret is retired is refused, and comes again with the new one.
+  // A delivery in flight during the retirement of its secret is refused, and comes again with the new one.
   await site.order();
   await listening.heard(1);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 60_000 });
@@ -342,7 +342,7 @@ test("a duplicate is dropped and marked, also in the next run", async () => {
   expect(first.deliveries()[1]).toMatchObject({ verified: true, answered: 200, target: null });
   expect(site.shop.got.length).toBe(1);
 
-  // The target took it, but the sandbox did not learn that.
+  // The target accepted it, but the sandbox did not learn that.
   let lost = 0;
   site.harness.setFault(async (request, pass) => {
     const result = await pass();
@@ -403,7 +403,7 @@ test("a requested replay is forwarded, however it was requested", async () => {
   ]);
   expect(new Set(site.shop.got.map(({ body }) => body)).size).toBe(1);
   expect(site.shop.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok", "ok"]);
-  // A replay that fails comes again, and is a replay still.
+  // A failed replay comes again, still as a replay.
   site.shop.answers = (number) => (number === 4 ? 500 : 200);
   await site.harness.run(again);
   await listening.heard(4);
@@ -620,7 +620,7 @@ test("listen registers a removed endpoint again, and reports a paused or disable
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A drill that holds webhooks back lets them go again.
+  // A drill that holds webhooks releases them.
   const lease = { drill: "duplicates", timeout_ms: 60_000 };
   const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
@@ -664,7 +664,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const site = await openShop();
   const before = await site.harness.run(["listen", "--print-secret"]);
   expect([before.code, before.stderr]).toEqual([0, ""]);
-  // It leaves no endpoint, for which what happens would wait, and which every story would tell.
+  // It leaves no endpoint, for which events would wait and which every story would show.
   await site.order();
   const endpoints = await site.harness.run(["endpoints", "list", "--json"]);
   expect(JSON.parse(endpoints.stdout)).toMatchObject({ endpoints: [] });
@@ -681,7 +681,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const { signing_secret: secret } = JSON.parse(after.stdout) as { readonly signing_secret: string };
   expect(secret).toMatch(/^whsec_[\w-]{43}$/);
   expect(secret).not.toBe(before.stdout.trim());
-  // It did not take the events away from the one that listens.
+  // It did not take the events of the running listener.
   await site.order();
   await listening.heard(3);
 });
@@ -748,7 +748,7 @@ const EVENT = {
   },
 };
 
-/** A listener that a service sends to, which knows nothing of it. */
+/** A listener for a real service. */
 async function openReceiver(
   options: { readonly args?: readonly string[]; readonly secret?: string; readonly now?: number } = {},
 ) {
@@ -841,7 +841,7 @@ test("a target's Retry-After is passed back to the sender, and none is added", a
 
 test("an event is recognised by the id in its signed body, whatever the header says", async () => {
   const site = await openReceiver();
-  // Of a later version: that its header contradicts it cannot be seen by what an event of this one must have.
+  // An event of a later version, whose fields do not show that the header contradicts it.
   const { rawHeaders, body } = site.signed({ event_id: EVENT.event_id, type: "order.later" });
   const named = (eventId: string) => ({
     body,
@@ -885,7 +885,7 @@ test("of the signature vectors exactly the valid ones are forwarded, events or n
     const { description, headers, body_base64: body, now, expected } = vector;
     const [secret = ""] = vector.secrets;
     const valid = expected === "valid";
-    // An event that comes twice is not forwarded again, so each of them has a listener of its own.
+    // A repeated event is not forwarded, so each of them has its own listener.
     const known = valid ? undefined : ofSecret.get(secret);
     const site = known ?? (await openReceiver({ secret, now: now * 1000 }));
     if (!valid) ofSecret.set(secret, site);
@@ -1028,7 +1028,7 @@ test("a body that is nested too deeply for any parser is answered", async () => 
   ]);
 });
 
-/** Signed by nobody who is known here: the search for the cause tries everything. */
+/** Signed with an unknown secret, so that the search for the cause tries everything. */
 function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number): Partial<HttpRequest> {
   const body = Buffer.from(JSON.stringify({ ...EVENT, more: "x".repeat(bytes) }));
   const { rawHeaders } = site.signed();
@@ -1040,14 +1040,14 @@ function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number)
 
 for (const [count, bytes] of [
   [60, 100],
-  // Each of them is searched for as long as a search may take.
+  // Every search takes as long as it may.
   [5, 200_000],
 ] as const) {
   test(`${count} unsigned requests of ${bytes} bytes are answered before a cause is searched, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
-      // At most 32 at once are worked on; whoever comes then is told to come again.
+      // At most 32 are handled at once; others are told to come again.
       const { status } = await site.send(unsigned(site, bytes));
       order.push(`${status} with ${site.listening.deliveries().length} told`);
     });
@@ -1062,7 +1062,7 @@ for (const [count, bytes] of [
 }
 
 const MIB = 1024 * 1024;
-/** More than one search may hash. */
+/** More bytes than one search may hash. */
 const BURST_MIB = 128;
 
 test("causes are searched within a budget of bytes, in slices that let other work go first", async () => {
@@ -1230,7 +1230,7 @@ test("the keys of listen: r replays the last event, d shows it without its signa
   expect(listening.text().stderr).toContain("there was no delivery yet");
   site.shop.answers = () => ({ status: 200, body: "taken \u001b[31m" });
   await site.order("order-1001");
-  // The shop has it before the listener can replay it.
+  // The shop has the event before the listener can replay it.
   await eventually("the order is told", () => expect(listening.text().stdout).toMatch(/→ 200 {2}\d+ ms\n/));
   listening.press("\u001b[Ar");
   listening.press("rr");
@@ -1260,7 +1260,7 @@ test("a stopped listener has reported its events, and ends without waiting for a
   await listening.heard(1);
   const before = site.harness.clock.now();
   expect((await listening.stop()).code).toBe(0);
-  // Here time passes only for who waits for it.
+  // Time passes only while somebody waits.
   expect(site.harness.clock.now()).toBe(before);
 });
 
@@ -1288,7 +1288,7 @@ test("a listener polls the sandbox rarely, hears of a change at once, and delays
   for (let seconds = 0; seconds < 120; seconds += 1) await site.beat();
   expect(asked - before).toBeGreaterThan(5);
   expect(asked - before).toBeLessThan(15);
-  // Told without the clock that the next look would wait for.
+  // Reported without the next poll.
   await site.control(`/endpoints/${listener.ready.endpoint_id ?? ""}/state`, { action: "disable" });
   for (let seconds = 0; seconds < 2; seconds += 1) await site.beat();
   expect(await listener.said(1)).toEqual(["disabled"]);

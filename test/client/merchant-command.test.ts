@@ -6,7 +6,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Parts of a command line that leaves a file behind if a shell runs it, and what may stand before and after it. */
+/** Parts of a command line that creates a file if a shell runs it, with its surroundings. */
 const RUN = ["touch PWN", "echo>PWN", "cp /dev/null PWN"];
 const AROUND = [
   ["x;", ";"],
@@ -24,7 +24,7 @@ const AROUND = [
   ["<(", ")"],
 ] as const;
 
-/** Order_ids that a stranger with the store's API key can give an order: at most 32 characters. */
+/** Order_ids that a stranger with the store's API key can choose: at most 32 characters. */
 const HOSTILE_IDS = [
   ...RUN.flatMap((run) => AROUND.map(([before, after]) => `${before}${run}${after}`)),
   "-rf",
@@ -64,7 +64,7 @@ test("a command gets no token of the sandbox, and one that cannot start is a res
   expect([refused.ending, refused.stderr]).toEqual(["not_run", expect.stringContaining("null bytes")]);
 });
 
-/** The commands of a shop, whose output is of no use: its texts are what was run. */
+/** The commands of a shop without useful output; records the command lines that ran. */
 const CALLERS = [
   "checklist run idempotency --client-command typed",
   "checklist run duplicates --order-view-command typed --paid-when paid --create typed",

@@ -25,10 +25,10 @@ const OPTIONS: Readonly<Record<string, RegExp>> = {
   tls_wrong_name: /; checkout listen --insecure/,
 };
 
-/** A status that `listen` cannot pass on is no answer. */
+/** A status that `listen` cannot pass on counts as no answer. */
 const OF_LISTEN: Readonly<Record<string, string>> = { 600: "invalid_head" };
 
-/** What `listen` prints of a delivery that it forwarded to this target. */
+/** The lines of `listen` about a delivery to this target. */
 async function forwarded(row: OddEndpoint) {
   const [, open, code] = row;
   const url = await open();

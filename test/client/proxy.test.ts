@@ -91,7 +91,7 @@ test("only v1 calls to another machine use the proxy; the control API and delive
   expect(refused.stderr).not.toContain(PASSWORD);
 });
 
-/** A proxy that answers the first bytes of each connection by a text, or `closes` or `waits`; and what it got. */
+/** A proxy that answers the first bytes of each connection with a text, `closes` or `waits`; records what it got. */
 async function openProxy(answer: string) {
   const got: string[] = [];
   const server = createServer((socket: Socket) => {
@@ -120,7 +120,7 @@ test("any failure of a proxy says whether something was sent, and names the prox
     ["https", bare("403 No"), "nothing was sent"],
     ["https", "closes", "nothing was sent"],
     ["https", "waits", "nothing was sent"],
-    // The tunnel stands, and TLS behind it fails.
+    // The tunnel is open, and TLS inside it fails.
     ["https", "HTTP/1.1 200 Yes\r\n\r\n", "nothing was sent"],
     ["https", "no HTTP at all\r\n\r\n", "nothing was sent"],
     ["http", bare("407 No"), "nothing was sent"],
@@ -146,7 +146,7 @@ test("any failure of a proxy says whether something was sent, and names the prox
     const asked = scheme === "https" ? "CONNECT pay.example:443" : "POST http://pay.example/v1/orders";
     expect([...row, line]).toEqual([...row, `${asked} HTTP/1.1`]);
     expect(headers).toContain(`proxy-authorization: basic ${btoa(`me:${PASSWORD}`).toLowerCase()}`);
-    // The service's own credential goes through a tunnel alone.
+    // The service's credential goes only through a tunnel.
     expect([...row, headers.includes("of-the-service")]).toEqual([...row, scheme === "http"]);
   }
   const closed = await send("https://pay.example/v1", "http://127.0.0.1:1");

@@ -85,7 +85,7 @@ test("a late result is recorded and never applied", async () => {
   const sandbox = await harness.start();
   const id = await idOf(harness, "order-1");
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
-  // The payer is in the wallet: an attempt is open.
+  // The payer is in the wallet, with an open attempt.
   database.exec(`UPDATE checkouts SET status = 'pending'; ${insertion("attempts", { checkout_id: id })}`);
   await harness.run(["sandbox", "clock", "advance", "61m"]);
   expect(await statusOf(harness, id)).toBe("expired");
@@ -259,7 +259,7 @@ test("due work is done in order of its times, whoever notices it", async () => {
   await harness.run(["sandbox", "clock", "freeze"]);
   const read = await idOf(harness, "order-1~succeeded");
   const created = await idOf(harness, "order-2~failed");
-  // Time passes while nobody looks: a laptop sleeps, a process is stopped.
+  // Time passes unobserved, as when a laptop sleeps or a process is stopped.
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec("UPDATE stores SET clock_frozen_at = clock_frozen_at + 7200000");
   database.close();
