@@ -3,7 +3,7 @@ import { answerBreaches } from "../support/contract.ts";
 import { createHarness, EPHEMERAL, type Answered } from "../support/harness.ts";
 import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
-// What v1 answers to options, commands and clocks that only `sandbox start` has: no other runtime is asked these.
+// Answers of v1 that depend on options, commands and clocks of `sandbox start`, so not for other runtimes.
 
 let sent = 0;
 
@@ -102,7 +102,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
 test("an order_id is free after its checkout ended, and a reserved one is paid, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
-  // The machine slept: its clock has gone on, and its timers have not.
+  // The machine slept: its clock went on, and its timers did not.
   const world = { now: () => harness.clock.now() + sleptMs };
   const sandbox = await harness.start(EPHEMERAL, { world });
   const first = said(await post(sandbox, BODY)).data;

@@ -12,7 +12,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 type Reliance = { readonly since: string; readonly request_id: string };
 
-/** What was relied on, by the numbers of the decisions. */
+/** The assumptions, by the numbers of their decisions. */
 async function used(harness: Harness): Promise<Record<number, Reliance>> {
   const { stdout } = await harness.run(["assumptions", "--used", "--json"]);
   const { assumptions } = JSON.parse(stdout) as {
@@ -26,7 +26,7 @@ async function used(harness: Harness): Promise<Record<number, Reliance>> {
   );
 }
 
-/** A store, and creates of it that come with a key of their own. */
+/** A store, and creates with their own keys. */
 async function shop(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -140,14 +140,14 @@ test("an assumption is recorded once, with the first request that relied on it",
     400,
   );
 
-  // A replay has the first request's id, so the log has one that was never answered with.
+  // A replay has the first request's id, so the log has an id that no answer had.
   const replay = await create(order, { "Idempotency-Key": "the-first-key" });
   const now = await used(harness);
   expect([replay.status, now[5]?.since]).toEqual([201, new Date(harness.clock.now()).toISOString()]);
   expect(now[5]?.request_id).toMatch(/^[0-9a-f-]{36}$/);
   expect(now[5]?.request_id).not.toBe(replay.requestId);
 
-  // Who is not known by a key relies on nothing.
+  // A request without a known key records no assumption.
   const before = await used(harness);
   await send({ path: "/v1/orders", headers: { Authorization: "Bearer nobody" }, body: "{}" });
   await send({ path: "/v1/nothing" });

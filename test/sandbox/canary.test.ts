@@ -12,7 +12,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "given-admin-token-4567890",
 };
 
-/** A sandbox, and every secret that somebody could paste into the wrong field; with those that only it knows. */
+/** A sandbox, and every secret that a person could paste into a wrong field, also its own. */
 async function openCanaries(env: Readonly<Record<string, string>> = {}) {
   const harness = createHarness();
   const sandbox = await harness.start([], { env });
@@ -30,7 +30,7 @@ async function openCanaries(env: Readonly<Record<string, string>> = {}) {
     "the control token": tokens.control,
     "the admin token": tokens.admin,
   };
-  /** Files of the state folder that hold a text, beside those that are there to hold it. */
+  /** Files of the state folder that unexpectedly contain a text. */
   const kept = (text: string): string[] => {
     const folder = join(harness.cwd, ".checkout");
     return readdirSync(folder).filter(
@@ -70,7 +70,7 @@ test("a secret in a key, an id or a description is refused, and is not repeated,
   const { harness, sandbox, canaries, kept } = await openCanaries();
   let checked = 0;
   for (const [what, secret] of Object.entries(canaries)) {
-    // order_id has 32 characters: what is pasted there is cut, or is refused for what it is.
+    // An order_id has 32 characters, so a pasted secret is cut, or refused as a secret.
     for (const text of [secret, `note: ${secret} (mine)`, secret.slice(0, 32)]) {
       for (const place of PLACES) {
         const { status, body } = await sandbox.request(createWith(place, text));
@@ -98,7 +98,7 @@ test("a secret in a key, an id or a description is refused, and is not repeated,
   expect(checked).toBe(63);
   expect(JSON.parse((await harness.run(["idempotency", "list", "--json"])).stdout)).toEqual([]);
   const { stdout, stderr } = await sandbox.stop();
-  // The ready line is there to tell the key and the control token; nothing else may.
+  // Only the ready line may have the key and the control token.
   const rest = stdout.slice(stdout.indexOf("\n"));
   for (const secret of Object.values(canaries))
     expect(`${rest}${stderr}`).not.toContain(secret.slice(12, 24));

@@ -231,7 +231,7 @@ test("every refusal has a described status and code", async () => {
   });
 });
 
-/** What a POST on something in a store has to say; an operation that is missing here is refused for its body. */
+/** Bodies of the POST operations; an operation that is missing here is refused for its body. */
 const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   pay: { outcome: "declined" },
   setEndpointState: { action: "enable" },
@@ -244,7 +244,7 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
 };
 const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
 
-/** Writes a second store beside the running sandbox: nothing that it serves can make one. */
+/** Adds a second store to the database of the running sandbox. */
 function addOtherStore(harness: Harness): void {
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec(`INSERT INTO stores (id, merchant_id, name, active, created_at)
@@ -273,7 +273,7 @@ function firstIdIn({ body: { data = {} } }: Answer): string {
   return first?.request_id ?? "";
 }
 
-/** A sandbox with two stores; the first has one of everything that an id in a path can be of. */
+/** A sandbox with two stores; the first has one of every object that a path can name. */
 async function openTwoStores() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -293,7 +293,7 @@ async function openTwoStores() {
   const lease = await make(`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const key = await make(`${STORE}/keys`, {});
   const token = await make(`${STORE}/tokens`, {});
-  // It hits nothing: it waits for what does not come.
+  // It hits nothing, because its event never comes.
   const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
@@ -306,7 +306,7 @@ async function openTwoStores() {
     tokens: token,
     faults: fault,
   };
-  /** Waits until all that was under way is written. */
+  /** Waits until all pending work is written. */
   const settle = async (): Promise<void> => {
     await call(`${STORE}/clock`, { body: '{"action":"set","to":"2026-01-15T12:00:00Z"}' });
     await call(`${STORE}/assumptions`);
@@ -337,7 +337,7 @@ test("a row of another store is as unknown as a missing row, and nothing is writ
   }
   await settle();
   expect(allRows(harness)).toEqual(before);
-  // In its own store each is there.
+  // In its own store each exists.
   for (const name of scoped) {
     expect([name, (await ask(name, "default", idFor(name))).status]).toEqual([name, 200]);
   }
@@ -402,7 +402,7 @@ test("a path names a store by id or as default, and any other is not found", asy
     const { path, method } = CONTROL_OPERATIONS[name];
     if (!path.includes("{store_id}")) continue;
     const at = path.replace("{store_id}", UNKNOWN_ID).replace("{id}", UNKNOWN_ID);
-    // Whether there is such a store comes before what is to be done in it.
+    // The store is looked up before the rest of the request.
     const { status, body } = await call(at, method === "POST" ? { body: "{" } : { method });
     expect([name, status, body.error?.message]).toEqual([name, 404, `there is no store ${UNKNOWN_ID}`]);
   }
@@ -455,7 +455,7 @@ test("a request without a token, or to an unknown path, finds nothing", async ()
     "__proto__",
   ]) {
     expect([path, code(await call(`/__sandbox/${path}`))]).toEqual([path, "404 not_found"]);
-    // Who has no token does not learn what there is.
+    // Without a token nothing is revealed.
     const { status } = await sandbox.request({ path: `/__sandbox/${path}` });
     expect(status).toBe(401);
   }

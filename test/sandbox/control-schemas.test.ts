@@ -43,7 +43,7 @@ const STORE = "default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
-/** What is refused with 400 for what the sandbox, its clock or the rest of the input says, and not for its own form. */
+/** Values that are refused with 400 because of the sandbox, its clock or other fields, not for their form. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   addFault: /^until: expected a time after/,
   moveClock: /^a clock can show only/,
@@ -52,9 +52,9 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   applyConfig:
     /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };
-/** What no pattern says of a text with characters beyond the Basic Multilingual Plane (decision 113). */
+/** Refusals of texts beyond the Basic Multilingual Plane that no pattern states (decision 113). */
 const FOR_RARE_CHARACTERS = /no invisible characters|look like/;
-/** Operations whose address is refused if its host is none of this machine, or its port is the sandbox's. */
+/** Operations that refuse an address with a foreign host or the sandbox's port. */
 const SENDS: ReadonlySet<OperationName> = new Set(["addEndpoint", "registerListener", "applyConfig"]);
 
 function resolve({ $ref = "" }: Schema): Schema {
@@ -76,7 +76,7 @@ function schemaOf(name: OperationName): Schema {
   return { type: "object", properties, required, additionalProperties: false } as Schema;
 }
 
-/** A request as it goes out, and what stands there. */
+/** A request, as on the wire. */
 type Sent = { readonly read: unknown; readonly query: string; readonly body: string | undefined };
 
 function sentAs(name: OperationName, value: unknown): Sent {
@@ -99,7 +99,7 @@ function valueOf(name: OperationName, field: string, text: string): unknown {
   return isNumber && String(Number(text)) === text ? Number(text) : text;
 }
 
-/** Requests of an operation: as its schema allows them, and with something else in one place. */
+/** Requests of an operation: valid ones, and with one wrong value. */
 function requestsOf(name: OperationName): fc.Arbitrary<unknown> {
   const schema = schemaOf(name);
   const change = fc.record({ at: fc.nat(), isMissing: fc.boolean(), value: edgesOf(schema) });
@@ -129,7 +129,7 @@ function schemaAt(schema: Schema, [step, ...rest]: readonly (string | number)[])
   return schemaAt((typeof step === "number" ? whole.items : whole.properties?.[step]) ?? {}, rest);
 }
 
-/** What the API says of a request, and what its schema says. */
+/** The verdicts of the API and of the schema on a request. */
 async function verdicts(
   { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
   name: OperationName,
@@ -162,14 +162,14 @@ function judgeOf(name: OperationName): ValidateFunction {
   return judge;
 }
 
-/** Whether UTF-8 can hold a value: no text of it has half a surrogate pair. */
+/** Whether UTF-8 can encode a value: no text has a lone surrogate. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(value).every(([name, one]) => name.isWellFormed() && isWellFormed(one));
 }
 
-/** Whether an address of a request leads elsewhere than to this machine, or to the sandbox itself. */
+/** Whether an address in a request leads to another machine, or to the sandbox itself. */
 function leadsElsewhere(value: unknown): boolean {
   const urls = Array.from(JSON.stringify(value).matchAll(/"url":("(?:[^"\\]|\\.)*")/g), ([, text = '""']) =>
     String(JSON.parse(text)),
@@ -177,7 +177,7 @@ function leadsElsewhere(value: unknown): boolean {
   return urls.some((url) => OTHER_HOST.test(url) || /:4242([/?]|$)/.test(url));
 }
 
-/** Operations of which few drawn requests are allowed: their fields depend on each other. */
+/** Operations whose fields depend on each other, so that few drawn requests are valid. */
 const FEW_FIT: ReadonlySet<OperationName> = new Set(["addFault"]);
 const READING = OPERATION_NAMES.filter((name) => inputKind(name) !== "nothing");
 
@@ -199,7 +199,7 @@ test.each(READING)("%s refuses with 400 exactly what its schema refuses", async 
   expect(Object.values(seen)).not.toContain(0);
 });
 
-/** All patterns of a schema, also of those within it. */
+/** All patterns of a schema and its parts. */
 function patternsIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, one]) =>
@@ -223,7 +223,7 @@ test("every pattern of a schema means the same with and without the Unicode flag
   fc.assert(property, { seed: SEED, numRuns: size(100, 20_000) });
 });
 
-/** Segments of a path that are names of things, nearly or not at all. */
+/** Path segments: valid, nearly valid and invalid ids. */
 const SEGMENTS = [
   "default",
   "Default",

@@ -9,7 +9,7 @@ const types = (got: readonly Received[]): string[] => got.map(({ event }) => eve
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** Lets real time pass, and all that was begun meanwhile run to its end. */
+/** Lets real time pass until all begun work has ended. */
 async function pass({ harness }: Site, milliseconds: number): Promise<void> {
   await runOn();
   harness.clock.advance(milliseconds);
@@ -93,7 +93,7 @@ test("a failing endpoint delays no other endpoint, and is disabled alone", async
   const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;
-  // The first one is asked first, whatever that changes.
+  // The failing endpoint is added first, so that its deliveries are read first.
   const [failing, sound] = [await site.addEndpoint(broken.url), await site.addEndpoint(swift.url)];
   await site.pay(await site.order(), "succeeded");
   const whole = ["order.created", "order.pending", "order.succeeded"];
@@ -244,12 +244,12 @@ test("a delivery behind more dropped ones than one search reads is sent without 
   for (let count = 0; count <= dropped; count += 1) orders.push(await site.order());
   await site.control(`/endpoints/${id}/state`, { action: "enable" });
   await runOn();
-  // Other writes get their turn before the rest is looked at.
+  // Other writes get their turn before the rest is read.
   const first = await site.deliveries("?state=dropped&limit=1000");
   expect([first.length, new Set(first.map(({ fault }) => fault?.action))]).toEqual([100, new Set(["drop"])]);
   for (let turn = 0; turn < 5; turn += 1) await pass(site, 1);
   expect(shop.got.map(({ event }) => event.data.id)).toEqual(orders.slice(-1));
-  // An idle sandbox waits for nothing that is due already: it would look again and again.
+  // An idle sandbox does not wait for work that is already due, which would be polled for ever.
   const now = site.harness.clock.now();
   expect(site.harness.clock.pending().filter((at) => at <= now)).toEqual([]);
 });

@@ -32,7 +32,7 @@ const ORDER = { order_id: "order-1", amount_minor: 100, currency: "EUR", payment
 
 type Answer = Answered & { readonly json: Readonly<Record<string, unknown>> };
 
-/** A sandbox that was started with a dialect, and what its endpoint receives. */
+/** A sandbox with a dialect, and the requests to its endpoint. */
 async function openDialect(dialect: DialectFile | undefined, args: readonly string[] = []) {
   const harness = createHarness();
   if (dialect !== undefined) writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));

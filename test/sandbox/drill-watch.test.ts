@@ -74,7 +74,7 @@ test("a receiver with a rate limit gets each request again after a pause, and th
   const site = await openSite([]);
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);
-  /** The seconds of the requests until the lease is ended. */
+  /** The times of the requests, in seconds, until the lease ends. */
   const secondsOf = async (
     last: number,
     headers: Readonly<Record<string, string>>,

@@ -10,7 +10,7 @@ async function ask(harness: Harness, command: string): Promise<string> {
   return stdout;
 }
 
-/** The stores that an exploration holds, as the disk says. */
+/** The explored stores, by the database. */
 function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) => Value): Value {
   const database = new Database(join(cwd, ".checkout/sandbox.db"));
   try {

@@ -42,7 +42,7 @@ function commandsOf(harness: Harness) {
   return { type, ask, orders, sessions, faults, requests };
 }
 
-/** What the client's command ends with while a fault lasts, and how many checkouts there are then. */
+/** The exit code of the client's command under a fault, and the number of checkouts afterwards. */
 const WHILE_IT_LASTS: Readonly<Record<ApiAction, readonly [code: number, made: number]>> = {
   status: [7, 0],
   latency: [0, 1],
@@ -163,7 +163,7 @@ test("an answer made by a fault has the service's codes and Retry-After, and com
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 
-/** Asks v1 often, and says which of the requests met a fault. */
+/** Sends many v1 requests, and returns which met a fault. */
 async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   let hits = "";
   for (let asked = 0; asked < count; asked += 1) {

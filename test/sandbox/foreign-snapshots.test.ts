@@ -15,7 +15,7 @@ const ORDER = {
   payment_method: "alipay_plus",
 } as const;
 
-/** Lets everything happen that is due within a while. */
+/** Lets all work of the next while happen. */
 async function pass({ clock }: Harness): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
 }
@@ -203,7 +203,7 @@ test("only a store from elsewhere waits for adoption, also after resets, own sna
   expect(keys()).toContain(late.store_id);
   await run("snapshots restore before --all", { cwd });
   expect(held()).toEqual([]);
-  // The folder keeps the key of a store that is there, and none of one that is gone.
+  // The folder keeps the keys of existing stores only.
   expect([keys().includes(mine), keys().includes(late.store_id)]).toEqual([true, false]);
   await run("snapshots restore held", { cwd });
   expect(held()).toEqual([theirs]);
@@ -240,7 +240,7 @@ test("a snapshot of another sandbox brings no approval of production", async () 
   await run("admin approve-credential");
   const file = join(theirs, "approved.snapshot");
   await run(`snapshots create approved --all --file ${file}`);
-  // A snapshot of its own brings back what its own administrator did.
+  // The sandbox's own snapshot restores the acts of its administrator.
   await run("snapshots restore approved --all");
   await source.stop();
   await harness.start(["--port", "0"], { cwd });

@@ -28,7 +28,7 @@ async function richBytes(): Promise<Uint8Array> {
 }
 
 type Column = { readonly table: string; readonly column: string };
-/** Changes of a right snapshot, each with what its refusal says. */
+/** Changes of a valid snapshot, each with its refusal. */
 const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE checkouts SET expires_at = 8640000000000001", /checkouts: expires_at is not a time in the years/],
   ["UPDATE deliveries SET next_at = -99999999999999999", /deliveries: next_at is not a time in the years/],

@@ -22,7 +22,7 @@ const V1_REQUESTS = Math.max(20, RUNTIME.share(size(60, 1000)));
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** A store with one of everything that an id can be of. */
+/** A store with one of every object that has an id. */
 type Site = { readonly id: string; readonly apiKey: string; readonly ids: readonly string[] };
 type Answer = { readonly status: number; readonly text: string };
 type Sent = { readonly path: string; readonly method?: string; readonly body?: string };
@@ -40,7 +40,7 @@ const OWN_TABLES = [
   "_cf_KV",
 ];
 
-/** Everything that stands in the databases of the stores, each row with its table, as text. */
+/** All rows of the stores' databases, each with its table, as text. */
 function allRows({ stores, databases, openDatabase }: StorePair): readonly Row[] {
   const some = databases.size === 1 ? stores.slice(0, 1) : stores;
   return some.flatMap(({ id }) => {
@@ -110,7 +110,7 @@ async function openTwoStores() {
     const order = await send(apiKey, { path: "/v1/orders", body });
     texts.push(order.text);
     await call(`/endpoints/${endpoint}/test`, {});
-    // It hits nothing: it waits for what does not come.
+    // It hits nothing, because its event never comes.
     await call("/faults", { action: "drop", match: { endpoint_id: endpoint, nth: 1000 } });
     await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
     await call("/clock", { action: "set", to: "2026-01-15T12:00:00Z" });
@@ -309,7 +309,7 @@ test("evidence of one store does not count for another", async () => {
   const drill = database.prepare(
     "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, 1, '[]', 1768478400000)",
   );
-  // About the other store, as far as a subject can be: what it was run in decides.
+  // The subject may name the other store; the store of the run decides.
   for (const [at, kind] of ["webhook", "duplicates", "idempotency", "browser_return"].entries())
     drill.run(UNKNOWN.replace(/.$/, String(at)), one.id, kind, kind === "browser_return" ? "/" : other.id);
   for (const kind of ["replayed", "refused"])
@@ -371,7 +371,7 @@ async function v1Routes() {
   return routes.flatMap(({ methods, path, role }) => methods.map((method) => ({ method, path, role })));
 }
 
-/** Gives a store a key with some scopes, which leads to the store in each runtime. */
+/** Gives a store a key with some scopes, in each runtime. */
 function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], number: number): string {
   const apiKey = formatTestKey(markedKeyBytes(shardOfId(storeId) ?? 0, new Uint8Array(20).fill(number + 1)));
   const database = pair.openDatabase(storeId);
@@ -520,7 +520,7 @@ test("every token has its access to the control API, at each store", async () =>
     for (const [who, token] of Object.entries(bearers)) {
       const isToken = who === "control" || who === "administrator";
       for (const [where, store] of Object.entries(stores)) {
-        // Which store is asked for changes nothing for who may not ask.
+        // The named store makes no difference without permission.
         const at = path.replace("{store_id}", store).replace("{id}", UNKNOWN);
         const { status, text } = await send(token, {
           path: at,

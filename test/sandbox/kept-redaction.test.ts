@@ -14,7 +14,7 @@ const oneOf = <Value>(values: readonly Value[]): Value => values[upTo(values.len
 const digits = (length: number): string => Array.from({ length }, () => upTo(10)).join("");
 const hex = (length: number): string => Array.from({ length }, () => upTo(16).toString(16)).join("");
 
-/** How numbers of an issuer begin. */
+/** The first digits of an issuer's numbers. */
 const ISSUERS = [
   "4",
   "51",
@@ -33,7 +33,7 @@ const ISSUERS = [
   "81",
 ];
 const SPACES = [" ", "-", "\u00a0", "\u202f", "\u2011", "\u2013", "+", "%20", "_", " - ", "  "];
-/** How long the groups of a number are; the last takes what is left. */
+/** The lengths of a number's groups; the last takes the rest. */
 const GROUPS = [[4, 4, 4, 4, 4], [4, 6, 9], [4, 4, 11], [6, 13], [4, 3, 3, 9], [19]] as const;
 
 function cardNumber(length = 13 + upTo(7)): string {
@@ -64,7 +64,7 @@ function written(card: string): string {
     : text.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit)));
 }
 
-/** The digits of a text, whatever stands between them. */
+/** The digits of a text, without what is between them. */
 const digitsIn = (text: string): string =>
   text
     .replace(/%(?:20|2b|2d|22|3d)/gi, "")
@@ -86,7 +86,7 @@ const AROUND = [
   ["中", "文"],
 ] as const;
 
-/** Texts of all kinds in which no card number stands. */
+/** Texts of all kinds without a card number. */
 const OTHERS: readonly (() => string)[] = [
   () =>
     `${hex(8)}-${hex(4)}-${oneOf(["4", "7"])}${hex(3)}-${oneOf(["8", "9", "a", "b"])}${hex(3)}-${hex(12)}`,
@@ -124,7 +124,7 @@ test("a text without a card number is stored byte for byte", () => {
     const text = oneOf(OTHERS)();
     expect([SEED, redactStored(text)]).toEqual([SEED, text]);
   }
-  // One more or less in the last place, and it is none.
+  // With another last digit it is not a card number.
   for (const text of ["4111111111111112", "4111 1111 1111 1112", "411111111111", "41111111111111111111"])
     expect(redactStored(text)).toBe(text);
 });

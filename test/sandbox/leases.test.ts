@@ -10,7 +10,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 const SHOP = "http://localhost:3000";
-/** For tests that read the state, start the sandbox again, or refuse the call that finds it. */
+/** For tests that read the state, restart the sandbox or refuse its lookup. */
 const ON_DISK: readonly string[] = [];
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const RETURN = `--return-url ${SHOP}/thanks --order-view ${SHOP}/orders/{order_id} --paid-when paid`;
@@ -27,7 +27,7 @@ const KINDS = Object.keys(DRILLS) as readonly Kind[];
 type Site = Awaited<ReturnType<typeof openSite>>;
 type Faults = { readonly faults: readonly { readonly action: string }[] };
 
-/** A shop that does all right, its client, and what is asked of it. */
+/** A right shop, its client, and the requests to it. */
 async function openSite(start = EPHEMERAL) {
   const site = await openWebhookSite(start);
   const { harness } = site;
@@ -97,7 +97,7 @@ async function openSite(start = EPHEMERAL) {
   };
 }
 
-/** Nothing is armed, paused or left, and what was shown is whole. */
+/** Expects that nothing is armed, paused or left behind, and that the records are whole. */
 async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await site.readiness()).underway).toEqual([]),
@@ -128,7 +128,7 @@ const STEPS: Readonly<Record<DrillKind, number>> = {
 /** The nth request of a kind that a drill sends. */
 type Point = { readonly request: string; readonly nth: number };
 
-/** Method, path without ids, and what is asked for: requests of one kind come at many moments of a drill. */
+/** Method, path without ids, and subject: requests of one kind come many times in a drill. */
 function kindOf({ method, url, body = "" }: OutboundRequest): string {
   const path = url
     .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")
@@ -174,7 +174,7 @@ async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[
   return points;
 }
 
-/** What a drill asks until the shop has done something: how often depends on the time. */
+/** Polls of a drill, whose number depends on time. */
 const POLLED = /\/retrieves +$/;
 
 /** The points at which a drill is killed: in a campaign each request, else the first and the last one of each kind. */
@@ -196,7 +196,7 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
     if (!chosen.has(point)) return [];
     const before = points[at - 1];
     const isSame = point.isNext && before !== undefined && chosen.has(before);
-    // What only reads leaves the sandbox as it was.
+    // Reads leave the sandbox unchanged.
     const isRead = !FULL && point.request.startsWith("GET ");
     if (isRead && isSame) return [];
     return (isRead || isSame ? [true] : [false, true]).map((sent) => Object.assign({ sent }, point));
@@ -207,7 +207,7 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
 /** The kinds of requests at which drills of the parts before were killed: all parts but webhooks are one run. */
 const killedAt = new Set<string>();
 
-/** Runs a drill that is killed at one of its requests, before it is sent or when it was done; returns whether it was. */
+/** Runs a drill and kills it before or after one of its requests; returns whether it was killed. */
 async function killAt(
   site: Site,
   kind: Kind,
@@ -243,7 +243,7 @@ function isDelivery({ url }: OutboundRequest): boolean {
 for (const kind of KINDS)
   test(`${kind}: a kill at any of its requests leaves nothing behind`, async () => {
     const site = await openSite();
-    // A store with an order, as it is at each of the runs that follow.
+    // A store with an order, as in all later runs.
     await site.create("before-all-drills");
     const points = await requestsOf(site, kind);
     const moments = momentsOf(points);
@@ -278,13 +278,13 @@ test("a webhook drill whose command is killed sends nothing more and stores noth
   expect([cases(), await site.drills()]).toEqual([3, []]);
 });
 
-/** Waits until no drill runs, and all that was under way has been written. */
+/** Waits until no drill runs and all pending work is written. */
 async function expectIdle(site: Site): Promise<void> {
   await eventually("no drill runs", async () => expect((await site.readiness()).underway).toEqual([]));
   await site.advance(1);
 }
 
-/** Runs a browser-return drill until the customer comes back with the webhooks held; `end` lets it go on. */
+/** Runs a browser-return drill until the customer returns with the webhooks held; `end` continues it. */
 async function holdWebhooks(site: Site) {
   let end = (): void => undefined;
   const gate = new Promise<void>((resolve) => (end = resolve));
@@ -318,7 +318,7 @@ test("deliveries that a drill holds are shown with the reason, and their endpoin
   expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
   expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
   expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
-  // Who enables it meanwhile does not spoil the drill.
+  // Enabling it meanwhile does not spoil the drill.
   const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
     action: "enable",
   });
@@ -406,7 +406,7 @@ for (const kind of ["idempotency"] as const)
     const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = chosenOf(await requestsOf(site, kind));
-    // What was shown is kept before the lease ends.
+    // The result is recorded before the lease ends.
     const calls = points.filter(
       ({ request }) => request.includes("/__sandbox/") && !/\/end +$/.test(request),
     );

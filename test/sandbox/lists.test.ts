@@ -11,10 +11,10 @@ import { SEED, seededRandom } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
-/** What a look reads at most, and of how many known checkouts the newest are picked. */
+/** The rows that a search reads at most, and the known checkouts from which the newest are picked. */
 const [LOOK, PICKED] = [20_000, 500];
 
-/** A checkout as its row has it. */
+/** A checkout, as in its row. */
 type Row = {
   readonly id: string;
   readonly store_id: string;
@@ -25,7 +25,7 @@ type Row = {
   readonly status: string;
   readonly created_at: number;
 };
-/** A list as it goes over the wire. */
+/** A list, as on the wire. */
 type Page = {
   readonly checkouts: readonly { readonly id: string; readonly order_id: string; readonly status: string }[];
   readonly next_before: string | null;
@@ -81,7 +81,7 @@ function row(number: number, storeId: string, values: Partial<Row> = {}): Row {
   };
 }
 
-/** Every part of a list, joined; no part is longer than asked for, and only a look gives one that is shorter. */
+/** All pages of a list, joined; no page is longer than requested, and only a search gives shorter ones. */
 async function readAll(ask: ReturnType<typeof asker>, storeId: string, query: Query): Promise<string[]> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {
@@ -102,7 +102,7 @@ test("every filter and search returns the rows that a plain scan finds, newest f
     values[Math.floor(random() * values.length)] as Value;
   const rows = Array.from({ length: 200 }, (_, number) => {
     const status = one(STATUSES);
-    // An order_id that is used again is one of which nothing is open or paid.
+    // An order_id is reused only if none of its checkouts is open or paid.
     const isOver = status === "failed" || status === "cancelled" || status === "expired";
     return row(number, one([storeId, OTHER_STORE]), {
       object: one(OBJECTS),
@@ -189,11 +189,11 @@ test("a search says how far it looked, and continues from there", async () => {
   expect(first.searched_back_to).toBe(new Date(1_700_000_000_006).toISOString());
   const second = (await ask(storeId, { q: "needle", before: first.next_before ?? "" })).page;
   expect(second).toMatchObject({ checkouts: [{ id: id(0) }], searched: 6, next_before: null });
-  // Many begin with this: only the newest are searched, and the search ends once the page is full.
+  // Many begin alike: only the newest are searched, until the page is full.
   const many = (await ask(storeId, { q: "many-", limit: "3" })).page;
   expect(many).toMatchObject({ searched: 3, next_before: many.checkouts.at(-1)?.id });
   expect(many.checkouts.map(({ id: found }) => found)).toEqual([id(LOOK + 5), id(LOOK + 4), id(LOOK + 3)]);
-  // One of them is named whole: it is known, however many begin so and however old it is.
+  // A whole order_id is found, however many begin alike and however old it is.
   const named = (await ask(storeId, { q: "many-1", limit: "3" })).page;
   expect(named.checkouts.map(({ id: found }) => found)).toEqual([id(20_000), id(19_999), id(2)]);
   expect(named.next_before).toBe(id(19_999));
@@ -239,7 +239,7 @@ test("an order_id with very many checkouts is listed whole, page by page", async
   );
 });
 
-/** Statements that sort, but only what is few by nature: two rows or as many as a page shows, the endpoints of a store. */
+/** Statements that sort only few rows: two, as many as a page shows, or the endpoints of a store. */
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
@@ -249,10 +249,10 @@ const FEW = [
   /is_behind = 0 AND next_at (<=|>) @now/,
 ];
 
-/** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
+/** Statements that read a whole small table or index: at most 100 faults of a store, or open attempts. */
 const WHOLE = [/FROM faults$/, /FROM endpoints\) AND state IN/];
 
-/** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
+/** The index for each statement of a create, a payment or a delivery; another fitting one would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [/AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT 1 /, "open_checkouts (store_id=?)"],
   [
@@ -297,7 +297,7 @@ type Explained = Database.Statement<unknown[], { readonly detail: string }>;
 type Prepare = (this: Database.Database, sql: string) => Explained;
 
 test("no statement on checkouts, events or deliveries reads a whole table, or sorts what it has read", () => {
-  // A connection of ours compiles a statement at its first use: the plan of each is asked for in its place.
+  // Our connection compiles a statement at its first use, so its plan is read in its place.
   const prepared = new Map<string, (sql: string) => Explained>();
   const compiled: string[] = [];
   const { prototype } = Database;
@@ -343,7 +343,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
   });
   const planned = compiled.filter((sql) => sql.startsWith("EXPLAIN"));
   expect(planned).toHaveLength(plans.length);
-  // SQLite would compile a statement anew at each run if it looked at what is asked while it plans.
+  // SQLite would compile a statement at each run if its plan depended on the values.
   expect(planned.filter((sql) => /(?<!\+)(\?|@\w+\b)(?! \+ 0)|LIMIT \+/.test(sql))).toEqual([]);
   const isSlow = ({ sql, plan }: { readonly sql: string; readonly plan: string }): boolean =>
     (/SCAN (?!\(subquery|CONSTANT|json_each)/.test(plan) && !WHOLE.some((whole) => whole.test(sql))) ||

@@ -43,7 +43,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints has its own cause`, async ()
     expect([name, cause?.code, outcome]).toEqual([name, code, outcome]);
     if (code === undefined) continue;
     expect([name, causeText({ ...outcome, fault: null }, english)]).toEqual([name, cause?.cause[0]]);
-    // A value that is missing would be said as a word.
+    // A missing value would be printed as a word.
     expect(cause?.cause.join()).not.toMatch(/undefined|null|NaN/);
     if (outcome.error !== null && code !== "target_forbidden")
       expect([name, outcome.facts?.message ?? ""]).not.toEqual([name, ""]);

@@ -193,7 +193,7 @@ test("a wallet's form must be valid, and one for an ended attempt leads to the c
   expect((await wallet(1, "")).status).toBe(400);
   expect((await wallet(1, "&outcome=paid")).status).toBe(400);
   expect((await wallet(1, "&outcome=succeeded&outcome=failed")).status).toBe(400);
-  // An attempt that never was: nothing happens, not even an expiry.
+  // An unknown attempt: nothing happens, not even an expiry.
   for (const outcome of ["succeeded", "late"])
     expect((await wallet(7, `&outcome=${outcome}`)).status).toBe(303);
   expect(await status()).toBe("pending");
@@ -342,7 +342,7 @@ test("the polls of an open page are not in the log, and actions of people are", 
 const HERE = "127.0.0.1:4242";
 const SITE = "Sec-Fetch-Site";
 
-/** A request as the guard sees it; the header lines follow its Host. */
+/** A request to the guard; the header lines follow its Host. */
 function asked(lines: readonly string[], more: Partial<HttpRequest> = {}): HttpRequest {
   return {
     method: "GET",
@@ -353,7 +353,7 @@ function asked(lines: readonly string[], more: Partial<HttpRequest> = {}): HttpR
   };
 }
 
-/** What a guard says: nothing, or the code and the sentence of its refusal. */
+/** The verdict of a guard: "", or the code and sentence of its refusal. */
 function verdictOf(outcome: Outcome<void>): string {
   return outcome.ok ? "" : `${outcome.refusal.code}: ${outcome.refusal.message}`;
 }

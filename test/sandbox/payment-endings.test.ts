@@ -3,24 +3,24 @@ import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openTab, textIn } from "../support/tab.ts";
 
-/** A checkout as v1 tells it. */
+/** A checkout, as v1 answers it. */
 type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
-/** A customer in a browser that runs no script. */
+/** A customer in a browser without JavaScript. */
 type Customer = {
   /** Loads a page. */
   readonly open: (address: string) => Promise<void>;
-  /** Clicks the first button in sight whose text begins with a label, and comes by its form to another page. */
+  /** Clicks the first visible button whose text begins with a label, and follows its form. */
   readonly press: (label: string) => Promise<void>;
-  /** Clicks the first link in sight whose text begins with a label, and comes to its page. */
+  /** Clicks the first visible link whose text begins with a label, and opens its page. */
   readonly follow: (label: string) => Promise<void>;
-  /** Opens the first details in sight whose summary begins with a label. */
+  /** Opens the first visible details whose summary begins with a label. */
   readonly unfold: (label: string) => Promise<void>;
-  /** Whether a button in sight has a text that begins with a label. */
+  /** Whether a visible button has a text that begins with a label. */
   readonly offers: (label: string) => boolean;
-  /** The text of the first element in sight that fits a selector, empty where there is none. */
+  /** The text of the first visible element for a selector; empty if there is none. */
   readonly text: (selector: string) => string;
-  /** The moment of the first time in sight, as programs read it. */
+  /** The machine-readable value of the first visible time. */
   readonly moment: () => string | undefined;
 };
 
@@ -59,7 +59,7 @@ async function start({ press, follow }: Customer): Promise<void> {
   await follow("Open the sandbox wallet here");
 }
 
-/** What the customer does in the wallet, and what the page and the order say at the end. */
+/** The customer's act in the wallet, and the final page and order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
   ["pays", ({ press }) => press("Pay €"), "Payment successful", "succeeded"],
   [

@@ -78,7 +78,7 @@ test("another price with the same id is a conflict that names the differences", 
     ]);
     expect(said.next).toContain("checkout prices list");
   }
-  // What is there already is at least what was asked for.
+  // An existing price, approved or not, satisfies --unapproved.
   for (const line of [`prices add mate ${TEA} --unapproved`, `prices add tea ${TEA} --unapproved`])
     expect([line, await type(line)]).toMatchObject([line, { code: 0, said: { added: false } }]);
   expect((await type("prices retire tea")).code).toBe(0);

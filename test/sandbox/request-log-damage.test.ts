@@ -12,7 +12,7 @@ import { signedIn } from "../support/portal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { aLoggedRequest } from "../support/rows.ts";
 
-/** A way in which another program spoils the log; `aside`: whether the file is of no use then. */
+/** Damage to the log by another program; `aside`: whether the file is set aside. */
 type Spoiling = { readonly what: string; readonly aside: boolean; readonly spoil: (path: string) => void };
 
 const REQUEST = aLoggedRequest({
@@ -23,7 +23,7 @@ const REQUEST = aLoggedRequest({
   refused: { message: "no", headers: ["A", "b"], body: "{" },
 });
 
-/** Lines that are no request: no JSON, other JSON, and a request in which any one field is missing or another thing. */
+/** Lines that are not requests: no JSON, other JSON, or a request with a missing or wrong field. */
 const BAD_LINES: readonly string[] = [
   "",
   "no json",
@@ -56,7 +56,7 @@ function rubbish(path: string): void {
   writeFileSync(path, bytes);
 }
 
-/** Another file at the place of the log. */
+/** Another file in place of the log. */
 function replaced(path: string, make: (other: string) => void): void {
   const other = join(tempFolder(), "other.db");
   make(other);
@@ -200,7 +200,7 @@ async function post(sandbox: RunningSandbox, orderId: string): Promise<string> {
   return answer.headers["X-Request-Id"] ?? "";
 }
 
-/** Everything that reads the log: each finds what there is, or says that it is not there. */
+/** Every reader of the log: each finds the rest, or says that a request is missing. */
 async function look(harness: Harness, sandbox: RunningSandbox, id: string): Promise<void> {
   const found = await harness.run(["requests", "get", id, "--json"]);
   expect([0, 1]).toContain(found.code);

@@ -131,7 +131,7 @@ test("a refused replay settles nothing, and an accepted one settles no later rep
   await replay();
   await replay();
   await site.advance(1);
-  // Both replays arrive, because both were asked for; what waited before them does not.
+  // Both requested replays arrive; the earlier waiting delivery does not.
   expect(types(site.shop.got).filter((type) => type === "order.created")).toHaveLength(2);
   expect(await site.deliveries("?state=due")).toEqual([]);
 });

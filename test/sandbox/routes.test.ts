@@ -13,7 +13,7 @@ const FORM = "application/x-www-form-urlencoded";
 
 const ALLOWED = ["--allow-host", "shop.example", "--allow-control-host", "ops.example:8443"];
 
-/** A way into the server, with an address that fits its path. */
+/** A route of the server, with a fitting address. */
 type Way = Route & { readonly prefix: string; readonly address: string };
 
 /** What signs in to the portal, and who may do what there, is in `portal-access.test.ts`. */
@@ -21,7 +21,7 @@ const isPortals = ({ prefix }: Way): boolean => prefix === "/portal";
 
 type Sent = { readonly method?: string; readonly body?: string; readonly hosts?: readonly string[] };
 
-/** A sandbox with an order under payment, all of its ways in, and what its credentials are. */
+/** A sandbox with an order in payment, its routes and its credentials. */
 async function openSite(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -84,12 +84,12 @@ async function openSite(args: readonly string[] = []) {
   return { ways, tokens, ask, settle, rows };
 }
 
-/** Everything that stands in a database, as text, but for a table that is left out. */
+/** All rows of a database as text, without one table. */
 function allRows(path: string, leftOut?: string): string {
   const database = new Database(path, { readonly: true });
   try {
     const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
-    // Every commit changes the mark of the log.
+    // Every commit changes the log's mark.
     const shown =
       leftOut === undefined ? names : names.filter((name) => name !== leftOut && name !== "log_mark");
     const rows = shown.map((name) =>
@@ -179,7 +179,7 @@ test("a credential opens exactly its own routes", async () => {
 
 test("a foreign page reaches no protected route and can send no form", async () => {
   const { ways, tokens, ask, settle, rows } = await openSite();
-  // A page that has the merchant's key uses it: the code that it gets is noted as every other one.
+  // A foreign page with the merchant's key gets a code that is recorded like any other.
   const noted = "assumption_uses";
   const before = rows(noted);
   const origins = ["https://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:1"];

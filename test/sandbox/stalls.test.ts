@@ -12,7 +12,7 @@ import { manyOrders, expression } from "../support/rows.ts";
 
 const ORDERS = 1200;
 const HOUR_MS = 3_600_000;
-/** Lets the program do what it has put off, once. */
+/** Runs the program's deferred work once. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A store with many open orders, each of which expires at a time of its own, and a way to ask another one. */
@@ -55,7 +55,7 @@ function fill(database: Database.Database, storeId: string, now: number, ids = "
     COMMIT;`);
 }
 
-/** Does something until work has ended; returns how often it could. */
+/** Repeats an act until work has ended; returns how often. */
 async function during(work: Promise<unknown>, act: (round: number) => Promise<void>): Promise<number> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { accept, type Outcome } from "../../src/core/outcome.ts";
 import { createStoreGate, type OpenRequest } from "../../src/sandbox/runtime/store-gate.ts";
 
-/** A gate whose time passes where the test says so, and what happened at it. */
+/** A gate on the test's clock, with a record of its steps. */
 function openGate() {
   const timers: (() => void)[] = [];
   const gate = createStoreGate(

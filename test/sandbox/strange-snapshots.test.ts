@@ -67,7 +67,7 @@ function placesOf(bytes: Uint8Array): readonly Place[] {
   return places.filter(({ table, column }) => !NOT_RESTORED.test(table) && !REFERENCES.test(column));
 }
 
-/** A snapshot with up to three values that its tables take, and perhaps no act would have written. */
+/** A snapshot with up to three values that its tables accept, but that no act may have written. */
 function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: number) {
   const random = seededRandom(seed);
   const oneOf = <Value>(values: readonly Value[]): Value => {
@@ -135,7 +135,7 @@ function idsIn(bytes: Uint8Array, nth: number): PortalIds {
   return found;
 }
 
-/** Asks a sandbox for everything that shows stored values, and lets its time pass. */
+/** Requests everything that shows stored values, and lets time pass. */
 type Visitor = {
   readonly sandbox: RunningSandbox;
   readonly apiKey: string;

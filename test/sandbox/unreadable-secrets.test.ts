@@ -54,7 +54,7 @@ test("every command that needs an undecryptable secret says so, with cause and r
     const { code, said } = await ask(harness, command);
     expect([command, code, said]).toEqual([command, 5, expect.stringMatching(SENTENCE)]);
   }
-  // Nothing half is left.
+  // Nothing is left half done.
   expect(await askJson(harness, "snapshots list")).toMatchObject({ snapshots: [] });
   const endpoints = await askJson<{ endpoints: unknown[] }>(harness, "endpoints list --store Tea");
   expect(endpoints.endpoints).toHaveLength(1);

@@ -86,7 +86,7 @@ test("an advanced clock runs the whole schedule, with audited waits within a fif
     MAX_ATTEMPTS - 1,
   );
   expect(await site.statusOf(order)).toBe("expired");
-  // Each try is signed anew, at its own time, over the same bytes.
+  // Every attempt is signed at its own time, over the same bytes.
   expect(new Set(shop.got.map(({ body }) => body)).size).toBe(1);
 });
 
@@ -116,7 +116,7 @@ test("a delivery ends or is retried by its receiver's answer", () => {
   expect([hasFailedTooLong(1, 120 * HOUR), hasFailedTooLong(1, 120 * HOUR + 1)]).toEqual([false, true]);
 });
 
-/** Seconds from each try to the next, and the state after the last. */
+/** Seconds between the attempts, and the state after the last. */
 async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
   const [delivery] = await site.deliveries();
   const times = (delivery?.attempts ?? []).map(({ started_at: at }) => Date.parse(at));
@@ -418,7 +418,7 @@ test("a replay has the same event_id and bytes with a new timestamp and signatur
     count,
     "succeeded",
   ]);
-  // To an endpoint that is named it goes whether it wants the type or not.
+  // A replay goes to a named endpoint whatever its event types.
   await site.control(`/events/${succeeded?.event.event_id ?? ""}/replay`, { endpoint_id: second.id });
   await site.advance(1);
   expect(types(other.got)).toEqual(["order.created", "order.succeeded"]);
@@ -453,7 +453,7 @@ test("a rotated secret signs beside the old one during the overlap, and the stor
   site.learn(shop.url, [first]);
   expect((await send())?.verdict).toBe("signature_mismatch");
   expect(other.got.every(({ verdict }) => verdict === "ok")).toBe(true);
-  // Without an overlap all that were before end at once.
+  // Without an overlap all earlier secrets end at once.
   await site.control(`/endpoints/${id}/secret`, { overlap_ms: HOUR });
   await site.control(`/endpoints/${id}/secret`, { overlap_ms: 0 });
   expect(await secrets()).toHaveLength(1);

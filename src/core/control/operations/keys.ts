@@ -17,7 +17,7 @@ export const storeRights = {
   validMs: z.optional(wholeNumber(MINUTE_MS, MAX_VALIDITY_MS)),
 };
 
-/** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 149). */
+/** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 150). */
 export const keyOperations = {
   createKey: storeOperation({
     method: "POST",
