@@ -19,7 +19,6 @@ import {
 } from "./problem.ts";
 import { surroundingsOf, type Surroundings, type CommonOptions } from "./target/surroundings.ts";
 
-/** Everything that a command receives in addition to its options. */
 export type Context = {
   readonly world: World;
   readonly printer: Printer;

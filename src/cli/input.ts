@@ -4,7 +4,6 @@ import type { World } from "../world.ts";
 import { MAX_INPUT_BYTES, readNamedFile, type ReadFailure } from "../host/named-file.ts";
 import { refuseUsage } from "./problem.ts";
 
-/** The file name that means standard input. */
 export const STDIN = "-";
 
 /** The bytes of a file, or of standard input for `-`. Refuses a file that is missing, unreadable or over 16 MiB. */

@@ -33,7 +33,6 @@ export const EXIT_MEANINGS = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Why a command failed, with the next step for the user. */
 export type Problem = {
   readonly exitCode: ExitCode;
   /** A code from the service's closed list, or one of the command line's own codes. */
@@ -106,7 +105,6 @@ function problemIn(error: unknown): Problem {
   throw error;
 }
 
-/** The problem of a command line that cannot run as typed. */
 export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
@@ -116,7 +114,6 @@ export function missingCredential(message: string, next: string): Problem {
   return { exitCode: EXIT.credential, code: "credential_missing", message, next };
 }
 
-/** The next step if no sandbox is running. */
 export const START_SANDBOX = "checkout sandbox start";
 
 /** The message of `noSandboxProblem`, without the folder. */

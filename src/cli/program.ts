@@ -41,7 +41,6 @@ function topicLines(): string {
     .join("\n");
 }
 
-/** The headings of `checkout --help`, in their order. */
 const HELP_GROUPS = {
   run: "Run:",
   orders: "Orders and payments:",

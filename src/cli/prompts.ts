@@ -33,7 +33,6 @@ export async function confirm(world: World, message: string, left = "; nothing w
 
 export type Questions = {
   readonly text: (question: TextQuestion) => Promise<string>;
-  /** Asks the user to choose one of these values, by name. */
   readonly choice: (message: string, names: Readonly<Record<string, string>>) => Promise<string>;
   readonly confirm: (message: string) => Promise<boolean>;
 };

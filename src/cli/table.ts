@@ -139,7 +139,6 @@ function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[]
   return [...lines, line];
 }
 
-/** A word in pieces of at most `room` columns. */
 function breakWord(word: string, room: number, widthOf: WidthOf): readonly string[] {
   if (widthOf(word) <= room) return [word];
   const pieces = [""];

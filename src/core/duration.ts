@@ -21,7 +21,6 @@ export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number }
 
 export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
 
-/** Parses a span or a moment; undefined if the text is neither. */
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };

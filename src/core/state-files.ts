@@ -80,7 +80,6 @@ export const parseCredentials: (text: string) => Credentials | undefined = reade
   z.union([credentials(), oldCredentials()]),
 );
 
-/** Parses `run.json`; undefined if the text is invalid. */
 export const parseRunRecord = reader(run);
 
 /** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */

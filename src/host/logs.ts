@@ -11,7 +11,6 @@ import { stateFile } from "./folder/files.ts";
 import type { HeldFolder, StateLocation } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
-/** Opens the logs: the access log, the failure log, and the v1 request log. */
 export function openLogs(
   world: GuestWorld,
   {

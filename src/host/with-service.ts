@@ -16,7 +16,6 @@ import type { ServeOptions } from "./options.ts";
 import { createRunFile } from "./folder/run-file.ts";
 import { openFirstStore, openState, createStoreMaker } from "./state.ts";
 
-/** The folder, place, tokens and secrets from which a sandbox is created. */
 export type SandboxSource = {
   readonly held: HeldFolder;
   readonly place: StateLocation;

@@ -17,7 +17,6 @@ export type AreaRequest<Caller = void> = {
   readonly caller: Caller;
 };
 
-/** A row of an area's table, with its handler. */
 export type AreaRoute<Context, Caller = void> = Route & {
   readonly answer: (
     context: Context,

@@ -202,7 +202,6 @@ function createAnnouncement(world: Pick<World, "after">) {
   };
 }
 
-/** Values that depend only on the options. */
 function deriveValues(options: SandboxOptions) {
   const { port, publicUrl, rateLimit, allowTargets, targetReach, description } = options;
   const { origin } = new URL(description.baseUrl);

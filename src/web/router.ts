@@ -2,7 +2,6 @@ import type { Words } from "../core/language.ts";
 import { accept, refuseFact, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 
-/** The fields of every row in a routing table. */
 export type Route = {
   /** GET includes HEAD: the same answer without the body (RFC 9110, section 9.3.2). */
   readonly methods: readonly string[];

@@ -2,7 +2,6 @@
 // only if there are any.
 import type { Option } from "commander";
 
-/** A value that can be inserted, and its description. */
 export type Completion = { readonly value: string; readonly about: string };
 
 /** A kind of values of the sandbox that people type. Other ids are copied from a list. */

@@ -27,7 +27,6 @@ import {
 } from "./subjects.ts";
 import { output } from "../output/output.ts";
 
-/** Every check, in the order of the report. */
 const CHECKS: Readonly<Record<string, Check>> = {
   version: checkVersion,
   node: checkNode,

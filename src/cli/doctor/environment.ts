@@ -71,7 +71,6 @@ function proxyHost(value: string): string {
   return URL.canParse(url) ? new URL(url).host : "(not an address)";
 }
 
-/** Checks the variables of checkout: set variables, unknown variables, and invalid values. */
 export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
   const known = await variables();

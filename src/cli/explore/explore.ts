@@ -128,7 +128,6 @@ type Wanted = {
   /** The command line of the purchase. */
   readonly words: readonly string[];
   readonly only: Schedule | undefined;
-  /** Where the shop shows its bookings. */
   readonly view: OrderViewSpec | undefined;
   readonly signal: AbortSignal;
 };

@@ -121,7 +121,6 @@ function registerAdd(group: Group): void {
   });
 }
 
-/** The options that limit a fault to some requests or deliveries. */
 function matchOptions(): Option[] {
   return [
     valueOption(
@@ -208,7 +207,6 @@ async function requestOf(
   return wanted;
 }
 
-/** The option that corresponds to each field of a refusal. */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "match.method": "--method",

@@ -4,7 +4,6 @@ import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
-/** The faults of a command line, as requests of the control API. */
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Adds faults to a store, and removes them at the end of the enclosing block, unless `stay` was called. */

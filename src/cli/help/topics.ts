@@ -56,7 +56,6 @@ function leadOf(page: string): string {
   return `${lead}\n`;
 }
 
-/** The section of a page with this heading, of level 2. */
 function sectionOf(page: string, heading: string): string {
   const start = page.indexOf(`\n## ${heading}\n`) + 1;
   if (start === 0) throw new Error(`no section ${heading}`);

@@ -107,7 +107,6 @@ function isCommandOrPage(answer: string): true | string {
 
 const FIELDS = Object.keys(QUESTIONS) as readonly (keyof Answers)[];
 
-/** Asks, tries each answer, and writes the section. */
 export async function runInit(context: Context): Promise<number> {
   const { world, printer } = context;
   if (!world.isInteractive())

@@ -23,7 +23,6 @@ import { orderIdsOfShop } from "./orders.ts";
 import type { ShopDescription } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 
-/** A tried field: whether it works, and what was seen. */
 export type Trial = { readonly field: ShopField; readonly ok: boolean; readonly text: string };
 
 /** Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes. */

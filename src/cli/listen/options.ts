@@ -122,7 +122,6 @@ export function listenOptions(): Option[] {
   ];
 }
 
-/** Checks everything that can be checked before the listener starts. */
 export async function checkListenOptions(
   context: Context,
   options: ListenCommandOptions,

@@ -173,7 +173,6 @@ function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
   return { url, status: null, error: failure, answer: null, facts, fault: null };
 }
 
-/** The most likely reasons why a target did not accept an event. */
 function targetCauses(result: ListenerResult, style: Style): readonly string[] {
   const end = attemptResultOf(result);
   if (end === undefined) return [];

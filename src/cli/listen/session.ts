@@ -319,7 +319,6 @@ async function finish({ listener, webhooks, link }: Session): Promise<void> {
   await webhooks.settled();
 }
 
-/** Waits for work, at most for `milliseconds`. */
 function waitWithin(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }

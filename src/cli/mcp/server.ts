@@ -92,7 +92,6 @@ function stoppedBy(world: World, signal: AbortSignal): World {
   };
 }
 
-/** The process that serves the folder's sandbox; undefined if none is running. */
 function instanceOf({ around }: Context): string | undefined {
   around.reload();
   const run = catchRefusal(around.run).value;

@@ -43,7 +43,6 @@ type CreateReport = {
   readonly settings: ResolvedTarget;
 };
 
-/** The result of a create: the checkout, its key, and how it was obtained. */
 export type CreatedCheckout = {
   readonly response: CheckoutResponse;
   readonly key: string;

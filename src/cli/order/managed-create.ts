@@ -32,7 +32,6 @@ export async function createWithManagedKey(
   return created;
 }
 
-/** Creates several checkouts with managed keys, one after the other. */
 export async function createAllWithManagedKeys(
   context: Context,
   options: ServiceOptions,

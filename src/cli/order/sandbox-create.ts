@@ -43,10 +43,8 @@ export async function createInSandbox(
   return created;
 }
 
-/** The order or the session to create, with its terms. */
 type CreateInput = { readonly noun: CheckoutKind; readonly request: CreateRequest };
 
-/** Creates several checkouts in the sandbox, one after the other. */
 export async function createAllInSandbox(
   context: Context,
   options: ServiceOptions,

@@ -10,7 +10,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type ActionOptions = CommonOptions & { readonly note?: string };
 
-/** An action of the administrator: its argument, its operation, and its output. */
 type Action = {
   readonly name: string;
   readonly summary: string;

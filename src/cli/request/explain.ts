@@ -167,7 +167,6 @@ function seeText(rule: number | null, decision: number | null): string {
 /** The column at which a wrapped line continues: after the time. */
 const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
 
-/** Reasons, each wrapped after its name. */
 function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
   const at = Math.max(...given.map(([label]) => label.length)) + 4;
   return fieldLines(given)

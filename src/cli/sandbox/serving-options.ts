@@ -47,7 +47,6 @@ export function configOption(): Option {
   );
 }
 
-/** Settings of any sandbox, with or without a state folder. */
 export function servingSettings(): Option[] {
   return [
     ...(["service", "reach", "delivery"] as const).flatMap(settingsOf),

@@ -40,7 +40,6 @@ export function checkSnapshotOptions(
     throw refuseUsage("--all and --store exclude each other", "leave one of them out");
 }
 
-/** The snapshots in a sandbox's folder, for a command with `--file`. */
 export function snapshotFilesOf(
   { world }: Pick<Context, "world">,
   folder: string | undefined,

@@ -15,7 +15,6 @@ export async function readStoreAccess(context: Context, sandbox: ControlTarget):
   return { baseUrl: `${target.origin}/v1`, apiKey, storeId, signingSecret, ownSecrets };
 }
 
-/** The last four characters of a store's revoked keys. */
 export async function listRevokedKeyEndings(
   context: Context,
   target: ControlTarget,

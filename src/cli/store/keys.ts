@@ -102,7 +102,6 @@ function keyLines(
   );
 }
 
-/** The id of the key that is kept in the folder. */
 function findKeptKey(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
   const end = endOfKeptKey(context, storeId);
   return keys.find(({ lastFour }) => lastFour === end)?.keyId ?? null;

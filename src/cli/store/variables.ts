@@ -11,7 +11,6 @@ export type StoreAccess = {
   readonly ownSecrets?: number | undefined;
 };
 
-/** The environment variables in which a program finds the settings. */
 export function accessVariables({
   baseUrl,
   apiKey,

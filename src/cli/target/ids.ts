@@ -88,7 +88,6 @@ export async function findId(
   return found;
 }
 
-/** The id in the value of an option; undefined if the option is not given. */
 export async function findOptionalId(
   context: Context,
   kind: IdKind,

@@ -37,7 +37,6 @@ export async function awaitSandbox<Seen>(
   });
 }
 
-/** The signal and the observer of an exchange while a command waits for it. */
 type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver };
 
 /** Terminals with a spinner: one spinner is enough for several waits. */

@@ -224,7 +224,6 @@ function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: Ta
   );
 }
 
-/** Whether the endpoint is enabled but every attempt fails. */
 function isFailing({ state, failingSince }: EndpointEntry): boolean {
   return state === "enabled" && failingSince !== null;
 }

@@ -13,7 +13,6 @@ const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", 
 /** The column of faults, shown only if a fault was applied to one of the deliveries. */
 const FAULT = "FAULT";
 
-/** Deliveries of any events, each with its last attempt, one per line, in lines of `width` columns. */
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
@@ -31,7 +30,6 @@ export function deliveryLines(
   );
 }
 
-/** The deliveries of one event, each with its last attempt, one per line, in lines of `width` columns. */
 export async function deliveryLinesOfEvent(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
@@ -58,7 +56,6 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
   );
 }
 
-/** The order_id in an event's body; null for an event without an order. */
 export function orderIdOfEvent({ body }: Pick<EventEntry, "body">): string | null {
   const said = parseJson(body);
   const checkout = typeof said === "object" && said !== null && "data" in said ? said.data : undefined;

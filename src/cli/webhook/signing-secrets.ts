@@ -66,7 +66,6 @@ const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- i
 const ONE_STDIN = "--payload-file and --secret-file cannot both be standard input";
 const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
-/** The refusal of a command that has no signing secret. */
 export function refuseMissingSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file contains no signing secret";

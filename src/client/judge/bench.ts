@@ -160,7 +160,6 @@ export type Purchase = {
 
 export type Purchases = Map<OrderName, Purchase>;
 
-/** How a run of the shop's create ended. */
 export type CreateRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;

@@ -11,9 +11,7 @@ export type Play = {
   readonly history: Pick<History, "neighbours" | "isAlone">;
   readonly orders: Purchases;
   readonly facts: Observation[];
-  /** The faults that this history has added. */
   faults: readonly AddedFault[];
-  /** Kills the command that runs. */
   killing: AbortController;
   /** The watch for requests at which a kill is scheduled. */
   kills: { readonly end: () => Promise<void> } | undefined;

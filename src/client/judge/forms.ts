@@ -86,7 +86,6 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   return { results: sorted, repeated, names, usedRetired, probed };
 }
 
-/** Runs `act` for each item, with as many in parallel as there are lanes. */
 async function runInLanes<One>(
   all: readonly One[],
   lanes: number,

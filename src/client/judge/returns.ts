@@ -12,7 +12,6 @@ import { noAnswer, sendLocally, type ViewedCheckout } from "./view.ts";
 /** A visit of the return page: whether it was shown, and what came instead. */
 type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
 
-/** A customer who returns. */
 type Returning = {
   readonly target: Pick<ControlTarget, "origin">;
   readonly page: string;
@@ -97,7 +96,6 @@ async function openDespiteLimit(
   }
 }
 
-/** The `Referer` that a browser sends after leaving a page. */
 function refererOf(
   from: ReturnForm["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },
@@ -108,7 +106,6 @@ function refererOf(
     : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
 }
 
-/** The headers that a browser sends when it opens a page. */
 export const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

@@ -308,7 +308,6 @@ export function plainHistory({ verdict, reference }: PlainPurchase): JudgedHisto
   return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
 }
 
-/** Creates a function that runs one piece of work after the other. */
 export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Value> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

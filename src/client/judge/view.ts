@@ -19,14 +19,12 @@ export type ViewPlace =
   | { readonly commandLine: string }
   | { readonly read: (checkout: ViewedCheckout) => Promise<ShownOrder> };
 
-/** The view of an order, and how it is read. */
 export type OrderViewSource = ViewPatterns & {
   readonly from: ViewPlace;
   /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
 };
 
-/** The checkout whose order is viewed. */
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
 /** A reading of the view; `order` is null if it could not be read, with the reason in `got`. */

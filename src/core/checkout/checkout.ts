@@ -42,7 +42,6 @@ export type PurchaseTerms = Pick<
   "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
 >;
 
-/** The facts of a store that decide whether it may open a checkout. */
 export type StoreFacts = {
   readonly id: string;
   readonly active: boolean;
@@ -50,7 +49,6 @@ export type StoreFacts = {
   readonly currencies: readonly string[];
 };
 
-/** A payment method or currency of a store, and whether it is active. */
 export type Capability = {
   readonly kind: "payment_method" | "currency";
   /** The method or currency: `wechat_pay`, `EUR`. */

@@ -17,7 +17,6 @@ export type CheckoutEvent = {
   readonly body: string;
 };
 
-/** Creates the event for a checkout that has just reached its status. */
 export function createEvent(
   {
     id,

@@ -17,7 +17,6 @@ export const TRANSITIONS = {
 /** Maximum number of payment attempts. If the last attempt is declined, the checkout fails (decision 10). */
 export const MAX_PAYMENT_ATTEMPTS = 5;
 
-/** The results of an attempt that the payment network can report. */
 export type AttemptResult = LateResult["result"];
 
 export type CheckoutCommand =

@@ -50,7 +50,6 @@ export const errorResponse = z.object({
     path: z.optional(z.array(z.union([z.string(), z.int()]))),
   }),
 });
-/** A refusal as it appears in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
 /** The bytes of a checkout in answers and events. */

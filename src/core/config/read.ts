@@ -200,7 +200,6 @@ function nodesOf(node: Node): Node[] {
   return [node, ...(node.children ?? []).flatMap(nodesOf)];
 }
 
-/** Keys that already occur earlier in the same object. */
 function findDuplicateKeys(tree: Node): Node[] {
   return nodesOf(tree)
     .filter(({ type }) => type === "object")

@@ -88,7 +88,6 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
-/** The schema of a setting's field, by the kind of its value. */
 function settingSchema(kind: Kind): SettingSchemas[SettingName] {
   switch (kind.kind) {
     case "integer":
@@ -198,7 +197,6 @@ const target = z.strictObject({
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(wholeNumber(0, MAX_RETRIES)),
 });
-/** A named service that clients can use as their target. */
 export type NamedTarget = DomainOf<typeof target>;
 
 /** The schema of the file, in the names of the code; `wireSchema` derives the schema of the text. */
@@ -215,7 +213,6 @@ export const configFile = z.strictObject({
     ),
   ),
 });
-/** The content of `checkout.config.json`. */
 export type ConfigFile = DomainOf<typeof configFile>;
 
 /** The content of `checkout.config.json` as it is written. */

@@ -60,7 +60,6 @@ export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): 
   });
 }
 
-/** Whether a variable can contain the API key of a target. */
 export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
 }

@@ -34,7 +34,6 @@ type Setting = {
   readonly kind: Kind;
   /** The option and its placeholder; the variable has the same name. */
   readonly flags: `--${string} <${string}>`;
-  /** The help of the option, with the default. */
   readonly help: string;
   /** The place among the options of `sandbox start`, which are ordered by scope. */
   readonly scope: "process" | "service" | "reach" | "delivery";

@@ -43,7 +43,6 @@ export const changeEntry = z.object({
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
 });
-/** A line of a plan, in the control API. */
 export type ChangeEntry = DomainOf<typeof changeEntry>;
 
 const configuredStore = z.object({

@@ -85,5 +85,4 @@ export const explanation = z.object({
   pending: z.array(pendingEntry),
   next: z.array(z.string()),
 });
-/** The explanation of an object: its state, the reason, and what to do. */
 export type Explanation = DomainOf<typeof explanation>;

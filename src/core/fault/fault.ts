@@ -12,7 +12,6 @@ import type { FaultEntry, AppliedFault } from "./shapes.ts";
 /** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };
 
-/** A fault that applies to v1. */
 export type ApiFault = Fault & { readonly action: ApiAction };
 export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 

@@ -75,7 +75,6 @@ export type CommandMap = z.infer<typeof commandMap>;
 export type MappedCommand = z.infer<typeof command>;
 /** An option of the map. `value` is the placeholder of its value, null for a switch; `default` is a text for people. */
 export type MappedOption = z.infer<typeof option>;
-/** A variable that the program reads, with the option that it stands for. */
 export type MappedVariable = z.infer<typeof variable>;
 
 /** The JSON Schema of the map: part of the package. */

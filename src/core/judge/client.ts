@@ -53,7 +53,6 @@ export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): 
   return isDone && log.some(({ status, arrival }) => status === 201 && arrival !== "hidden");
 }
 
-/** The rules that a purchase under faults shows to hold or to be broken. */
 export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
   return [
     ...(runs.length > 0 ? (["client_ends"] as const) : []),
@@ -63,7 +62,6 @@ export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedI
   ];
 }
 
-/** The rule that a purchase under faults breaks; undefined if it breaks none. */
 export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
   const last = runs.at(-1);
   const log = last?.log ?? [];

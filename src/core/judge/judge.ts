@@ -298,7 +298,6 @@ export function notJudged(reason: Said, field: ShopField | null, got: Said = "")
   return { state: "not_judged", reason, field, got };
 }
 
-/** The step of a drill that shows a verdict. */
 export function stepOf(name: string, verdict: HistoryVerdict, reference: string | null): DrillStep {
   const { state, got } = verdict;
   return {

@@ -91,7 +91,6 @@ export function placesOf({
   return places;
 }
 
-/** A schedule with one more step, and the place of that step. */
 type Extension = { readonly schedule: Schedule; readonly place: StepPlace };
 
 /** The kills at places of each kind; none if the application has no separate process. */

@@ -49,7 +49,6 @@ export const shopSection = z.strictObject({
   cookie: z.optional(z.strictObject({ env: text })),
   settle: z.optional(span),
 });
-/** What a merchant says of a shop. */
 export type ShopSection = DomainOf<typeof shopSection>;
 export type ShopField = keyof ShopSection;
 

@@ -17,7 +17,6 @@ type StoreStatus = {
   readonly production: Production;
 };
 
-/** The state of production after these actions, in order. */
 export function productionOf(acts: readonly RecordedAction[]): Production {
   return acts.reduce<Production>(afterAction, { request: null, approval: null, gate: null });
 }

@@ -29,7 +29,6 @@ const APPROVE_COMMAND = "checkout admin approve-credential";
 export type ItemFinding = Omit<ChecklistItem, "name" | "evidence" | "assumptions"> &
   Partial<Pick<ChecklistItem, "evidence" | "assumptions">>;
 
-/** The judge of each item. */
 const ITEMS = {
   production_credential: credentialItem,
   store_active: storeItem,

@@ -28,7 +28,6 @@ export const explored = {
   /** The results of single faults at each place. */
   places: z.array(placeResults).check(z.maxLength(MAX_PLACES)),
 };
-/** The result of `checkout explore`. */
 export const exploration = z.object({ ...explored, at: moment });
 export type Exploration = DomainOf<typeof exploration>;
 

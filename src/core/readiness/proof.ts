@@ -15,7 +15,6 @@ export type Proof = {
   readonly evidence: readonly Evidence[];
   /** The risks of a pass, for example of a waiver. */
   readonly risks: readonly string[];
-  /** The command that runs the drill. */
   readonly next: string;
 };
 

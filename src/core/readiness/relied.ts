@@ -21,7 +21,6 @@ const REPLAY_DECISIONS: DecisionNumbers = [5];
 const DELIVERY_DECISIONS: DecisionNumbers = [11, 12];
 const RETRY_DECISIONS: DecisionNumbers = [11, 12, 13];
 
-/** Decisions that an integration relied on when it received this refusal. */
 export function decisionsOfRefusal(code: ErrorCode): DecisionNumbers {
   const decision = errorRow(code)?.decision;
   return decision === undefined ? [4] : [4, decision];

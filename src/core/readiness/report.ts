@@ -18,7 +18,6 @@ export type ChecklistReport = Checklist & {
   readonly storeId: string | null;
   /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
-  /** The last exploration of the store. */
   readonly exploration?: JudgedChecklist["exploration"];
   /** The calibration record of the project, and its age in milliseconds; null if there is none. */
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;

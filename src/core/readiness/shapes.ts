@@ -59,7 +59,6 @@ const shownEndpoint = {
 const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
   /** The subject that a drill of the current state would have. */
   subject: z.string(),
-  /** The endpoint's last drill. */
   drill: z.nullable(drillResult),
 });
 /** An endpoint, with the facts that the checklist needs. */
@@ -98,7 +97,6 @@ const evidence = z.object({
   /** By the store's clock; null if not known. */
   at: z.nullable(moment),
 });
-/** A piece of evidence for a checklist item. */
 export type Evidence = DomainOf<typeof evidence>;
 
 const checklistItem = z.object({

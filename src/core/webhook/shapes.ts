@@ -23,7 +23,6 @@ export const endpoint = z.object({
   ca: z.nullable(z.string()),
   /** `disabled`: it failed for too long, answered 410, or by hand. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
-  /** Why the endpoint is paused or disabled. */
   reason: z.nullable(z.string()),
   /** The reason without words; null if the reason is a text of its own, or if there is none. */
   cause: z.nullable(endpointCause),

@@ -4,7 +4,6 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
-/** The options that choose a command's configuration. */
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
 
 /** The path of the nearest `checkout.config.json`, in this folder or a parent; undefined if there is none. */
@@ -16,7 +15,6 @@ export function findNearestConfig({ cwd, files }: Pick<World, "cwd" | "files">):
   }
 }
 
-/** The variable that names the configuration for commands without the option. */
 export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
 
 /** The path of the configuration for a command without the option, and the source of the path. */

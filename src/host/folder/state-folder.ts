@@ -21,7 +21,6 @@ import { checkContents, checkFolderTrust, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
-/** The options that choose a command's state folder and its checks. */
 type FolderOptions = TrustOptions & { readonly dir?: string };
 
 /** A path for display: relative if it is below the current folder. */

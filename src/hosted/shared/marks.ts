@@ -60,7 +60,6 @@ function markInBits(bits: bigint | undefined): Mark | undefined {
 
 export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
-/** The name of the only index object. */
 export const INDEX_NAME = "index";
 
 /** The runtime derives it from class and name: the host finds the database of a store without the runtime. */

@@ -104,7 +104,6 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
-/** Number of due deliveries of a store to enabled endpoints. */
 export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
   const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);

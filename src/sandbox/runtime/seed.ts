@@ -63,7 +63,6 @@ type GivenStore = {
   readonly dialect?: Dialect | undefined;
 };
 
-/** The dependencies of creating a store, in addition to the tables. */
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;

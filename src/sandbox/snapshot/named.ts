@@ -43,7 +43,6 @@ async function takeInto(
   return { storeId, takenAt: world.now(), format: store.snapshots.format };
 }
 
-/** The named snapshots, sorted by name. */
 export function listSnapshots(
   { store }: { readonly store: Pick<Store, "snapshots"> },
   storage: SnapshotStorage,

@@ -73,7 +73,6 @@ export async function postToReceiver(
 /** After the stored part, so that a secret or card number that begins in that part is recognised. */
 const MAX_SECRET_BYTES = 256;
 
-/** Why there was no answer. */
 export function deliveryErrorOf({
   failure,
 }: Pick<Extract<OutboundResult, { ok: false }>, "failure">): DeliveryError {

@@ -54,7 +54,6 @@ export const ENTRIES_INSTANCE_MIGRATION = `
 ALTER TABLE entries ADD COLUMN instance TEXT;
 `;
 
-/** The client's creates, each with its key and state. */
 export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
   const transact = createTransactor(database);

@@ -19,7 +19,6 @@ export function exploreLeasesTable(connection: Connection) {
   return {
     begin: (storeId: string): void => void insert.run(storeId),
     end: (storeId: string): void => void remove.run(storeId),
-    /** The ids of the held stores. */
     all: (): readonly string[] => selectAll.all(),
   };
 }

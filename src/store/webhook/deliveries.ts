@@ -110,7 +110,6 @@ export function deliveriesTable(connection: Connection) {
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
-    /** The state of a delivery; undefined if it no longer exists. */
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
     /** The next deliveries to an endpoint, due or not: one for each checkout, and none in flight (decision 93). */

@@ -41,7 +41,6 @@ type Search = {
   readonly isPlace: (place: StepPlace) => boolean;
   /** Whether there is a view of the application's bookings. */
   readonly hasView: boolean;
-  /** The name of the amount in that view. */
   readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
   /** Called before the schedules of each size are run. */

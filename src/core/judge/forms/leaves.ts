@@ -4,7 +4,6 @@ import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../readiness/drills/webhook.ts";
 import { GOOD_CASES, REORDERED_CASES, type AnswerKind, type AnswerPattern } from "./answers.ts";
 
-/** Forms, by the kind of their answers. */
 export type ByAnswer = Readonly<Partial<Record<AnswerKind, readonly CaseName[]>>>;
 
 /** The answers that a leaf needs: each of `all`, at least one of `some`, and none of `none`. */
@@ -102,7 +101,6 @@ const SOME_OF_A_KIND: readonly Leaf[] = (
   ] as const satisfies readonly Needs[]
 ).map((needs) => Object.assign({ cause: "verifies_sometimes", unless: SUMS } as const, needs));
 
-/** The part of the signature that is compared. */
 const BY_PART: readonly Leaf[] = (
   [
     { cause: "compares_part", some: { taken: ["even_digits", "odd_digits"] } },

@@ -86,7 +86,6 @@ export function buildDrillRequest(
   return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
 }
 
-/** The final request of a case, with all its changes. */
 export function buildCaseRequest(
   name: CaseName,
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,

@@ -25,7 +25,6 @@ export const NOT_JUDGED = {
   unpayable: (why) => [`it could not be played: ${why}`, `无法运行：${why}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Notes of histories that held. */
 export const NOTES = {
   hasty: [
     "The client does not wait after a 429: its next attempt comes before the time in Retry-After has passed, so the limit may stay in effect. No order is doubled, so this is a note, not a failure; better wait, then continue with the same key.",
@@ -89,7 +88,6 @@ export const MISSING_FIELDS = {
 /** A field whose absence leaves something unjudged. */
 export type MissingField = keyof typeof MISSING_FIELDS;
 
-/** The risks in the steps of a part. */
 export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly Said[] {
   return steps.flatMap(({ name, cause }) => (cause !== null && RISKS.has(name) ? [cause] : []));
 }
@@ -98,7 +96,6 @@ const RISKS: ReadonlySet<string> = new Set(
   Object.entries(MISSING_FIELDS).flatMap(([field, { isRisk }]) => (isRisk ? [missingStepName(field)] : [])),
 );
 
-/** The name of the step that tells of a missing field. */
 export function missingStepName(field: string): string {
   return `no_${field}`;
 }

@@ -12,7 +12,6 @@ const WHOLE_DIGEST_ADVICE = [
   "Compare all 64 digits, in constant time",
   "请以恒定时间比较全部 64 位数字",
 ] as const;
-/** The command that shows the secret of the drilled endpoint. */
 function showSecret(endpointId: string): string {
   return `checkout endpoints secret ${endpointId}`;
 }

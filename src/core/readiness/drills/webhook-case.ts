@@ -5,7 +5,6 @@ import type { Words } from "../../language.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
-/** A request of a form as sent. */
 export type DrillRequest = {
   readonly method: "POST" | "PUT" | "PATCH";
   /** Added to the address of the endpoint. */
@@ -106,7 +105,6 @@ export function flipDigits(digits: string, base = 16): string {
 
 export type EventFields = Readonly<Record<string, unknown>>;
 
-/** The fields of a body, in their order. */
 export function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }

@@ -473,7 +473,6 @@ function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[num
   return Object.fromEntries(rows) as ReturnType<typeof forgedPayments>;
 }
 
-/** A form for each type of order event. */
 function formForEachType<Prefix extends string>(
   prefix: Prefix,
   make: (type: CheckoutEvent["type"]) => Form,

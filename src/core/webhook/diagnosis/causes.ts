@@ -124,7 +124,6 @@ export type CauseFinding = {
   readonly detail?: string | DetailFact | undefined;
 };
 
-/** Why a verification failed. */
 export type Diagnosis = {
   readonly code: CauseCode;
   /** The likely cause and the remedy. Contains no secret and no digest. */

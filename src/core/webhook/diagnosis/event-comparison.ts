@@ -2,7 +2,6 @@ import type { CauseFinding } from "./causes.ts";
 import { detailOf } from "./details.ts";
 import { bodyForms, innerBodies } from "./body-forms.ts";
 
-/** An event as the service shows it. */
 type ComparedEvent = { readonly eventId: string; readonly body: string };
 
 /** Maximum length of a shown part of a body, in characters. */

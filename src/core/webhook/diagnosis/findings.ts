@@ -25,7 +25,6 @@ export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): rea
   });
 }
 
-/** Visible faults of the secrets that were used to verify. */
 export function secretFindings(secrets: readonly string[]): readonly CauseFinding[] {
   return secrets.flatMap((secret): readonly CauseFinding[] => {
     if (secretFault(secret) === undefined) return [];

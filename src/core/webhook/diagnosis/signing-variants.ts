@@ -169,7 +169,6 @@ const NOT_SET = variantsOf(
 
 const MALFORMED_SIGNATURE: CauseFinding = { code: "signature_malformed" };
 
-/** Faults of the header as a whole. */
 function headerFindings(header: string, name: string): CauseFinding[] {
   const items = header.split(",");
   if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];

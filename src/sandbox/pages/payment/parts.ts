@@ -10,7 +10,6 @@ import { PAYMENT_TEXTS } from "./texts.ts";
 
 export type PageContext = {
   readonly view: CheckoutView;
-  /** The token of this checkout's forms. */
   readonly token: string;
   /** Scheme, host and port of the pages, as the browser used them. */
   readonly origin: string;

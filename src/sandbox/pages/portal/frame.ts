@@ -16,7 +16,6 @@ import { copyableText, textWithMoments, listTime } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { PageContent, PortalContext, View } from "./view.ts";
 
-/** A whole page for a signed-in user: the frame and the content. */
 export function framePage(context: PortalContext, view: View, content: PageContent): Html {
   const { storeId, call } = view;
   const store =

@@ -196,7 +196,6 @@ function prices(view: View, { prices: all }: Summary): Html {
   </section>`;
 }
 
-/** The audit log, newest first. */
 function auditLog(acts: readonly RecordedAction[]): Html {
   const list = table(
     ADMIN_TEXTS.log,
