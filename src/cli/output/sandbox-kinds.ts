@@ -113,6 +113,24 @@ export const SANDBOX_KINDS = {
     jq: ".api_key",
     operations: ["createKey"],
   },
+  token: {
+    about: "a new token for a store",
+    commands: ["tokens create"],
+    jq: ".token",
+    operations: ["createToken"],
+  },
+  tokens: {
+    about: "a list of tokens, links and portal sessions",
+    commands: ["tokens list"],
+    jq: ".tokens[].token_id",
+    shape: z.pick(keyOperations.listTokens.answer, { tokens: true }),
+  },
+  revoked_token: {
+    about: "the revoked token or link",
+    commands: ["tokens revoke"],
+    jq: ".token_id",
+    operations: ["revokeToken"],
+  },
   keys: {
     about: "a list of API keys",
     commands: ["keys list"],

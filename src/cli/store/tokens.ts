@@ -12,6 +12,7 @@ import { table } from "../table.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import { output } from "../output/output.ts";
 
 const MINUTE_MS = 60_000;
 const YEAR_MS = 366 * 24 * 60 * MINUTE_MS;
@@ -110,7 +111,7 @@ async function runList(context: Context): Promise<number> {
   const { printer } = context;
   const stores = await listedStores(context);
   const json = stores.flatMap(({ listed }) => encodeAnswer("listTokens", listed)["tokens"]);
-  return printer.result({ tokens: json }, () =>
+  return printer.result(output("tokens", { tokens: json }), () =>
     table(
       ["TOKEN", "STORE", "KIND", "ROLE", "EXPIRES", "LAST USED", "REVOKED", "CREATED"],
       stores.flatMap(({ name, listed }) =>
