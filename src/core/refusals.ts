@@ -43,10 +43,29 @@ const PRICE = [
 ] as const;
 const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`] as const;
 
+/** Texts by code and name as rows by name. */
+function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
+  table: Table,
+): RowsOf<Table> {
+  const rows = Object.entries(table).flatMap(([code, texts]) =>
+    Object.entries(texts).map(([name, text]) => [name, { code, text }] as const),
+  );
+  return Object.fromEntries(rows) as RowsOf<Table>;
+}
+
+type RowsOf<Table> = {
+  [Entry in EntriesOf<Table> as Entry[1]]: { readonly code: Entry[0]; readonly text: Entry[2] };
+};
+type EntriesOf<Table> = {
+  [Code in keyof Table]: {
+    [Name in keyof Table[Code]]: readonly [code: Code, name: Name, text: Table[Code][Name]];
+  }[keyof Table[Code]];
+}[keyof Table];
+
 export const REFUSALS = {
-  ...CHECKOUT_REFUSALS,
-  ...WEBHOOK_REFUSALS,
-  ...SANDBOX_REFUSALS,
+  ...rowsOf(CHECKOUT_REFUSALS),
+  ...rowsOf(WEBHOOK_REFUSALS),
+  ...rowsOf(SANDBOX_REFUSALS),
   // Those of v1, in the order of the checks (decision 3).
   http_version: { code: "invalid_request", got: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
   transfer_coding: { code: "invalid_request", text: "the only supported transfer coding is chunked" },

@@ -1,195 +1,121 @@
 // Refusals about orders, sessions, prices, capabilities and production, outside v1. Their form: core/refusals.ts.
 
 export const CHECKOUT_REFUSALS = {
-  still_payable: {
-    code: "state_conflict",
-    text: [
+  state_conflict: {
+    still_payable: [
       "checkout {checkout} can still be paid; it has not expired",
       "收款单 {checkout} 仍可支付，尚未过期",
     ],
-  },
-  no_attempts_left: {
-    code: "state_conflict",
-    text: ["checkout {checkout} has no payment attempt left", "收款单 {checkout} 没有剩余的支付尝试"],
-  },
-  unknown_attempt: {
-    code: "state_conflict",
-    text: ["checkout {checkout} has no attempt {attempt}", "收款单 {checkout} 没有第 {attempt} 次尝试"],
-  },
-  attempt_ended: {
-    code: "state_conflict",
-    text: [
+    no_attempts_left: [
+      "checkout {checkout} has no payment attempt left",
+      "收款单 {checkout} 没有剩余的支付尝试",
+    ],
+    unknown_attempt: [
+      "checkout {checkout} has no attempt {attempt}",
+      "收款单 {checkout} 没有第 {attempt} 次尝试",
+    ],
+    attempt_ended: [
       "attempt {attempt} of checkout {checkout} was already {outcome}",
       "收款单 {checkout} 的第 {attempt} 次尝试已是 {outcome}",
     ],
-  },
-  already_paid: {
-    code: "state_conflict",
-    text: [
+    already_paid: [
       "checkout {checkout} is already paid (succeeded, which is final), so it cannot become {status}",
       "收款单 {checkout} 已支付（succeeded 为最终状态），不能变为 {status}",
     ],
-  },
-  status_conflict: {
-    code: "state_conflict",
-    text: [
+    status_conflict: [
       "checkout {checkout} is {status} and cannot become {wanted}",
       "收款单 {checkout} 为 {status}，不能变为 {wanted}",
     ],
-  },
-  attempt_not_open: {
-    code: "state_conflict",
-    text: [
+    attempt_not_open: [
       "attempt {attempt} of checkout {checkout} is not open",
       "收款单 {checkout} 的第 {attempt} 次尝试未在进行",
     ],
-  },
-  no_checkout: {
-    code: "session_not_found",
-    text: ["there is no checkout session or order {checkout}", "没有收银会话或订单 {checkout}"],
-  },
-  no_checkout_before: {
-    code: "session_not_found",
-    text: ["there is no checkout {checkout} from which to continue", "没有可以继续的收款单 {checkout}"],
-  },
-  no_terms: {
-    code: "state_conflict",
-    text: [
+    no_terms: [
       "the store has no active payment method, or no active currency: checkout capabilities list",
       "商店没有启用的支付方式，或没有启用的货币：checkout capabilities list",
     ],
-  },
-  too_many_prices: {
-    code: "state_conflict",
-    text: ["the store already has the maximum of {most} prices", "商店至多有 {most} 个价格，已达上限"],
-  },
-  price_id_retired: {
-    code: "state_conflict",
-    text: [
+    too_many_prices: [
+      "the store already has the maximum of {most} prices",
+      "商店至多有 {most} 个价格，已达上限",
+    ],
+    price_id_retired: [
       "the price {price} already exists and is retired; its id cannot be used again",
       "价格 {price} 已停用；其 id 不再使用",
     ],
-  },
-  price_differs: {
-    code: "state_conflict",
-    text: [
+    price_differs: [
       "the price {price} already exists, with {terms}; the terms of a price cannot change",
       "价格 {price} 已存在，且条款不同（{terms}）；价格的条款不可更改",
     ],
-  },
-  price_unapproved: {
-    code: "state_conflict",
-    text: [
+    price_unapproved: [
       "the price {price} already exists and is not approved: see checkout admin approve-price",
       "价格 {price} 已存在但未批准：见 checkout admin approve-price",
     ],
-  },
-  no_price: { code: "not_found", text: ["the store has no price {price}", "商店没有价格 {price}"] },
-  price_retired: { code: "state_conflict", text: ["the price {price} is retired", "价格 {price} 已停用"] },
-  price_is_approved: {
-    code: "state_conflict",
-    text: ["the price {price} is approved already", "价格 {price} 已获批准"],
-  },
-  price_is_not_approved: {
-    code: "state_conflict",
-    text: ["the price {price} is not approved", "价格 {price} 未获批准"],
-  },
-  too_many_return_origins: {
-    code: "state_conflict",
-    text: [
+    price_retired: ["the price {price} is retired", "价格 {price} 已停用"],
+    price_is_approved: ["the price {price} is approved already", "价格 {price} 已获批准"],
+    price_is_not_approved: ["the price {price} is not approved", "价格 {price} 未获批准"],
+    too_many_return_origins: [
       "the store already has {most} return origins, the maximum",
       "商店至多有 {most} 个返回地址，已达上限",
     ],
-  },
-  not_return_origin: {
-    code: "not_found",
-    text: ["{origin} is no return origin of store {store}", "{origin} 不是商店 {store} 的返回地址"],
-  },
-  nothing_to_request: {
-    code: "state_conflict",
-    text: [
+    nothing_to_request: [
       "the production gate is already open, so there is nothing left to request",
       "生产环境已开放，无需再申请",
     ],
-  },
-  gate_open: { code: "state_conflict", text: ["the production gate is already open", "生产环境已开放"] },
-  production_not_requested: {
-    code: "state_conflict",
-    text: [
+    gate_open: ["the production gate is already open", "生产环境已开放"],
+    production_not_requested: [
       "the merchant has not requested production, so its gate stays closed",
       "商家尚未申请生产环境，因此保持关闭",
     ],
-  },
-  credential_is_approved: {
-    code: "state_conflict",
-    text: ["the production credential is approved already", "生产凭证已获批准"],
-  },
-  nothing_to_revoke: {
-    code: "state_conflict",
-    text: [
+    credential_is_approved: ["the production credential is approved already", "生产凭证已获批准"],
+    nothing_to_revoke: [
       "the production credential is not approved, so nothing can be revoked",
       "生产凭证未获批准，无可撤销",
     ],
-  },
-  store_is_active: { code: "state_conflict", text: ["the store is active already", "商店已启用"] },
-  store_is_inactive: {
-    code: "state_conflict",
-    text: ["the store is inactive already", "商店已是未启用状态"],
-  },
-  gate_is_closed: {
-    code: "state_conflict",
-    text: ["the production gate is closed already", "生产环境已是关闭状态"],
-  },
-  production_is_requested: {
-    code: "state_conflict",
-    text: [
+    store_is_active: ["the store is active already", "商店已启用"],
+    store_is_inactive: ["the store is inactive already", "商店已是未启用状态"],
+    gate_is_closed: ["the production gate is closed already", "生产环境已是关闭状态"],
+    production_is_requested: [
       "production was requested already, and is with the administrator",
       "已申请生产环境，正等待管理员处理",
     ],
-  },
-  gate_stays_closed: {
-    code: "state_conflict",
-    text: [
+    gate_stays_closed: [
       "the production credential is not approved, so the production gate stays closed",
       "生产凭证未获批准，因此生产环境保持关闭",
     ],
+    capability_is_active: ["the capability {name} is active already", "支付能力 {name} 已是启用状态"],
+    capability_is_inactive: ["the capability {name} is inactive already", "支付能力 {name} 已是停用状态"],
   },
-  capability_is_active: {
-    code: "state_conflict",
-    text: ["the capability {name} is active already", "支付能力 {name} 已是启用状态"],
+  session_not_found: {
+    no_checkout: ["there is no checkout session or order {checkout}", "没有收银会话或订单 {checkout}"],
+    no_checkout_before: [
+      "there is no checkout {checkout} from which to continue",
+      "没有可以继续的收款单 {checkout}",
+    ],
   },
-  capability_is_inactive: {
-    code: "state_conflict",
-    text: ["the capability {name} is inactive already", "支付能力 {name} 已是停用状态"],
-  },
-  no_capability: {
-    code: "not_found",
-    text: [
+  not_found: {
+    no_price: ["the store has no price {price}", "商店没有价格 {price}"],
+    not_return_origin: [
+      "{origin} is no return origin of store {store}",
+      "{origin} 不是商店 {store} 的返回地址",
+    ],
+    no_capability: [
       "the store has no capability {capability}; it has: {names}",
       "商店没有支付能力 {capability}；现有：{names}",
     ],
-  },
-  no_capability_to_enable: {
-    code: "not_found",
-    text: [
+    no_capability_to_enable: [
       "the store has no capability {capability}; it has: {names}; any currency of ISO 4217 can be enabled, such as GBP",
       "商店没有支付能力 {capability}；现有：{names}；ISO 4217 的任何币种都可启用，如 GBP",
     ],
   },
-  wallet_outcome: {
-    code: "invalid_parameter",
-    text: [
+  invalid_parameter: {
+    wallet_outcome: [
       "outcome must be one of {outcomes}; got {received}",
       "outcome 应为 {outcomes} 之一；收到 {received}",
     ],
+    page_view_kind: "kind must be opened, or returned if the page links to the shop",
   },
-  page_view_kind: {
-    code: "invalid_parameter",
-    text: "kind must be opened, or returned if the page links to the shop",
-  },
-  form_of_other_checkout: {
-    code: "origin_not_allowed",
-    text: [
+  origin_not_allowed: {
+    form_of_other_checkout: [
       "the form does not contain the token of this checkout; reload its page",
       "表单没有本收款单的令牌；请重新加载页面",
     ],

@@ -1,182 +1,125 @@
 // Refusals about stores, faults, snapshots, drills, clocks, and the sandbox's own pages and processes. Their form: core/refusals.ts.
 
 export const SANDBOX_REFUSALS = {
-  fault_form: {
-    code: "invalid_parameter",
-    text: [
+  invalid_parameter: {
+    fault_form: [
       "expected an action with its match, or a profile with at most a seed",
       "应给出一个动作及其范围，或一个配置（至多带 seed）",
     ],
-  },
-  no_merchant: { code: "not_found", text: ["there is no merchant {merchant}", "没有商家 {merchant}"] },
-  starting: { code: "storage_unavailable", text: "the sandbox is starting; try again" },
-  no_store: { code: "not_found", text: ["there is no store {store}", "没有商店 {store}"] },
-  no_store_yet: { code: "not_found", text: ["there is no store yet", "还没有商店"] },
-  query_twice: {
-    code: "invalid_parameter",
-    text: "{parameter} may appear only once in the query; got it more than once",
-  },
-  other_process: {
-    code: "state_conflict",
-    text: "the request is for process {asked}, but this is process {process}; nothing was stopped",
-  },
-  before_and_newer: {
-    code: "invalid_parameter",
-    text: [
+    query_twice: "{parameter} may appear only once in the query; got it more than once",
+    before_and_newer: [
       "before continues with older entries, and {newer} asks for newer ones; leave one of them out",
       "before 用于继续查看更早的记录，{newer} 用于更新的记录；请去掉其中一个",
     ],
+    store_name_differs: [
+      "expected the name of the store, {wanted}; got {received}; nothing was changed",
+      "应为商店名称 {wanted}；收到 {received}；未作任何更改",
+    ],
+    clock_years: ["a clock can show only the years 0 to 9999", "时钟只能在公元 0 至 9999 年之间"],
+    snapshot_unfit: ["the snapshot cannot be restored: {reason}", "无法恢复快照：{reason}"],
+    form_field_twice: "the form must have the field {field} only once",
   },
-  no_object_here: { code: "not_found", text: "no object in this sandbox has the id {object}" },
-  no_object_in_store: { code: "not_found", text: "no object in this store has the id {object}" },
-  too_many_faults: {
-    code: "state_conflict",
-    text: ["a store has at most {most} faults; remove some first", "商店至多有 {most} 个故障；请先移除一些"],
+  not_found: {
+    no_merchant: ["there is no merchant {merchant}", "没有商家 {merchant}"],
+    no_store: ["there is no store {store}", "没有商店 {store}"],
+    no_store_yet: ["there is no store yet", "还没有商店"],
+    no_object_here: "no object in this sandbox has the id {object}",
+    no_object_in_store: "no object in this store has the id {object}",
+    no_fault: ["there is no fault {id}", "没有故障 {id}"],
+    no_store_at_all: ["this sandbox has no store", "本沙箱没有商店"],
+    lease_ended:
+      "lease {lease} has ended: its command lost the connection or took too long, or the sandbox was restarted",
+    no_key: ["there is no API key {id}", "没有 API 密钥 {id}"],
+    no_snapshot: ["there is no snapshot {snapshot}", "没有快照 {snapshot}"],
   },
-  no_fault: { code: "not_found", text: ["there is no fault {id}", "没有故障 {id}"] },
-  no_store_at_all: { code: "not_found", text: ["this sandbox has no store", "本沙箱没有商店"] },
-  not_signed_in: {
-    code: "credential_missing",
-    text: [
+  storage_unavailable: {
+    starting: "the sandbox is starting; try again",
+    snapshot_waits: ["a store is being reset or deleted; try again", "有商店正在重置或删除；请重试"],
+    store_erasing: "this store is being reset or deleted; try again with the same key",
+  },
+  state_conflict: {
+    other_process: "the request is for process {asked}, but this is process {process}; nothing was stopped",
+    too_many_faults: [
+      "a store has at most {most} faults; remove some first",
+      "商店至多有 {most} 个故障；请先移除一些",
+    ],
+    clock_was_moved: [
+      "the clock of the store was moved; set it to real time first",
+      "商店时钟已被调整；请先恢复为真实时间",
+    ],
+    store_has_faults: ["the store has faults; remove them first", "商店有生效中的故障；请先移除"],
+    store_is_drilled: [
+      "a drill or another exploration of the store is running",
+      "该商店有演练或另一次探测正在进行",
+    ],
+    first_store: [
+      "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
+      "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
+    ],
+    several_stores: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
+    not_in_snapshot: [
+      "the snapshot does not contain store {store}: {stores}",
+      "快照不包含商店 {store}：{stores}",
+    ],
+    snapshot_of_store: [
+      "the snapshot contains only store {store}, not the whole sandbox",
+      "快照只包含商店 {store}，而不是整个沙箱",
+    ],
+    snapshot_conflict: [
+      "a store of this sandbox has an id or a key of the snapshot ({reason}); nothing was changed",
+      "本沙箱的某个商店与快照的 id 或密钥相同（{reason}）；没有做任何更改",
+    ],
+    requests_open: [
+      "requests to the store are still open after {seconds} s; nothing was deleted",
+      "{seconds} 秒后商店仍有未结束的请求；未删除任何内容",
+    ],
+  },
+  credential_missing: {
+    not_signed_in: [
       "this browser is not signed in; to sign in: checkout open",
       "此浏览器尚未登录：运行 checkout open 即可登录",
     ],
   },
-  other_role: {
-    code: "scope_missing",
-    text: ["only the {role} may open this page", "此页面仅供 {role} 使用"],
+  scope_missing: {
+    other_role: ["only the {role} may open this page", "此页面仅供 {role} 使用"],
   },
-  portal_elsewhere: {
-    code: "host_not_allowed",
-    text: ["the portal is at {origin}/portal", "控制台位于 {origin}/portal"],
-  },
-  portal_not_at: {
-    code: "host_not_allowed",
-    text: [
+  host_not_allowed: {
+    portal_elsewhere: ["the portal is at {origin}/portal", "控制台位于 {origin}/portal"],
+    portal_not_at: [
       "the portal is at {origin}/portal, and not at {received}; --portal-url gives it another name",
       "控制台位于 {origin}/portal，而不在 {received}；可用 --portal-url 另设名称",
     ],
   },
-  form_of_other_session: {
-    code: "origin_not_allowed",
-    text: [
+  origin_not_allowed: {
+    form_of_other_session: [
       "the form does not contain the token of this session; reload its page",
       "表单没有本次登录的令牌；请重新加载页面",
     ],
+    foreign_page: "only the portal's own pages may request this; got Sec-Fetch-Site {received}",
   },
-  store_name_differs: {
-    code: "invalid_parameter",
-    text: [
-      "expected the name of the store, {wanted}; got {received}; nothing was changed",
-      "应为商店名称 {wanted}；收到 {received}；未作任何更改",
-    ],
+  method_not_allowed: {
+    not_a_proxy: "this server is not a proxy",
   },
-  clock_was_moved: {
-    code: "state_conflict",
-    text: [
-      "the clock of the store was moved; set it to real time first",
-      "商店时钟已被调整；请先恢复为真实时间",
-    ],
+  unsupported_content_type: {
+    form_content_type: "Content-Type must be application/x-www-form-urlencoded; got {received}",
   },
-  store_has_faults: {
-    code: "state_conflict",
-    text: ["the store has faults; remove them first", "商店有生效中的故障；请先移除"],
-  },
-  store_is_drilled: {
-    code: "state_conflict",
-    text: ["a drill or another exploration of the store is running", "该商店有演练或另一次探测正在进行"],
-  },
-  lease_ended: {
-    code: "not_found",
-    text: "lease {lease} has ended: its command lost the connection or took too long, or the sandbox was restarted",
-  },
-  clock_years: {
-    code: "invalid_parameter",
-    text: ["a clock can show only the years 0 to 9999", "时钟只能在公元 0 至 9999 年之间"],
-  },
-  first_store: {
-    code: "state_conflict",
-    text: [
-      "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
-      "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
-    ],
-  },
-  several_stores: {
-    code: "state_conflict",
-    text: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
-  },
-  no_key: { code: "not_found", text: ["there is no API key {id}", "没有 API 密钥 {id}"] },
-  not_in_snapshot: {
-    code: "state_conflict",
-    text: ["the snapshot does not contain store {store}: {stores}", "快照不包含商店 {store}：{stores}"],
-  },
-  snapshot_of_store: {
-    code: "state_conflict",
-    text: [
-      "the snapshot contains only store {store}, not the whole sandbox",
-      "快照只包含商店 {store}，而不是整个沙箱",
-    ],
-  },
-  snapshot_conflict: {
-    code: "state_conflict",
-    text: [
-      "a store of this sandbox has an id or a key of the snapshot ({reason}); nothing was changed",
-      "本沙箱的某个商店与快照的 id 或密钥相同（{reason}）；没有做任何更改",
-    ],
-  },
-  snapshot_unfit: {
-    code: "invalid_parameter",
-    text: ["the snapshot cannot be restored: {reason}", "无法恢复快照：{reason}"],
-  },
-  snapshot_waits: {
-    code: "storage_unavailable",
-    text: ["a store is being reset or deleted; try again", "有商店正在重置或删除；请重试"],
-  },
-  no_snapshot: { code: "not_found", text: ["there is no snapshot {snapshot}", "没有快照 {snapshot}"] },
-  not_a_proxy: { code: "method_not_allowed", text: "this server is not a proxy" },
-  foreign_page: {
-    code: "origin_not_allowed",
-    text: "only the portal's own pages may request this; got Sec-Fetch-Site {received}",
-  },
-  form_content_type: {
-    code: "unsupported_content_type",
-    text: "Content-Type must be application/x-www-form-urlencoded; got {received}",
-  },
-  form_field_twice: { code: "invalid_parameter", text: "the form must have the field {field} only once" },
-  untrusted_snapshot: {
-    code: "missing_parameter",
-    text: [
+  missing_parameter: {
+    untrusted_snapshot: [
       "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows are its author's",
       "trust：此快照由另一个沙箱创建，或之后被改动过；其中的接收端、密钥和数据均出自其作者",
     ],
   },
-  sign_in_code: {
-    code: "credential_invalid",
-    text: [
+  credential_invalid: {
+    sign_in_code: [
       "this code was already used, has expired, or was never issued",
       "此登录码已使用、已过期或从未发出",
     ],
-  },
-  not_admin_token: {
-    code: "credential_invalid",
-    text: [
+    not_admin_token: [
       "this is not the admin token, which is in .checkout/admin.json",
       "这不是管理员令牌；它在 .checkout/admin.json 中",
     ],
   },
-  wrong_tokens: {
-    code: "rate_limited",
-    text: ["too many wrong attempts; wait {seconds} s", "错误次数过多；请等待 {seconds} 秒"],
-  },
-  store_erasing: {
-    code: "storage_unavailable",
-    text: "this store is being reset or deleted; try again with the same key",
-  },
-  requests_open: {
-    code: "state_conflict",
-    text: [
-      "requests to the store are still open after {seconds} s; nothing was deleted",
-      "{seconds} 秒后商店仍有未结束的请求；未删除任何内容",
-    ],
+  rate_limited: {
+    wrong_tokens: ["too many wrong attempts; wait {seconds} s", "错误次数过多；请等待 {seconds} 秒"],
   },
 } as const;

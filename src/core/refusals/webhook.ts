@@ -1,162 +1,102 @@
 // Refusals about endpoints, events, deliveries and their addresses. Their form: core/refusals.ts.
 
 export const WEBHOOK_REFUSALS = {
-  not_event_type: {
-    code: "invalid_parameter",
-    text: [
+  invalid_parameter: {
+    not_event_type: [
       "an event type is {form}, or a pattern: order.*, *; got {got}",
       "事件类型为 {form}，或通配：order.*、*；收到 {got}",
     ],
-  },
-  ca_too_long: {
-    code: "invalid_parameter",
-    text: ["must have at most {most} characters", "至多 {most} 个字符"],
-  },
-  ca_with_private_key: {
-    code: "invalid_parameter",
-    text: ["must be certificates only, without the private key", "只能包含证书，不得包含私钥"],
-  },
-  ca_not_pem: {
-    code: "invalid_parameter",
-    text: [
+    ca_too_long: ["must have at most {most} characters", "至多 {most} 个字符"],
+    ca_with_private_key: ["must be certificates only, without the private key", "只能包含证书，不得包含私钥"],
+    ca_not_pem: [
       "must be CA certificates in PEM, each from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----",
       "应为 PEM 格式的 CA 证书，每个从 -----BEGIN CERTIFICATE----- 到 -----END CERTIFICATE-----",
     ],
-  },
-  header_form: {
-    code: "invalid_parameter",
-    text: "a header is NAME:VALUE, on one line and without control characters",
-  },
-  header_reserved: {
-    code: "invalid_parameter",
-    text: "the header {header} is set by the delivery and is forwarded unchanged",
-  },
-  target_with_credentials: {
-    code: "invalid_parameter",
-    text: ["the address must not contain a user, a password or an @", "地址不得含用户名、密码或 @"],
-  },
-  target_spelling: {
-    code: "invalid_parameter",
-    text: ["the host {host} means {meant}; write it in that form", "主机 {host} 即 {meant}；请写成后者"],
-  },
-  target_not_local: {
-    code: "invalid_parameter",
-    text: [
+    header_form: "a header is NAME:VALUE, on one line and without control characters",
+    header_reserved: "the header {header} is set by the delivery and is forwarded unchanged",
+    target_with_credentials: [
+      "the address must not contain a user, a password or an @",
+      "地址不得含用户名、密码或 @",
+    ],
+    target_spelling: [
+      "the host {host} means {meant}; write it in that form",
+      "主机 {host} 即 {meant}；请写成后者",
+    ],
+    target_not_local: [
       "events are sent only to this machine: localhost, 127.0.0.1 or [::1]; got {host}. Start the sandbox with --allow-target {quoted} to allow it",
       "事件只发往本机：localhost、127.0.0.1 或 [::1]；收到 {host}。启动沙箱时加 --allow-target {quoted} 即可放行",
     ],
-  },
-  target_not_public: {
-    code: "invalid_parameter",
-    text: [
+    target_not_public: [
       "events are sent only to public addresses; got {host}. Start the service with --allow-target {quoted} to allow it",
       "事件只发往公网地址；收到 {host}。启动服务时加 --allow-target {quoted} 即可放行",
     ],
-  },
-  target_is_sandbox: {
-    code: "invalid_parameter",
-    text: [
+    target_is_sandbox: [
       "port {port} is the sandbox itself; give the address of your receiver",
       "端口 {port} 是沙箱自己；请填写接收端的地址",
     ],
-  },
-  target_port_zero: {
-    code: "invalid_parameter",
-    text: ["port 0 cannot be used; give the port of your receiver", "端口 0 无效；请填写接收端的端口"],
-  },
-  ca_when_public: {
-    code: "invalid_parameter",
-    text: [
+    target_port_zero: [
+      "port 0 cannot be used; give the port of your receiver",
+      "端口 0 无效；请填写接收端的端口",
+    ],
+    ca_when_public: [
       "this service trusts public certificate authorities only; leave ca out",
       "此服务只信任公共证书颁发机构；请去掉 ca",
     ],
-  },
-  ca_without_https: {
-    code: "invalid_parameter",
-    text: [
+    ca_without_https: [
       "CA certificates need an https address; leave ca out, or write https",
       "CA 证书需要 https 地址；请去掉 ca，或改为 https",
     ],
-  },
-  target_never: {
-    code: "invalid_parameter",
-    text: [
+    target_never: [
       "nothing is ever sent to {host}; name the host of your receiver",
       "从不向 {host} 发送；请填写接收端的主机",
     ],
-  },
-  host_spelling: {
-    code: "invalid_parameter",
-    text: ["{host} means {meant}; write it in that form", "{host} 即 {meant}；请写成后者"],
-  },
-  target_resolves: {
-    code: "invalid_parameter",
-    text: [
+    host_spelling: ["{host} means {meant}; write it in that form", "{host} 即 {meant}；请写成后者"],
+    target_resolves: [
       "{host} resolves to {addresses}, to which nothing is sent",
       "{host} 指向 {addresses}，不向那里发送",
     ],
   },
-  no_endpoint: { code: "not_found", text: ["there is no endpoint {endpoint}", "没有接收端 {endpoint}"] },
-  no_delivery_before: {
-    code: "not_found",
-    text: ["there is no delivery {delivery} from which to continue", "没有可以继续的推送 {delivery}"],
+  not_found: {
+    no_endpoint: ["there is no endpoint {endpoint}", "没有接收端 {endpoint}"],
+    no_delivery_before: [
+      "there is no delivery {delivery} from which to continue",
+      "没有可以继续的推送 {delivery}",
+    ],
+    no_delivery: ["there is no delivery {delivery}", "没有推送 {delivery}"],
+    no_event: ["there is no event {event}", "没有事件 {event}"],
   },
-  no_delivery: { code: "not_found", text: ["there is no delivery {delivery}", "没有推送 {delivery}"] },
-  no_event: { code: "not_found", text: ["there is no event {event}", "没有事件 {event}"] },
-  nothing_delivered: { code: "state_conflict", text: ["nothing is delivered: {hold}", "当前不推送：{hold}"] },
-  endpoint_exists: {
-    code: "state_conflict",
-    text: ["endpoint {endpoint} already has that address", "接收端 {endpoint} 已使用该地址"],
-  },
-  too_many_endpoints: {
-    code: "state_conflict",
-    text: [
+  state_conflict: {
+    nothing_delivered: ["nothing is delivered: {hold}", "当前不推送：{hold}"],
+    endpoint_exists: ["endpoint {endpoint} already has that address", "接收端 {endpoint} 已使用该地址"],
+    too_many_endpoints: [
       "a store has at most {most} endpoints; remove one first",
       "商店至多有 {most} 个接收端；请先移除一个",
     ],
-  },
-  endpoint_without_listener: {
-    code: "state_conflict",
-    text: [
+    endpoint_without_listener: [
       "endpoint {endpoint} has no listener that could leave; to hold its deliveries: pause",
       "接收端 {endpoint} 没有监听程序；要暂停推送，请使用 pause",
     ],
-  },
-  too_many_events: {
-    code: "state_conflict",
-    text: [
+    too_many_events: [
       "more than {most} events were created since then; choose a later time",
       "自那时起的事件超过 {most} 个；请指定更晚的时刻",
     ],
-  },
-  nobody_subscribes: {
-    code: "state_conflict",
-    text: [
+    nobody_subscribes: [
       "no enabled endpoint subscribes to {type}; add an endpoint, or name one",
       "没有启用且订阅 {type} 的接收端；请添加或指定一个",
     ],
-  },
-  nothing_to_drill: {
-    code: "state_conflict",
-    text: [
+    nothing_to_drill: [
       "no enabled endpoint has its own address, so there is nothing to drill",
       "没有启用且带地址的接收端，无可演练",
     ],
-  },
-  endpoints_changed: {
-    code: "state_conflict",
-    text: [
+    endpoints_changed: [
       "the endpoints changed during the drill, so the drill proves nothing",
       "演练期间接收端有变，因此结果无效",
     ],
-  },
-  endpoint_not_enabled: {
-    code: "state_conflict",
-    text: ["endpoint {endpoint} is {state}; enable it first", "接收端 {endpoint} 为 {state}；请先启用"],
-  },
-  endpoint_of_listener: {
-    code: "state_conflict",
-    text: [
+    endpoint_not_enabled: [
+      "endpoint {endpoint} is {state}; enable it first",
+      "接收端 {endpoint} 为 {state}；请先启用",
+    ],
+    endpoint_of_listener: [
       "endpoint {endpoint} belongs to checkout listen; drill the receiver to which it forwards",
       "接收端 {endpoint} 是 checkout listen；请演练它背后的接收端",
     ],
