@@ -100,10 +100,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/**
- * The problem; if no sandbox runs here, with the command that serves the folder, or with the process that holds the
- * folder and cannot be seen from here.
- */
+/** Without a sandbox here, names the command that serves the folder, or the process that holds it unseen. */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;

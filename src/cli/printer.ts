@@ -50,10 +50,7 @@ export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: stri
   return isJobLog ? `not printed in CI: ${find}` : secret;
 }
 
-/**
- * A shorter text is not a secret but an unfinished setting, such as `test`: hiding it would redact parts of other
- * words.
- */
+/** A shorter text is an unfinished setting, such as `test`: hiding it would redact parts of other words. */
 const MIN_SECRET = 8;
 
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
@@ -133,9 +130,7 @@ export function hintAsTyped(next: string, world: Pick<World, "env">): string {
   return ours.replace(command, `${programName(world)} `) + next.slice(ours.length);
 }
 
-/**
- * The hints in a text, each after an arrow at the beginning of its line, with commands as the user has to type them.
- */
+/** Each after an arrow at the beginning of its line, with commands as the user has to type them. */
 function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wrap"]): string {
   return text.replace(HINT, (_all, arrow: string, next: string) =>
     hintLine(arrow, hintAsTyped(next, world), wrap),

@@ -17,9 +17,7 @@ type FitOptions = {
   readonly width: number;
   /** Columns that are cut, down to a few characters each, before a column is omitted. */
   readonly cut?: readonly string[];
-  /**
-   * Columns that are omitted, one after the other, until the rest fits. If it never fits, the widest columns are cut.
-   */
+  /** One after the other, until the rest fits. If it never fits, the widest columns are cut. */
   readonly drop?: readonly string[];
   /** Columns that are cut in the middle: addresses, which differ at both ends. */
   readonly middle?: readonly string[];

@@ -56,10 +56,7 @@ async function healthOf({ world }: Context, port: number | null) {
   return { answer, ms: world.monotonic() - before };
 }
 
-/**
- * A check by calls of the control API: of the folder's running sandbox, otherwise of the environment's. Its version is
- * compared by another check. What no sandbox answers is unknown.
- */
+/** Calls the folder's running sandbox, otherwise the environment's. What no sandbox answers is unknown. */
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
     const found =

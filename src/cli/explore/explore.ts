@@ -121,9 +121,7 @@ async function withSection(context: Context, options: ExploreCommandOptions): Pr
   return { ...set, ...options };
 }
 
-/**
- * The rest of the user's request, in addition to the options of the search, and the signal that stops the exploration.
- */
+/** What the user asks for in addition to the options of the search, and the signal that stops it. */
 type Wanted = {
   /** The command line of the purchase. */
   readonly words: readonly string[];

@@ -2,10 +2,7 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 
-/**
- * Timeout for the answer of a process on this machine, in milliseconds; without an answer the journal is used
- * unchanged.
- */
+/** In milliseconds, for a process on this machine; without an answer the journal is used unchanged. */
 const TIMEOUT_MS = 1000;
 
 /** From the folder's `run.json`, otherwise from a sandbox with its token. Null for another service (decision 96). */

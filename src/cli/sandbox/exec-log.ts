@@ -23,9 +23,7 @@ export function createKeptLog(): KeptLog {
   };
 }
 
-/**
- * Prints the end of the log of a failed program. If the log is empty, the program may not have used its environment.
- */
+/** If the log is empty, the program may not have used its environment. */
 export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
   const shown = lines();
   if (shown.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");

@@ -15,10 +15,7 @@ export type RunningSandbox = { readonly run: RunRecord; readonly description: Sa
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/**
- * The folder's running sandbox with its description; undefined if none is running. Waits for a sandbox that is
- * starting.
- */
+/** Undefined if none is running. Waits for a sandbox that is starting. */
 export async function findRunningSandbox(
   context: Context,
   signal?: AbortSignal,

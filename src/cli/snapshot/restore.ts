@@ -102,9 +102,7 @@ function restore(
   });
 }
 
-/**
- * Restores an existing snapshot, or the snapshot in a file. If a name was given, the file's snapshot is kept under it.
- */
+/** If a name was given, the snapshot of the file is kept under it. */
 function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,

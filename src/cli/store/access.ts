@@ -25,9 +25,7 @@ export async function listRevokedKeyEndings(
   return revoked.map(({ lastFour }) => lastFour);
 }
 
-/**
- * The kept key of the store; null for another folder's sandbox, because a folder keeps only keys of its own sandbox.
- */
+/** Null for another folder's sandbox, because a folder keeps only keys of its own sandbox. */
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
   if (!isOwnSandbox(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;

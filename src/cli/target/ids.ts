@@ -97,10 +97,7 @@ export async function findOptionalId(
   return text === undefined ? undefined : findId(context, kind, text, target);
 }
 
-/**
- * The id of the order or session with an order_id; undefined if there is none. Refuses with exit 2 if there are
- * several.
- */
+/** Undefined if there is none. Refuses with exit 2 if there are several. */
 export async function findByOrderId(
   context: Context,
   text: string,

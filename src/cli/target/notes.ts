@@ -41,10 +41,7 @@ export function noteFolderAbove({ world, printer, around }: Context): void {
   );
 }
 
-/**
- * Prints a note, once, that the sandbox has another version; `other` is undefined if the sandbox does not report its
- * version.
- */
+/** Once; `other` is undefined if the sandbox does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   other: string | undefined,

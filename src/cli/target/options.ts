@@ -35,10 +35,7 @@ export function serviceOptions(): Option[] {
   return options.map((option) => toSetting("CHECKOUT", option));
 }
 
-/**
- * The timeout or the number of retries set by a variable, for commands without such an option; undefined if the
- * variable is not set.
- */
+/** For commands without such an option; undefined if the variable is not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const read = option === undefined ? undefined : readVariable(option, env);

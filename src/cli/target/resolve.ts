@@ -166,16 +166,12 @@ function missingKeyProblem(id: string, file: string, named: NamedStore | undefin
   return missingCredential(message, next);
 }
 
-/**
- * Whether the environment contains a control token for the service that it names, as in a command of `checkout exec`.
- */
+/** In the environment there is a control token for the named service, as in a command of `checkout exec`. */
 function isControlled({ env }: World, { source }: ValueWithSource<string | null>): boolean {
   return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
 
-/**
- * Why a folder without a running sandbox has no service: the address is unknown, or the key is only for that sandbox.
- */
+/** The address is unknown, or the key is only for the folder's running sandbox. */
 function whyNoService(
   world: World,
   { folder, address, isKeyKept }: { folder: string; address: string | null; isKeyKept: boolean },

@@ -151,10 +151,7 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/**
- * Without the key and store of the environment, if the environment names another service, to which they belong. Refuses
- * them if it is not known to which service they belong, because the address in the environment is not valid.
- */
+/** They belong to the named service. Refuses them if its address is not valid, and so nobody knows to which. */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
   const named = around.addressOfKey();

@@ -74,10 +74,7 @@ function answerOf(last: DeliveryEntry["attempts"][number] | undefined): string |
   return last.finishedAt === null ? "in progress" : String(last.status ?? last.error);
 }
 
-/**
- * Everything that happened while a clock moved, one line each, in chronological order: changes of checkouts, and
- * attempts of deliveries. The id is the checkout's or the event's.
- */
+/** Changes of checkouts, and attempts of deliveries, in order. The id is the checkout's or the event's. */
 export function historyLines(
   moves: readonly StatusChangeEntry[],
   { tried, width }: { readonly tried: readonly FinishedAttemptEntry[]; readonly width: number },

@@ -24,9 +24,7 @@ type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
 
-/**
- * The payer's action that leads to each status. A declined attempt leaves a checkout pending: the payer may pay again.
- */
+/** A declined attempt leaves a checkout pending: the payer may pay again. */
 const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",

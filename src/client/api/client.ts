@@ -42,10 +42,7 @@ export type CreateResult =
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /**
-       * Whether the service may have created a checkout of which this client does not know, in this run or an earlier
-       * one.
-       */
+      /** There may be a checkout of which this client does not know, of this run or an earlier one. */
       readonly inDoubt: boolean;
       /** Whether the answer is about a different checkout. */
       readonly mismatch: boolean;

@@ -12,10 +12,7 @@ import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 /** A request of the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
-  /**
-   * The current URL, read before each attempt; undefined while no server may receive the request. Default: always
-   * `url`.
-   */
+  /** Read before each attempt; undefined while no server may receive the request. Default: always `url`. */
   readonly locate?: () => string | undefined;
 };
 

@@ -130,10 +130,7 @@ function passingReason(result: OutboundResult): string | undefined {
   return status >= 500 ? `the service failed: ${status}${after}` : undefined;
 }
 
-/**
- * A usable answer: not a 429, a 5xx, a failed connection, or a 403 to a create, because a key without a scope says
- * nothing about the assumptions.
- */
+/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope says nothing. */
 function usableAnswer({ method }: ProbeRequest, { result, resent }: Asked): ProbeAnswer | undefined {
   if (!result.ok || passingReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;

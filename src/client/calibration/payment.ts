@@ -30,10 +30,7 @@ export const MAX_RETRIEVES = 4;
 
 export type PaymentOptions = Omit<ProbeOptions, "pace">;
 
-/**
- * Waits until the user has paid the order of a calibration and everything that follows has reached the receiver; at
- * most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has reached the receiver.
- */
+/** At most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has come. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,

@@ -35,9 +35,7 @@ export type ControlTarget = {
   readonly storeId?: string | undefined;
   /** The lease of the calls: they are refused when it has ended. Default: none. */
   readonly leaseId?: string;
-  /**
-   * Timeout of calls without their own timeout, in milliseconds. Default: 30 s. A wait that the call requests is added.
-   */
+  /** In milliseconds. Default: 30 s. A wait that the call requests is added. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -108,9 +106,7 @@ export function buildControlRequest<Name extends OperationName>(
   };
 }
 
-/**
- * The timeout of operations that may take long is fixed, because a started operation continues in the sandbox anyway.
- */
+/** Fixed for operations that may take long: a started one continues in the sandbox anyway. */
 function timeoutOf<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,

@@ -19,11 +19,7 @@ type LeaseWorld = Pick<World, "send" | "after">;
 /** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/**
- * Runs part of a drill while this command holds a lease over an open connection, and always ends the lease afterwards.
- * A result counts only if the lease was held to the end. If this command is killed, its connection closes, and the
- * sandbox ends the lease (decision 66). `signal` interrupts only the opening.
- */
+/** A result counts only if the lease was held to the end. The end of this process ends it too (decision 66). */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,

@@ -12,10 +12,7 @@ type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
-/**
- * Polls until there are events, or until the timeout: then the list is empty. The sandbox delays each answer (long
- * poll).
- */
+/** At the timeout the list is empty. The sandbox delays each answer (long poll). */
 export async function waitForEvents(
   world: WaitWorld,
   target: ControlTarget,

@@ -26,10 +26,7 @@ const REFUSED_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
-/**
- * Pause before the purchase is made again, in milliseconds: a key that is derived from the time in seconds, or kept for
- * two of them, then differs.
- */
+/** In milliseconds: a key that is derived from the time in seconds, or kept for two of them, then differs. */
 const AGAIN_MS = 2500;
 /** The same pause after a kill: a key may be derived from ten seconds, too. */
 const AGAIN_AFTER_KILL_MS = 10_500;
@@ -162,10 +159,7 @@ export async function logOf(
 
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
-/**
- * Another system, with the same credential, creates a checkout of an order, with the amount and currency of `like` or
- * others. Returns false if the store has no such terms.
- */
+/** With the same credential, and the amount and currency of `like` or others. False without such terms. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Shops with order_ids of their own are found by what is new in the store meanwhile.
   return play.bench.alone(() => createNow(play, step));

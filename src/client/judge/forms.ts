@@ -145,10 +145,7 @@ async function probe(
   return found;
 }
 
-/**
- * Creates a function that sends a request, and resends it after a 429. From then on requests go one after the other, so
- * that no request takes the turn of another. All share the pause, and the total time of the pauses is limited.
- */
+/** After a 429 requests go one after the other. All share the pauses, whose total time is limited. */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
   let until = 0;

@@ -1,9 +1,7 @@
 import type { World } from "../../world.ts";
 import { callControl, wrapAnswer, type ControlResult, type ControlTarget } from "../control/control.ts";
 
-/**
- * The merchant's newest order_id in the request log, otherwise the store's newest order_id; undefined if there is none.
- */
+/** From the request log, otherwise the store's newest; undefined if there is none. */
 export async function merchantOrderId(
   world: Pick<World, "send">,
   target: ControlTarget,

@@ -81,9 +81,7 @@ function joinCookies(
   return all.length === 0 ? {} : { Cookie: all.join("; ") };
 }
 
-/**
- * Opens an address, and retries after a pause if a rate limit refuses the request: a customer would reload the page.
- */
+/** A customer would reload the page after a rate limit's pause. */
 async function openDespiteLimit(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,

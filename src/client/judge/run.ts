@@ -194,10 +194,7 @@ function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): bo
   return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
 }
 
-/**
- * Whether a break may come from a busy machine or shop, or from another history at the same time: such a history must
- * break its rule again when it runs alone.
- */
+/** A busy machine or another history may cause such a break: it must break its rule again, alone. */
 function isBusyBreak({ verdict, facts }: Played): boolean {
   if (verdict.state !== "broken") return false;
   if (verdict.invariant === "stays_up") return true;

@@ -7,9 +7,7 @@ import { englishOf } from "../../core/readiness/drills/said.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { poll } from "../poll.ts";
 
-/**
- * A command that serves a shop on the port in the variable `PORT`, and the path at which the shop receives webhooks.
- */
+/** The shop gets its port in the variable `PORT`, and webhooks at the path. */
 export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
 export type ServedShop = {
@@ -49,9 +47,7 @@ const WITH_DELIVERY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
-/**
- * Starts a shop on a free port, and returns when it is listening. Throws a ShopFailure if it does not start to listen.
- */
+/** On a free port. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,

@@ -46,10 +46,7 @@ export type DeliverySource = {
   readonly nextAttempt: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
-/**
- * The result of an attempt of a delivery. `not_wanted`: its type was not requested. `no_target`: the delivery is
- * printed but not forwarded.
- */
+/** `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
@@ -108,9 +105,7 @@ type Context = ListenerOptions & {
   readonly search: CauseSearch;
   /** Whether the limit allows a look-up and a report about an unsigned request. */
   readonly mayLookCloser: () => boolean;
-  /**
-   * Runs deliveries of one event in sequence, so that a retry that overtakes the first attempt counts as a duplicate.
-   */
+  /** Of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
   readonly inTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
   readonly later: (work: Promise<void>) => void;
@@ -276,9 +271,7 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
   return { ...forwarded, again };
 }
 
-/**
- * Answers a delivery, and reports it: immediately or, if another attempt follows, after asking the sender for its time.
- */
+/** Reports at once or, if another attempt follows, after asking the sender for its time. */
 async function answerAndReport(
   context: Context,
   received: Received,

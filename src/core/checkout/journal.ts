@@ -29,10 +29,7 @@ export type CreateIntent = CreateIdentity & {
   readonly idempotencyKey: string | null;
 };
 
-/**
- * A final answer, as stored in the journal. `proof`: the answer proves that no attempt with this key has created a
- * checkout.
- */
+/** `proof`: the answer proves that no attempt with this key has created a checkout. */
 export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
 
 /** The latest attempt of a logical create, ignoring refused attempts. */

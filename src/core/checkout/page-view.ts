@@ -10,10 +10,7 @@ export type PageView = {
   readonly target: string | null;
 };
 
-/**
- * Maximum number of views of each kind kept for a checkout; later views are dropped, so that requests cannot fill the
- * disk.
- */
+/** Of each kind for a checkout; later views are dropped, so that requests cannot fill the disk. */
 export const MAX_PAGE_VIEWS = 20;
 /** Views of one kind within this time of each other count as one, in milliseconds. */
 export const SAME_VIEW_MS = 60_000;

@@ -127,10 +127,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   ]);
 }
 
-/**
- * Parses the path to which customers return (decision 88), exactly as browsers write it. Refuses with
- * `invalid_parameter`.
- */
+/** Exactly as browsers write it (decision 88). Refuses with `invalid_parameter`. */
 export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS

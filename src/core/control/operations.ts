@@ -207,9 +207,7 @@ export function encodeAnswer<Name extends OperationName>(
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 500;
 
-/**
- * Encodes an answer in steps, between which other work can run: the entries of a long list are encoded a few at a time.
- */
+/** In steps, between which other work can run: a few entries of a long list at a time. */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

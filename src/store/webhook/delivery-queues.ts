@@ -142,10 +142,7 @@ function firstOf(queued: readonly Queued[]): Queued | undefined {
     .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
 }
 
-/**
- * SQL for due deliveries of events to an endpoint that match a condition, as `queued`: the deliveries in order, and
- * replays and duplicates, either the first of each event or all.
- */
+/** As `queued`: the deliveries in order, and replays and duplicates, the first of each event or all. */
 export function dueOfEvents(
   columns: string,
   {

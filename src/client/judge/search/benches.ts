@@ -48,10 +48,7 @@ export function commandBenches(commands: ExploreCommands): (schedule: Schedule) 
   };
 }
 
-/**
- * Returns a function that opens a bench for each schedule in the store of a running shop. The faults are removed after
- * each schedule; the store's clock is not moved back.
- */
+/** The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopBenches(
   commands: ExploreCommands,
   { env, endpointId }: { readonly env: EnvironmentVariables; readonly endpointId: string },

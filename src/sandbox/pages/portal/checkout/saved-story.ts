@@ -12,10 +12,7 @@ import { viewOf } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/**
- * The page of a checkout as one HTML file: the page itself without scripts, forms and links. A receiver's answer may
- * contain any secret, so they are redacted once more. Refuses with `not_found`.
- */
+/** Without scripts, forms and links, and redacted once more: a receiver's answer may contain any secret. */
 export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
