@@ -215,7 +215,7 @@ test("a run.json of another version with a running sandbox is named as such, wit
   await sandbox.stop();
 });
 
-/** What the last migration replaces. */
+/** Tables and indexes that the last migration replaces. */
 const BEFORE_LAST = "DROP TABLE tokens";
 
 /** Changes the schema version of a folder's database, as another version of the program would have left it. */
