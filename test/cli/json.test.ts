@@ -151,6 +151,9 @@ const SITE = [
   "keys create",
   "keys list",
   "keys revoke API_KEY",
+  "tokens create",
+  "tokens list",
+  "tokens revoke TOKEN",
   "keys generate",
   "endpoints remove ENDPOINT",
   "open --print",
@@ -233,6 +236,7 @@ async function runSite(known: readonly string[], results: Results): Promise<void
   };
   for (const line of SITE) {
     if (line === "faults remove FAULT") ids["FAULT"] = await first("faults list", "faults", "id");
+    if (line.startsWith("tokens revoke")) ids["TOKEN"] = await first("tokens list", "tokens", "token_id");
     if (line.startsWith("keys revoke")) ids["API_KEY"] = await first("keys list", "keys", "key_id");
     if (line === "config validate")
       writeFileSync(
@@ -240,7 +244,7 @@ async function runSite(known: readonly string[], results: Results): Promise<void
         (await harness.run(["config", "export"])).stdout,
       );
     const typed = asTyped(line).replace(
-      /\b(ENDPOINT|API_KEY|KEY|EVENT|REQUEST|FAULT)\b/,
+      /\b(ENDPOINT|API_KEY|KEY|TOKEN|EVENT|REQUEST|FAULT)\b/,
       (name) => ids[name] ?? name,
     );
     const own = /^(completion|webhooks)/.test(line)

@@ -217,6 +217,7 @@ test("a search finds the same rows, however many checkouts of another store lie 
   expect(await readAll(ask, storeId, { q: "needle", limit: "3" })).toEqual(expected);
   expect(await readAll(ask, storeId, { q: "needle", status: "failed" })).toEqual([id(190_000), id(90_000)]);
   expect((await ask(storeId, { q: "needle", before: id(0) })).page).toEqual({
+    store_id: storeId,
     checkouts: [],
     now: "2026-01-15T12:00:00.000Z",
     next_before: null,
@@ -512,6 +513,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   const whole = JSON.parse((await type("orders list --json")).stdout) as Page;
   const [third, second, first] = whole.checkouts.map((one) => one.id);
   expect(Object.keys(whole)).toEqual([
+    "store_id",
     "checkouts",
     "now",
     "next_before",

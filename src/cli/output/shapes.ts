@@ -100,7 +100,14 @@ export const journalEntry = z.object({
 
 export const forgottenKey = z.object({ forgotten: text });
 
-const cause = z.object({ code: text, message: text, proven: z.boolean() });
+/** A value of a detail may be a detail of its own. Causes of older versions have a text. */
+const detail = z.object({ fact: text, values: z.array(z.unknown()) });
+const cause = z.object({
+  code: text,
+  message: text,
+  proven: z.boolean(),
+  detail: z.nullable(z.union([text, detail])),
+});
 
 export const signatureVerdict = z.object({
   valid: z.boolean(),
