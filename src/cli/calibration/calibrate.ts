@@ -6,6 +6,9 @@ import {
   type CalibratedAssumption,
   type Calibration,
 } from "../../core/calibration/calibration.ts";
+import { dialectText } from "../../core/calibration/dialect-section.ts";
+import { observedDialect, PROVOKED_CODES } from "../../core/calibration/observed-dialect.ts";
+import { ERROR_CODES } from "../../core/errors.ts";
 import { PROBES } from "../../core/calibration/probes.ts";
 import { toIso } from "../../core/clock.ts";
 import { isTestKeyForm, redactKey } from "../../core/credential.ts";
@@ -32,6 +35,7 @@ type CalibrateOptions = ServiceOptions &
     readonly out?: string;
     readonly check?: boolean;
     readonly yes?: boolean;
+    readonly writeDialect?: string;
   };
 
 export function registerCalibrate(group: Group): void {
@@ -54,6 +58,10 @@ export function registerCalibrate(group: Group): void {
         `file to write the record to (default: ${CALIBRATION_FILE} in the project's folder)`,
       ),
       switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
+      valueOption(
+        "--write-dialect <file>",
+        "also write the service's names as a dialect, for sandbox start --like and stores create --dialect",
+      ),
       switchOption("--yes", "skip the confirmation prompt"),
       ...payerOptions(),
       // A retry would hide the service's first answer.
@@ -110,6 +118,11 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
   const assumptions = [...judgeCalibration({ name: run, secrets }, ended, payment)];
   const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
+  if (options.writeDialect !== undefined) {
+    const file = resolvePath(world, options.writeDialect);
+    world.files.write(file, dialectText(observedDialect(ended.answers, payment)));
+    context.printer.talk(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
+  }
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
   world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
   await context.printer.result(
@@ -117,6 +130,15 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
   return ended.missed.size > 0 ? EXIT.unreachable : EXIT.done;
+}
+
+/** What no answer of the run shows, and which therefore has our names. */
+function unobservedNames(isPaid: boolean): string {
+  const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
+  const events = isPaid
+    ? [`events of sessions and of other statuses`]
+    : ["events, their fields and headers (--with-payer)"];
+  return `the dialect has our names for ${[...events, ...codes].join(", ")}`;
 }
 
 /** Tries to write the record before any request, so that no answer is lost. */

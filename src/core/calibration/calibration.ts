@@ -5,6 +5,7 @@ import { redactSecrets, redactValues, UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import {
   PAID_STATUS,
+  headerPairs,
   PAYMENT_JUDGES,
   type PaidOrder,
   type PaymentEvidence,
@@ -180,7 +181,7 @@ function displayEvidence(
   }
   const { method, target, rawHeaders, body, answered } = shown;
   const text = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
-  const headers = pairsOf(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
+  const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
   return {
     request: {
       method,
@@ -190,10 +191,6 @@ function displayEvidence(
     },
     answer: { status: answered, headers: {}, body: null },
   };
-}
-
-function pairsOf(rawHeaders: readonly string[]): readonly (readonly [name: string, value: string])[] {
-  return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ""] as const] : []));
 }
 
 /** Headers that a record omits: headers of HTTP itself, of browsers and of proxies, and credentials. */

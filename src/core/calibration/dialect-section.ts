@@ -7,7 +7,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { accept, refuseValue, type Outcome } from "../outcome.ts";
 import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
 import { HEADER_NAME } from "../webhook/header-names.ts";
-import { DEFAULT_HEADER_NAMES } from "../webhook/signature.ts";
+import { headerNamesIn } from "../webhook/signature.ts";
 
 /** The statuses that the interface states (interface 18): no dialect changes them, or gives them to another code. */
 const STATED: readonly number[] = [400, 401, 403, 409, 429];
@@ -74,11 +74,12 @@ nameSchemas({ Dialect: dialectSchema, DialectCode: ofOthers });
 for (const [status, schema] of ofStated) nameSchemas({ [`DialectCode${status}`]: schema });
 
 /** The fields in which two things have one name. */
-function ambiguousFields({ events = {}, eventFields = {}, headers = {} }: Dialect): readonly string[] {
+function ambiguousFields(dialect: Dialect): readonly string[] {
+  const { events = {}, eventFields = {} } = dialect;
   const names = {
     events: EVENT_TYPES.map((type) => events[type] ?? type),
     eventFields: [...NAMED_EVENT_FIELDS, "livemode"].map((field) => eventFields[field] ?? field),
-    headers: Object.values({ ...DEFAULT_HEADER_NAMES, ...headers }).map((name) => name?.toLowerCase()),
+    headers: Object.values(headerNamesIn(dialect)).map((name) => name.toLowerCase()),
   };
   return Object.entries(names).flatMap(([field, all]) => (new Set(all).size < all.length ? [field] : []));
 }
@@ -98,7 +99,19 @@ export function parseDialect(text: string): Outcome<Dialect> {
   return refuseValue(`${path.join(".")}: ${issue?.message ?? ""}`, JSON.stringify(found));
 }
 
-/** The inverse of `parseDialect`. */
+/** The inverse of `parseDialect`; a part that no dialect may have is left out. */
 export function dialectText(dialect: Dialect): string {
-  return `${JSON.stringify(z.encode(wireSchema(dialectSchema), dialect), null, 2)}\n`;
+  const encoded = z.safeEncode(wireSchema(dialectSchema), dialect);
+  if (encoded.success) return `${JSON.stringify(encoded.data, null, 2)}\n`;
+  const wrong = encoded.error.issues.map(({ path }) => path);
+  return dialectText(wrong.reduce<Dialect>((rest, path) => withoutPart(rest, path), dialect));
+}
+
+function withoutPart<Part extends object>(part: Part, [name, ...rest]: readonly PropertyKey[]): Part {
+  const entries = Object.entries(part).flatMap(([key, value]): readonly [string, unknown][] => {
+    if (key !== name) return [[key, value]];
+    return rest.length === 0 || !isRecord(value) ? [] : [[key, withoutPart(value, rest)]];
+  });
+  // Every part of a dialect is optional.
+  return Object.fromEntries(entries) as Part;
 }

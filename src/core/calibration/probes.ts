@@ -38,6 +38,8 @@ export type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
+  /** Our code, if the statement is about a refusal. */
+  readonly refusal?: ErrorCode;
 };
 
 export type Probe = {
@@ -57,11 +59,12 @@ export const REPLAYED = "idempotent-replayed";
 /** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
 export const REPLAY_PROBE = "replay";
+export const BOTH_FORMS_PROBE = "both-forms";
 
 /** The largest body that decision 6 allows, in bytes. */
 const MAX_BODY_BYTES = 16_384;
 
-const AMOUNT_MINOR = 100;
+export const AMOUNT_MINOR = 100;
 const CURRENCY = "EUR";
 const amountBody = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
   JSON.stringify({
@@ -108,6 +111,7 @@ function refusalCheck(decision: number, status: number, code: ErrorCode): ProbeC
     decision,
     expected: `${status} ${code}, as JSON`,
     holds: (answer) => answer.status === status && isJson(answer) && codeOf(answer) === code,
+    refusal: code,
   };
 }
 
@@ -160,7 +164,7 @@ function isJson({ headers }: ProbeAnswer): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"] ?? "");
 }
 
-function codeOf({ body }: ProbeAnswer): unknown {
+export function codeOf({ body }: ProbeAnswer): unknown {
   return isRecord(body["error"]) ? body["error"]["code"] : undefined;
 }
 
@@ -177,6 +181,7 @@ export function retrievePath(id: unknown): string {
 const key1 = (run: string): string => keyOf(run);
 const key2 = (run: string): string => keyOf(run, 2);
 const key3 = (run: string): string => keyOf(run, 3);
+const key4 = (run: string): string => keyOf(run, 4);
 const short = (): string => "short";
 
 const SESSION_PROBE = "create-session";
@@ -266,9 +271,10 @@ export const PROBES: readonly Probe[] = [
     checks: [refusalCheck(6, 413, "body_too_large")],
   },
   {
-    name: "both-forms",
+    name: BOTH_FORMS_PROBE,
     summary: "sends a price_id and an amount",
-    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID, { price_id: "price_coffee" })),
+    // A service that takes one of the forms creates an order.
+    request: createOrder(key4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
     checks: [refusalCheck(7, 400, "conflicting_parameters")],
   },
   {

@@ -1,0 +1,157 @@
+// The dialect of a service, from the answers and deliveries of a calibration; its fields: core/shape/dialect.ts.
+import { ERRORS, type ErrorCode } from "../errors.ts";
+import { decodeUtf8, isRecord, parseJson } from "../json.ts";
+import { STATUSES } from "../checkout/checkout.ts";
+import { NAMED_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
+import { isUuid } from "../text.ts";
+import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
+import { headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
+import {
+  AMOUNT_MINOR,
+  BOTH_FORMS_PROBE,
+  checkoutInAnswer,
+  codeOf,
+  FIRST_PROBE,
+  PROBES,
+  REPLAY_PROBE,
+  REPLAYED,
+  type ProbeAnswers,
+} from "./probes.ts";
+
+type Event = Readonly<Record<string, unknown>>;
+
+/** What the service was seen to name otherwise; a name that no answer shows is ours. */
+export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
+  const unknownSession = answers.get("unknown-id")?.status;
+  const both = answers.get(BOTH_FORMS_PROBE);
+  const isAmount = checkoutInAnswer(both)["amount_minor"] === AMOUNT_MINOR;
+  return withoutEmpty({
+    errors: observedErrors(answers),
+    replay: observedReplay(answers),
+    unknownSession: unknownSession === 400 || unknownSession === 403 ? unknownSession : undefined,
+    bothForms: both?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
+    ...(payment === undefined ? {} : observedEvents(payment.deliveries)),
+  });
+}
+
+function withoutEmpty(dialect: Dialect): Dialect {
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || (isRecord(value) && Object.values(value).every((part) => part === undefined));
+  return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));
+}
+
+/** The codes that the probes provoke; only a status that the interface does not state can be another one. */
+export const PROVOKED_CODES: readonly ErrorCode[] = PROBES.flatMap(({ checks }) =>
+  checks.flatMap(({ refusal }) => refusal ?? []),
+);
+
+function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
+  const seen = PROBES.flatMap(({ name, checks }) =>
+    checks.flatMap(({ refusal: ours }) => {
+      const answer = answers.get(name);
+      const code = answer === undefined ? undefined : codeOf(answer);
+      if (ours === undefined || answer === undefined || typeof code !== "string") return [];
+      const isOther = answer.status !== ERRORS[ours].status && ours !== "session_not_found";
+      const named = { ...(code !== ours && { code }), ...(isOther && { status: answer.status }) };
+      return Object.keys(named).length === 0 ? [] : [[ours, named] as const];
+    }),
+  );
+  // The first answer of a code counts.
+  return Object.fromEntries(seen.toReversed());
+}
+
+function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
+  const [first, again] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
+  if (first === undefined || again?.text !== first.text) return undefined;
+  const isMarked = again.headers[REPLAYED] === "true";
+  const mark = Object.entries(again.headers).find(
+    ([name, value]) => value === "true" && first.headers[name] === undefined,
+  );
+  return {
+    status: again.status === 200 ? 200 : undefined,
+    header: isMarked || first.resent === true ? undefined : (mark?.[0] ?? null),
+  };
+}
+
+function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
+  const events = deliveries.map(({ body }): Event => {
+    const event = parseJson(decodeUtf8(body) ?? "");
+    return isRecord(event) ? event : {};
+  });
+  const [first] = deliveries;
+  const [event] = events;
+  if (first === undefined || event === undefined) return {};
+  const { headers, signatureForm, eventId } = observedHeaders(first);
+  const eventFields = observedFields(events, eventId);
+  const nameOf = (field: string): string => eventFields[field] ?? field;
+  const createdAt = event[nameOf("created_at")];
+  const types = events.flatMap((one) => {
+    const subject = one[nameOf("data")];
+    const ours = `order.${String(isRecord(subject) ? subject["status"] : "")}`;
+    const theirs = one[nameOf("type")];
+    return typeof theirs === "string" && theirs !== ours ? [[ours, theirs] as const] : [];
+  });
+  const isSeconds = typeof createdAt === "number" && createdAt < 1e11;
+  const times = typeof createdAt === "number" ? (isSeconds ? "seconds" : "milliseconds") : undefined;
+  return { headers, signatureForm, eventFields, times, events: Object.fromEntries(types) };
+}
+
+const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
+  hex: /^[\da-f]{64}(?:,[\da-f]{64})*$/,
+  "sha256=hex": /^sha256=[\da-f]{64}/,
+  "v1=hex": /^v1=[\da-f]{64}/,
+  "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
+};
+
+/** Names that differ from ours, by the form of their values. */
+function observedHeaders({ rawHeaders }: ReceivedRequest) {
+  const pairs = headerPairs(rawHeaders);
+  const formOf = (value: string): SignatureForm | undefined =>
+    Object.entries(FORMS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
+  const nameOf = (ours: string, isValue: (value: string) => boolean): string | undefined =>
+    headerValues(rawHeaders, ours).length > 0 ? undefined : pairs.find(([, value]) => isValue(value))?.[0];
+  const ours = DEFAULT_HEADER_NAMES;
+  const headers = {
+    eventId: nameOf(ours.eventId, isUuid),
+    timestamp: nameOf(ours.timestamp, (value) => /^\d{10}$/.test(value)),
+    signature: nameOf(ours.signature, (value) => formOf(value) !== undefined),
+  };
+  const form = formOf(headerValues(rawHeaders, headers.signature ?? ours.signature)[0] ?? "");
+  const [eventId] = headerValues(rawHeaders, headers.eventId ?? ours.eventId);
+  return { headers, signatureForm: form === "hex" ? undefined : form, eventId };
+}
+
+/** Our fields under other names, by the form of their values in all events; null for a field that no event has. */
+function observedFields(
+  events: readonly Event[],
+  eventId: string | undefined,
+): Record<string, string | null> {
+  const known = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
+  const others = new Set(events.flatMap((event) => Object.keys(event)).filter((name) => !known.has(name)));
+  const isStatus = (value: unknown): boolean => value === null || STATUSES.some((status) => status === value);
+  const isTime = (value: unknown): boolean =>
+    typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value);
+  const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
+    event_id: (value) => typeof value === "string" && isUuid(value),
+    data: isRecord,
+    created_at: isTime,
+    store_id: (value) => typeof value === "string" && isUuid(value),
+    sequence: Number.isSafeInteger,
+    previous_status: isStatus,
+    api_version: (value) => typeof value === "string" && /^\d+\.\d/.test(value),
+    type: (value) => typeof value === "string",
+  };
+  const missing = Object.entries(forms).filter(([field]) =>
+    events.every((event) => !Object.hasOwn(event, field)),
+  );
+  const found = missing.map(([field, isForm]) => {
+    const first = events[0] ?? {};
+    const name = [...others].find((other) => {
+      const fits = events.every((event) => isForm(event[other]));
+      return fits && (field !== "event_id" || first[other] === eventId);
+    });
+    if (name !== undefined) others.delete(name);
+    return [field, name ?? null] as const;
+  });
+  return Object.fromEntries(found);
+}

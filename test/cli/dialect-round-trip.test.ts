@@ -1,0 +1,178 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
+import { SIGNATURE_FORMS, type DialectFile } from "../../src/core/shape/dialect.ts";
+import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { createHarness } from "../support/harness.ts";
+
+const RECEIVER = "http://127.0.0.1:4300";
+const SERVICE = ["--base-url", "http://127.0.0.1:4242/v1"];
+/** The codes that a calibration provokes, without the one that the HTTP server gives. */
+const CODES = [
+  "session_not_found",
+  "idempotency_key_reused",
+  "order_conflict",
+  "invalid_json",
+  "unsupported_content_type",
+  "invalid_parameter",
+  "credential_missing",
+  "idempotency_key_missing",
+  "idempotency_key_invalid",
+  "unknown_parameter",
+  "missing_parameter",
+];
+const TYPES = ["order.created", "order.pending", "order.succeeded"];
+
+/** A dialect whose every part a calibration with a payer can observe. */
+function drawDialect(seed: number): DialectFile {
+  const random = seededRandom(seed);
+  const draw = <Value>(values: readonly Value[]): Value =>
+    values[Math.floor(random() * values.length)] as Value;
+  const some = <Value>(names: readonly string[], valueOf: (name: string) => Value): Record<string, Value> =>
+    Object.fromEntries(names.filter(() => random() < 0.6).map((name) => [name, valueOf(name)]));
+  const renamed = some(["event_id", "type", "created_at", "data"], (field) => `svc_${field}`);
+  const other = some(["api_version", "store_id", "sequence", "previous_status"], (field) =>
+    draw([null, `x.${field}`]),
+  );
+  const drawn = {
+    errors: some(CODES, (code) => ({ code: `svc.${code}` })),
+    events: some(TYPES, (type) => type.replace("order", draw(["payment", "charge"]))),
+    event_fields: { ...renamed, ...other },
+    headers: some(["event_id", "timestamp", "signature"], (part) => `X-Svc-${part.replace("_", "-")}`),
+    times: draw([undefined, "seconds", "milliseconds"] as const),
+    signature_form: draw([undefined, ...SIGNATURE_FORMS.slice(1)]),
+    replay: draw([
+      undefined,
+      { status: 200 },
+      { header: null },
+      { status: 200, header: "x-svc-replay" },
+    ] as const),
+    unknown_session: draw([undefined, 400, 403] as const),
+    both_forms: draw([undefined, "price_id", "amount"] as const),
+  };
+  // A value that is undefined, or without a part, is not written.
+  const given = Object.entries(drawn).filter(
+    ([, value]) =>
+      value !== undefined && Object.keys(Object(value)).length + Number(typeof value !== "object") > 0,
+  );
+  return Object.fromEntries(given);
+}
+
+/** A sandbox that speaks a dialect, with its receiver for calibrations. */
+async function speak(dialect: DialectFile) {
+  const harness = createHarness();
+  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));
+  const sandbox = await harness.start(["--like", "like.json"]);
+  await harness.run(["endpoints", "add", `${RECEIVER}/hooks`]);
+  await harness.run(["return-origins", "add", RECEIVER, "--path", "/return"]);
+  writeFileSync(join(harness.cwd, "secret.txt"), `${sandbox.ready.signing_secret ?? ""}\n`);
+  return { harness, sandbox };
+}
+
+/** The server refuses it before the sandbox; there is none between the two here. */
+const TOO_LARGE: OutboundResult = {
+  ok: true,
+  status: 413,
+  headers: { "content-type": "application/json" },
+  body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
+};
+
+/** The dialect that a calibration with a payer writes. */
+async function calibrate({ harness, sandbox }: Awaited<ReturnType<typeof speak>>): Promise<DialectFile> {
+  let isPaid = false;
+  const sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+    const { stdout } = await harness.run(["orders", "list", "--json"]);
+    const { checkouts } = JSON.parse(stdout) as {
+      readonly checkouts: readonly { id: string; order_id: string }[];
+    };
+    const order = checkouts.find(({ order_id: name }) => /^calibrate-[\da-f]{12}$/.test(name));
+    if (order !== undefined && !isPaid) {
+      isPaid = true;
+      await harness.run(["sandbox", "pay", order.id, "--outcome", "declined"]);
+      await harness.run(["sandbox", "pay", order.id]);
+      const page = await sandbox.request({ path: `/pay/${order.id}` });
+      const [, back = ""] = /href="(http:\/\/127\.0\.0\.1:4300\/[^"]+)"/.exec(String(page.body)) ?? [];
+      await harness.send({ method: "GET", url: back.replaceAll("&amp;", "&"), headers: {} });
+    }
+    await harness.clock.sleep(milliseconds, signal);
+  };
+  harness.setFault((request, pass) =>
+    String(request.body).length > 16_384 ? Promise.resolve(TOO_LARGE) : pass(),
+  );
+  const secret = ["--with-payer", "--secret-file", "secret.txt"];
+  const args = ["calibrate", ...SERVICE, "--yes", ...secret, "--write-dialect", "found.json"];
+  const ran = await harness.run(args, { world: { sleep } });
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("found.json")]);
+  return JSON.parse(readFileSync(join(harness.cwd, "found.json"), "utf8")) as DialectFile;
+}
+
+/** Header names as HTTP compares them, and replays without a header by which they are marked. */
+const comparable = (dialect: DialectFile): unknown => JSON.parse(JSON.stringify(dialect).toLowerCase());
+
+const BODY = { amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
+
+/** What a sandbox answers to requests, and what its endpoint receives, without ids, times and signatures. */
+async function recordAnswers({
+  harness,
+  sandbox,
+}: Awaited<ReturnType<typeof speak>>): Promise<readonly string[]> {
+  const said: string[] = [];
+  const note = (text: string): void =>
+    void said.push(
+      text
+        .toLowerCase()
+        .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
+        .replaceAll(/[\da-f]{64}/g, "<digest>")
+        .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b\d{10,13}\b/g, "<time>"),
+    );
+  harness.setFault((request: OutboundRequest, pass) => {
+    if (!request.url.startsWith(RECEIVER)) return pass();
+    note(JSON.stringify([request.headers, String(request.body)]));
+    return Promise.resolve({ ok: true, status: 204, headers: {}, body: "" });
+  });
+  const ask = async (path: string, key: string, body: object | string): Promise<void> => {
+    const sent = typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await sandbox.request({
+      path: `/v1${path}`,
+      headers: { "Idempotency-Key": key },
+      body: sent,
+    });
+    note(JSON.stringify([answer.status, answer.headers, answer.body]));
+  };
+  const order = { order_id: "order-1", ...BODY };
+  await ask("/orders", "key-00000001", order);
+  await ask("/orders", "key-00000001", order);
+  await ask("/orders", "key-00000001", { ...order, amount_minor: 7 });
+  await ask("/orders", "key-00000002", order);
+  await ask("/orders", "short", order);
+  await ask("/orders", "key-00000003", "{");
+  await ask("/orders", "key-00000004", {});
+  await ask("/orders", "key-00000005", { ...order, order_id: "order-2", price_id: "price_coffee" });
+  const unknown = await sandbox.request({
+    path: "/v1/checkout-sessions/00000000-0000-4000-8000-000000000000",
+  });
+  note(JSON.stringify([unknown.status, unknown.body]));
+  await harness.run(["sandbox", "pay", "order-1"]);
+  await harness.clock.sleep(2000);
+  return said;
+}
+
+const seeds = Array.from({ length: size(2, 10) }, (_, at) => SEED + at);
+
+test.each(seeds)(
+  "the dialect of seed %i comes back from a calibration, and a third sandbox answers alike",
+  async (seed) => {
+    const dialect = drawDialect(seed);
+    expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: true });
+    const found = await calibrate(await speak(dialect));
+    expect(comparable(found)).toEqual(comparable(dialect));
+    const [second, third] = [
+      await recordAnswers(await speak(dialect)),
+      await recordAnswers(await speak(found)),
+    ];
+    expect(third).toEqual(second);
+    expect(second.length).toBeGreaterThan(11);
+  },
+);
