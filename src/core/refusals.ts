@@ -2,7 +2,7 @@
 // each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
-import { CHECKOUT_REFUSALS } from "./refusals/checkout.ts";
+import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
 import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
@@ -63,7 +63,7 @@ type EntriesOf<Table> = {
 }[keyof Table];
 
 export const REFUSALS = {
-  ...rowsOf(CHECKOUT_REFUSALS),
+  ...rowsOf(REFUSALS_OF_CHECKOUTS),
   ...rowsOf(WEBHOOK_REFUSALS),
   ...rowsOf(SANDBOX_REFUSALS),
   // Those of v1, in the order of the checks (decision 3).

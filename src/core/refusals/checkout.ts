@@ -1,6 +1,6 @@
 // Refusals about orders, sessions, prices, capabilities and production, outside v1. Their form: core/refusals.ts.
 
-export const CHECKOUT_REFUSALS = {
+export const REFUSALS_OF_CHECKOUTS = {
   state_conflict: {
     still_payable: [
       "checkout {checkout} can still be paid; it has not expired",
