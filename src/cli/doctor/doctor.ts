@@ -5,7 +5,7 @@ import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
 import { hintAsTyped, type Style } from "../printer.ts";
 import { EXIT, Refused, START_SANDBOX } from "../problem.ts";
-import { checkNode, checkProxies, checkService, checkSystem, checkVariables } from "./environment.ts";
+import { checkNode, checkProxies, checkService, checkVariables } from "./environment.ts";
 import { checkClock, checkDisk, checkFiles, checkFolder, checkLog, databaseCheck } from "./folder.ts";
 import {
   checkEndpoints,
@@ -30,7 +30,7 @@ import { output } from "../output/output.ts";
 const CHECKS: Readonly<Record<string, Check>> = {
   version: checkVersion,
   node: checkNode,
-  system: checkSystem,
+  system: ({ context: { world } }) => ["ok", world.machine().system],
   folder: checkFolder,
   files: inFolder(checkFiles),
   "sandbox.db": databaseCheck("database"),

@@ -27,10 +27,6 @@ export function checkNode({ context: { world } }: CheckSubjects): Finding {
   return ["problem", found, next];
 }
 
-export function checkSystem({ context: { world } }: CheckSubjects): Finding {
-  return ["ok", world.machine().system];
-}
-
 /** Checks which service the commands use, and whether there is an API key for it. */
 export function checkService({ context }: CheckSubjects): Finding {
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolveTarget(context);

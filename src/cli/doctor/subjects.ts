@@ -43,18 +43,18 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
     live,
     /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
-    health: lazyValue(() => healthOf(context, live()?.port ?? null)),
+    health: lazyValue(async () => {
+      const { port = null } = live() ?? {};
+      if (port === null) return undefined;
+      const { world } = context;
+      const before = world.monotonic();
+      const answer = await askHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
+      return { answer, ms: world.monotonic() - before };
+    }),
   };
 }
 
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
-
-async function healthOf({ world }: Context, port: number | null) {
-  if (port === null) return undefined;
-  const before = world.monotonic();
-  const answer = await askHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
-  return { answer, ms: world.monotonic() - before };
-}
 
 /** Calls the folder's running sandbox, otherwise the environment's. What no sandbox answers is unknown. */
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {

@@ -75,6 +75,8 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     if (named === undefined || address === null) return around.ownUrl();
     return isOwnSandbox(around, address) ? address : undefined;
   };
+  const limit = (name: "timeout" | "retries", usual: number): ValueWithSource<number> =>
+    optionWithSource(world, name, options[name]) ?? target?.[name] ?? byDefault(usual);
   return {
     ...identity,
     folder: optionWithSource(world, "dir", options.dir && folder) ?? byDefault(folder),
@@ -95,14 +97,8 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     /** The proxy from the environment for the service, with user name and password; null if there is none. */
     proxy: resolveProxy(world, address),
-    timeoutMs:
-      optionWithSource(world, "timeout", options.timeout) ??
-      target?.timeout ??
-      byDefault(DEFAULT_RETRY_POLICY.timeoutMs),
-    retries:
-      optionWithSource(world, "retries", options.retries) ??
-      target?.retries ??
-      byDefault(DEFAULT_RETRY_POLICY.retries),
+    timeoutMs: limit("timeout", DEFAULT_RETRY_POLICY.timeoutMs),
+    retries: limit("retries", DEFAULT_RETRY_POLICY.retries),
   };
 }
 
