@@ -36,7 +36,10 @@ const RULES = {
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
     ["events", ["a list of types or patterns", Array.isArray]],
   ]),
-  waitFor: new Map<string, Rule>([["timeoutMs", TIMEOUT_RULE]]),
+  waitFor: new Map<string, Rule>([
+    ["timeoutMs", TIMEOUT_RULE],
+    ["count", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],
+  ]),
 } as const;
 
 function isFunction(value: unknown): boolean {

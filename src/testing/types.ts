@@ -269,11 +269,12 @@ export type Log<Item, Type extends string = string> = {
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
    * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
    * /v1/orders`). After `timeoutMs` of real time (default: `waitTimeoutMs` of the sandbox), it rejects with a WaitError
-   * that lists the other items. It rejects at once with a CheckoutError if the event type does not exist.
+   * that lists the other items. It rejects at once with a CheckoutError if the event type does not exist. `count: 2`
+   * resolves to the second match, such as the second delivery of an event.
    */
   readonly waitFor: (
     match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
-    options?: { readonly timeoutMs?: number },
+    options?: { readonly timeoutMs?: number; readonly count?: number },
   ) => Promise<Item>;
 };
 

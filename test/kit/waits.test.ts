@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../src/testing/testing.ts";
 import { createLog } from "../../src/testing/store/log.ts";
 
 /** A log whose writes and readings are counted. */
@@ -100,3 +101,27 @@ test("a waiter whose filter throws fails alone", async () => {
     { value: "item" },
   ]);
 });
+
+test("a duplicate is awaited by its number, and an error says how many came", async () => {
+  const { store } = await openStore();
+  await store.receiver();
+  await store.faults.add({ action: "duplicate", match: { eventType: "order.succeeded" } });
+  const { id } = await store.orders.create({ order_id: "order-1", price_id: "price_coffee" });
+  await store.pay(id);
+  const [first, second] = [
+    await store.deliveries.waitFor("order.succeeded"),
+    await store.deliveries.waitFor("order.succeeded", { count: 2 }),
+  ];
+  expect([second.eventId, second.id === first.id]).toEqual([first.eventId, false]);
+  await expect(store.deliveries.waitFor("order.succeeded", { count: 3, timeoutMs: 0 })).rejects.toThrow(
+    '2 of 3: delivery "order.succeeded" within 0 ms',
+  );
+  await expect(store.deliveries.waitFor("order.succeeded", { count: 0 })).rejects.toThrow("count");
+});
+
+/** A store of a sandbox in this process, both closed with the test. */
+async function openStore() {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  return { sandbox, store: await sandbox.createStore() };
+}

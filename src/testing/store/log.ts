@@ -52,8 +52,11 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     },
     waitFor: async (match, options = {}) => {
       checkOptions("waitFor", options);
-      const { timeoutMs = source.waitTimeoutMs } = options;
+      const { timeoutMs = source.waitTimeoutMs, count = 1 } = options;
       const matches = matcher(match);
+      // Updates are only the new items, so that several are counted over the whole log.
+      const find = async (items: readonly Item[]): Promise<Item | undefined> =>
+        (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const over = new AbortController();
       const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);
       const { all, leave } = news.join();
@@ -63,16 +66,18 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
           came;
           came = await Promise.race([came.next, timeUp])
         ) {
-          const found = came.items.find(matches);
+          const found = await find(came.items);
           if (found !== undefined) return found;
         }
         const came = await open()();
-        const found = came.find(matches);
-        if (found !== undefined) return found;
+        const found = came.filter(matches);
+        const last = found[count - 1];
+        if (last !== undefined) return last;
+        const lacking = found.length === 0 ? `no ${noun}` : `${found.length} of ${count}: ${noun}`;
         const wanted = typeof match === "function" ? "that matched" : JSON.stringify(match);
         const faked = fakeTimersProblem();
         const why = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
-        throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}${why}`);
+        throw new WaitError(`${lacking} ${wanted} within ${timeoutMs} ms; ${instead(came)}${why}`);
       } catch (error) {
         if (!isClosed()) throw error;
         throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {
