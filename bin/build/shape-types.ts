@@ -78,7 +78,9 @@ function objectText(schema: z.ZodMiniObject, { comments, indent, ...place }: Pla
     const mark = field instanceof z.ZodMiniOptional ? "?" : "";
     const own = comments?.below.get(name);
     const type = typeText(field, { ...place, comments: own, indent: deeper });
-    return `${commentText(own?.comment, deeper)}${deeper}readonly ${place.onWire ? snakeCase(name) : name}${mark}: ${type};\n`;
+    const key = place.onWire ? snakeCase(name) : name;
+    const quoted = /^\w+$/.test(key) ? key : JSON.stringify(key);
+    return `${commentText(own?.comment, deeper)}${deeper}readonly ${quoted}${mark}: ${type};\n`;
   });
   return `{\n${fields.join("")}${indent}}`;
 }
