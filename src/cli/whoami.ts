@@ -1,3 +1,4 @@
+import { toIsoOrNull } from "../core/clock.ts";
 import { keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
@@ -7,7 +8,9 @@ import { table } from "./table.ts";
 import { atNamedTarget } from "./target/connect.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
-import type { ValueWithSource, ServiceOptions } from "./target/surroundings.ts";
+import { callAt } from "./target/call.ts";
+import { findSandbox, isStoreToken } from "./target/control.ts";
+import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
 import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
 import { output } from "./output/output.ts";
@@ -22,7 +25,20 @@ export function registerWhoami(group: Group): void {
   });
 }
 
-/** Shows every setting with its source; sends no request. */
+/** The role of a store's token and when it expires, which only its sandbox knows. */
+async function rightsOf(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
+  const source = TOKEN_VARIABLES.control;
+  const target = findSandbox(context);
+  if (target === undefined) return { role: { value: null, source } };
+  const { role, storeId, expiresAt } = await callAt(context, target, { name: "showAccess", body: undefined });
+  return {
+    role: { value: role, source },
+    role_store_id: { value: storeId, source },
+    role_expires_at: { value: toIsoOrNull(expiresAt), source },
+  };
+}
+
+/** Shows every setting with its source; sends no request but for the rights of a store's token. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const resolved = resolveTarget(await atNamedTarget(context));
@@ -48,6 +64,7 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
+  if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(shown, await rightsOf(context));
   return printer.result(output("settings", shown), () =>
     table(
       ["SETTING", "VALUE", "FROM"],

@@ -2,6 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { tolerateStorageFailures, seenEventsInMemory } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
+import { isLoopback } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
@@ -66,6 +67,7 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
   const target = given ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return serviceOf(context, options);
+  if (!isLoopback(new URL(target.origin).hostname)) throw new Refused(OTHER_MACHINE);
   noteTarget(context, { url: target.origin });
   if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
   // The store stays the same while the command listens, even if the sandbox gets another address.
@@ -90,6 +92,10 @@ async function serviceOf(context: Context, options: ListenCommandOptions): Promi
   return { kind: "service", secrets };
 }
 
+const OTHER_MACHINE = usageProblem(
+  "a sandbox on another machine cannot send events to this listener",
+  "add an address that it reaches: checkout endpoints add URL; or follow the events: checkout events list --wait",
+);
 const OWN_NAMES = usageProblem(
   "--header-names is only for a service with its own header names; events come from the sandbox here",
   "leave it out; or listen to a service: --secret-file FILE --port 4300",

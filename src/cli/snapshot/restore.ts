@@ -19,7 +19,7 @@ import {
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { resolveStore } from "../target/control.ts";
+import { isStoreToken, resolveStore } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 import { answerOutput } from "../output/output.ts";
 
@@ -72,9 +72,9 @@ function restore(
   options: RestoreOptions,
   name: string | undefined,
 ): Promise<RestoreAnswer> {
-  // A store in a variable counts only for commands that need one store.
-  const isOfStore = isTyped(context.world, "store");
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
+    // A store in a variable counts only for commands that need one store; the token of a store has no other.
+    const isOfStore = isTyped(context.world, "store") || isStoreToken(target.token);
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
     const all = options.all === true ? { all: true } : {};

@@ -2,6 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
 import { folderTokenFor } from "../../core/control/rights.ts";
 import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
+import { STORE_TOKEN_PREFIX } from "../../core/credential.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -155,6 +156,8 @@ function nextWithoutToken({ world, around }: Context, url: string, role: Control
 /** Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
+  const isLimited = isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
+  if (isLimited && role === "control") return sandboxOfStore(context, tokenIn(world, role));
   const named = around.address();
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
   if (named === undefined) return ofFolder();
@@ -171,10 +174,33 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   printer.hide(token);
   if (!isHere) {
     // Another service has no control API, and must not receive the token.
-    const message = `${named.source} names another machine, but only a sandbox on this machine can be controlled`;
-    throw refuseUsage(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
+    const message = `${named.source} names another machine, and the token of an owner never leaves this one`;
+    throw refuseUsage(
+      message,
+      "set CHECKOUT_CONTROL_TOKEN to the token of a store (checkout tokens create), or unset the address",
+    );
   }
   return targetAt(context, new URL(url).origin, token);
+}
+
+/** Whether a token is limited to a store. Only such a token may leave this machine. */
+export function isStoreToken(token: string): boolean {
+  return token.startsWith(STORE_TOKEN_PREFIX);
+}
+
+/**
+ * The named sandbox, also on another machine, otherwise the folder's: with the token of a store, which precedes the
+ * folder's own token, so that a command has only the rights that its user was given.
+ */
+function sandboxOfStore(context: Context, token: string): ControlTarget | undefined {
+  const { printer, around } = context;
+  printer.hide(token);
+  const named = around.address()?.value;
+  const own = named === undefined ? sandboxOfFolder(context)?.origin : undefined;
+  const origin = named === undefined ? own : new URL(named).origin;
+  if (named !== undefined && named.startsWith("http:") && !isLoopback(new URL(named).hostname))
+    printer.traceOnce(`warning: the token goes to ${printable(named)} unencrypted; use https`);
+  return origin === undefined ? undefined : targetAt(context, origin, token);
 }
 
 /** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
