@@ -168,13 +168,6 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: restoreNotice,
     form: STORES,
   }),
-  actionRoute("/portal/{store_id}/snapshots/restore", {
-    operation: "restoreStoreSnapshot",
-    read: nameIn,
-    leadsTo: toStores,
-    notice: restoreNotice,
-    form: STORES,
-  }),
   actionRoute("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
     read: nameIn,

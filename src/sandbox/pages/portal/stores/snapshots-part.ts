@@ -46,18 +46,15 @@ function snapshotForm(view: View, label: Words, action: string): Html {
   return actionForm(view, { action, label, content });
 }
 
-const RESTORE = "/portal/snapshots/restore";
-
 function snapshotRow(view: View, name: string, found: Snapshot | undefined): TableRow {
   const fields = { name };
-  const isOwner = view.mayPost(RESTORE);
   const restore = formWithConfirmation(
     view,
     { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
     {
-      action: isOwner ? RESTORE : storePath(view, "/snapshots/restore"),
+      action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
-      content: isOwner ? html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>` : "",
+      content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
       fields: { ...fields, ...pageField(view) },
       style: "danger",
     },
