@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BROKEN } from "../support/broken.table.ts";
@@ -96,6 +96,20 @@ test("a secret in the output of the purchase is a finding, whatever the exit cod
   const [code, { broken }] = await explored(harness);
   expect([code, broken.map(({ cause, faults }) => [cause, faults])]).toEqual([1, [["secret_in_output", []]]]);
   expect(JSON.stringify(broken)).not.toMatch(/svc_test_\w{16}/);
+});
+
+test("without a command, explore runs create of the section shop, and exits with 2 without both", async () => {
+  const harness = createHarness();
+  installClient(harness, rightClient);
+  const line = ["explore", "--json", "--seed", "s", "--depth", "1", "--trust-config"];
+  const none = await harness.run(line);
+  expect([none.code, none.stdout, none.stderr]).toEqual([2, "", expect.stringContaining("create-order.js")]);
+  writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop: { create: "client" } }));
+  const { code, stdout, stderr } = await harness.run(line);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({ schedules: 12, held: 12, broken: [] });
+  const untrusted = await harness.run(line.slice(0, -1));
+  expect([untrusted.code, untrusted.stderr]).toEqual([2, expect.stringContaining("create: client")]);
 });
 
 test("a command that fails without faults exits with 3, and wrong faults are refused", async () => {

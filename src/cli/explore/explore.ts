@@ -41,8 +41,9 @@ const PROGRESS_MS = 5000;
 
 export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
-    name: "explore <command> [arguments...]",
-    summary: "run a purchase command under every fault, and find the faults that break it",
+    name: "explore [command] [arguments...]",
+    summary:
+      "run a purchase command under every fault, and find the faults that break it (default: create of the section shop)",
     exitCodes: {
       0: "every judged invariant held",
       1: "an invariant is broken",
@@ -57,17 +58,17 @@ export function registerExplore(group: Group): void {
     options: exploreOptions(),
     ...EXPLORE_RULES,
     passThrough: true,
-    run: (context, options, program = "", ...args) => runExplore(context, options, [program, ...args]),
+    run: runExplore,
   });
 }
 
 async function runExplore(
   context: Context,
   given: ExploreCommandOptions,
-  words: readonly string[],
+  ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
-  const options = await withSection(context, given);
+  const { options, commandLine } = await withSection(context, given, words);
   const only =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const view = viewOf(options);
@@ -80,7 +81,7 @@ async function runExplore(
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const wanted = { words, only, view, signal: stop.signal };
+  const wanted = { words, commandLine, only, view, signal: stop.signal };
   const result =
     receiver === undefined
       ? await inOwnSandbox(context, options, wanted)
@@ -97,18 +98,32 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The section `shop` fills in options: its `serve`, unless a running shop is explored, and its view. */
-async function withSection(context: Context, options: ExploreCommandOptions): Promise<ExploreCommandOptions> {
+/** The section `shop` fills in the command, and options: its `serve`, unless a running shop is explored, and its view. */
+async function withSection(
+  context: Context,
+  options: ExploreCommandOptions,
+  words: readonly string[],
+): Promise<{ readonly options: ExploreCommandOptions; readonly commandLine: string }> {
   const { receiver, trustConfig, serve: givenServe } = options;
-  const section = unwrap(await loadConfig(context.world, {}))?.config.shop;
-  const isServed = receiver === undefined && (givenServe ?? section?.serve) !== undefined;
-  if (section === undefined || (receiver === undefined && !isServed)) return options;
+  const section = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
+  const isServed = receiver === undefined && (givenServe ?? section.serve) !== undefined;
+  const hasShop = receiver !== undefined || isServed;
+  const typed = words.map((word) => quote(word)).join(" ");
+  if (typed !== "" && !hasShop) return { options, commandLine: typed };
   const hasView = options.orderView !== undefined || options.orderViewCommand !== undefined;
   const trust = { ...(trustConfig && { trustConfig }) };
   const described = await describeShop(context, trust, [
+    ...(typed === "" ? (["create"] as const) : []),
     ...(isServed && givenServe === undefined ? (["serve"] as const) : []),
-    ...(hasView ? [] : (["orderViewCommand"] as const)),
+    ...(hasView || !hasShop ? [] : (["orderViewCommand"] as const)),
   ]);
+  const commandLine = typed === "" ? described.create : typed;
+  if (typeof commandLine !== "string")
+    throw refuseUsage(
+      "explore needs a command that creates an order: none was typed, and create of the section shop is none",
+      "checkout explore -- node create-order.js",
+    );
+  if (!hasShop) return { options, commandLine };
   const { serve, endpoint, orderView, orderViewCommand, paidWhen, bookings, amount } = described;
   const path = endpoint === undefined || !URL.canParse(endpoint) ? endpoint : new URL(endpoint).pathname;
   const known = {
@@ -118,13 +133,14 @@ async function withSection(context: Context, options: ExploreCommandOptions): Pr
     amount,
   };
   const set = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
-  return { ...set, ...options };
+  return { options: { ...set, ...options }, commandLine };
 }
 
 /** What the user asks for in addition to the options of the search, and the signal that stops it. */
 type Wanted = {
-  /** The command line of the purchase. */
+  /** The command of the purchase as it was typed, and its command line. */
   readonly words: readonly string[];
+  readonly commandLine: string;
   readonly only: Schedule | undefined;
   readonly view: OrderViewSpec | undefined;
   readonly signal: AbortSignal;
@@ -234,12 +250,12 @@ function checkApplication(
 }
 
 /** The merchant's command, and the order_ids for its purchases, which no other run has used. */
-function commandsOf({ world }: Context, options: ExploreCommandOptions, { words, signal }: Wanted) {
+function commandsOf({ world }: Context, options: ExploreCommandOptions, { commandLine, signal }: Wanted) {
   const run = world.freshId().slice(-8);
   let purchases = 0;
   return {
     world,
-    commandLine: words.map((word) => quote(word)).join(" "),
+    commandLine,
     timeoutMs: options.commandTimeout ?? EXPLORE_DEFAULTS.timeoutMs,
     signal,
     newOrderId: (): string => {

@@ -58,8 +58,7 @@ export function rerunCommand(
     `checkout explore${keptOptions(world, options)}`,
     only,
     ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
-    "--",
-    ...words.map((word) => quote(word, shell)),
+    ...(words.length === 0 ? [] : ["--", ...words.map((word) => quote(word, shell))]),
   ];
   return line.join(" ");
 }
