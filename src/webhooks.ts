@@ -2,17 +2,13 @@
  * `hosted-checkout/webhooks`: for a merchant's server, to verify webhooks. It does not use the World, because it
  * runs in another program; its default clock is that program's.
  */
-import { dialectOfFile, type DialectFile } from "./core/shape/dialect.ts";
+import { dialectOfFile } from "./core/shape/dialect.ts";
+import type { DialectFile } from "./core/shape/dialect-file.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
-import { verifySignature as verifySignatureAt } from "./core/webhook/signature.ts";
-import type {
-  HeaderLine,
-  SignatureVerdict,
-  VerifyInput,
-  VerifyOptions,
-  WebhookVerdict,
-} from "./core/webhook/webhook.ts";
+import { verifySignature as verifySignatureAt, type VerifyInput } from "./core/webhook/signature.ts";
+import type { HeaderLine, SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
 
+export type { DialectFile } from "./core/shape/dialect-file.ts";
 export type {
   HeaderNames,
   SignatureCode,

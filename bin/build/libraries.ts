@@ -16,8 +16,9 @@ const NODE_CHECK = `{
     throw new Error(needed);
 }`;
 
-const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
+const WEBHOOK_TYPES: Typed = ["core/shape/dialect-file", "core/webhook/webhook", "webhooks"];
 const TESTING_TYPES: Typed = [
+  "core/shape/dialect-file",
   "core/webhook/webhook",
   "testing/config-types",
   "testing/fault-types",

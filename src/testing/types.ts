@@ -3,7 +3,7 @@
  * camelCase.
  */
 import type { DomainOf } from "../core/shape/fields.ts";
-import type { DialectFile } from "../core/shape/dialect.ts";
+import type { DialectFile } from "../core/shape/dialect-file.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
 import type {

@@ -87,6 +87,7 @@ const SHELL_BLOCKS = [
   ["export CHECKOUT_BASE_URL=http://box.example", "run here"],
   ["npx checkout sandbox start --detach", "run here"],
   ["npx checkout keys generate", "run here"],
+  ["npx checkout tokens create", "run here"],
   ["npx checkout hosted dev", "run by hosted-dev.test.ts"],
   ["mkdir -m 700 backup", "run by failover.test.ts"],
   ["mkdir -m 700 -p backup", "run by hosted-dev.test.ts"],
@@ -204,6 +205,7 @@ test("a team's sandbox gives two users on two addresses their own stores, pages 
   const links = printed.match(/^http.*\/portal\/k-\S+$/gm) ?? [];
   expect(links).toEqual([1, 2].map(() => expect.stringContaining(there("http://portal.box.example:4242/"))));
   for (const link of links) expect((await fetch(link)).status).toBe(200);
+  expect(await shell(shellBlock("npx checkout tokens create"), cwd, {})).toMatch(/token +svc_store_/);
   const pages: string[] = [];
   for (const user of ["alice", "bob"] as const) {
     const name = user === "alice" ? "Alice" : "Bob";

@@ -339,6 +339,8 @@ test("an unusable request log is reported once and breaks no request", async () 
   const listed = await harness.run(words);
   expect(listed.stderr).toMatch(remedy);
   expect(JSON.parse(listed.stdout)).toEqual({
+    store_id: expect.any(String) as string,
+    position: 0,
     requests: [],
     failure: expect.stringMatching(remedy) as string,
   });

@@ -58,7 +58,7 @@ test("webhooks verify exits with 0 or 1 by validity, and prints only the result"
     valid: false,
     code: "signature_mismatch",
     message: expect.any(String) as string,
-    causes: [{ code: "unexplained", message: expect.any(String) as string, proven: false }],
+    causes: [{ code: "unexplained", message: expect.any(String) as string, proven: false, detail: null }],
   });
 });
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect, dialectText } from "../../src/core/calibration/dialect-section.ts";
-import type { DialectFile } from "../../src/core/shape/dialect.ts";
+import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
 import { createHarness, type Answered } from "../support/harness.ts";

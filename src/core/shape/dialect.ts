@@ -2,10 +2,15 @@
 // where an answer or a delivery leaves, and read back where a webhook arrives. A new field needs a row in
 // core/calibration/dialect-section.ts.
 import { isRecord, parseJson } from "../json.ts";
+import type { DialectFile } from "./dialect-file.ts";
 
-/** How the header of the signature writes each hex digest. */
-export const SIGNATURE_FORMS = ["hex", "sha256=hex", "v1=hex", "t=timestamp,v1=hex"] as const;
-export type SignatureForm = (typeof SIGNATURE_FORMS)[number];
+export type SignatureForm = NonNullable<DialectFile["signature_form"]>;
+export const SIGNATURE_FORMS = [
+  "hex",
+  "sha256=hex",
+  "v1=hex",
+  "t=timestamp,v1=hex",
+] as const satisfies readonly SignatureForm[];
 
 /** The fields of an event's body that a dialect may rename; `livemode` is the interface's own. */
 export const NAMED_EVENT_FIELDS = [
@@ -20,27 +25,14 @@ export const NAMED_EVENT_FIELDS = [
 ] as const;
 
 /** The names of another service, each with our name as its key; a missing name is ours (decision 148). */
-export type Dialect = {
-  /** The status only for a code whose status the interface does not state. */
-  readonly errors?:
-    | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
-    | undefined;
-  readonly events?: Readonly<Record<string, string>> | undefined;
-  /** Null: the body does not have the field. */
-  readonly eventFields?: Readonly<Record<string, string | null>> | undefined;
-  /** The form of `created_at` in the body. */
-  readonly times?: "iso" | "seconds" | "milliseconds" | undefined;
+export type Dialect = Pick<DialectFile, "errors" | "events" | "times" | "replay"> & {
+  readonly eventFields?: DialectFile["event_fields"];
   readonly headers?:
     | Readonly<Partial<Record<"eventId" | "timestamp" | "signature", string | undefined>>>
     | undefined;
-  readonly signatureForm?: SignatureForm | undefined;
-  /** The answer to a repeated create; a header of null marks nothing. */
-  readonly replay?:
-    | { readonly status?: 200 | 201 | undefined; readonly header?: string | null | undefined }
-    | undefined;
-  readonly unknownSession?: 400 | 403 | 404 | undefined;
-  /** The form of a create that counts if both are sent. */
-  readonly bothForms?: "refuse" | "price_id" | "amount" | undefined;
+  readonly signatureForm?: DialectFile["signature_form"];
+  readonly unknownSession?: DialectFile["unknown_session"];
+  readonly bothForms?: DialectFile["both_forms"];
 };
 
 /** A refusal's code and status as the service writes them. */
@@ -137,15 +129,6 @@ function readTimeIn({ times = "iso" }: Dialect, value: unknown): unknown {
   const date = new Date(times === "seconds" ? value * 1000 : value);
   return Number.isNaN(date.getTime()) ? value : date.toISOString();
 }
-
-/** A dialect as a file and `checkout.config.json` have it. */
-export type DialectFile = Pick<Dialect, "errors" | "events" | "times" | "replay"> & {
-  readonly event_fields?: Dialect["eventFields"];
-  readonly headers?: { readonly event_id?: string; readonly timestamp?: string; readonly signature?: string };
-  readonly signature_form?: Dialect["signatureForm"];
-  readonly unknown_session?: Dialect["unknownSession"];
-  readonly both_forms?: Dialect["bothForms"];
-};
 
 /** Without a check, for a merchant's server, which loads no schema library. */
 export function dialectOfFile({ headers = {}, ...file }: DialectFile): Dialect {

@@ -8,10 +8,16 @@ import type {
   HeaderNames,
   Rejection,
   SignatureVerdict,
-  VerifyInput,
   VerifyOptions,
   WebhookHeaders,
 } from "./webhook.ts";
+
+/** A verification of a delivery in a dialect; its event is returned in our names. */
+export type VerifyInput = VerifyOptions & {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly dialect?: Dialect | undefined;
+};
 
 /** The default header names, which the sandbox uses. */
 export const DEFAULT_HEADER_NAMES: HeaderNames = {

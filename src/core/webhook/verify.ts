@@ -1,7 +1,14 @@
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { droppedFields, readEventIn } from "../shape/dialect.ts";
-import { bytesOf, headerNamesIn, headerValues, reject, verifySignature } from "./signature.ts";
-import { CHECKS, type Check, type VerifyInput, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
+import {
+  bytesOf,
+  headerNamesIn,
+  headerValues,
+  reject,
+  verifySignature,
+  type VerifyInput,
+} from "./signature.ts";
+import { CHECKS, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
  * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and

@@ -1,7 +1,6 @@
 // Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`.
 import { STATUSES } from "../checkout/checkout.ts";
 import type { CheckoutWire } from "../checkout/wire.ts";
-import type { Dialect } from "../shape/dialect.ts";
 import { isRecord } from "../json.ts";
 
 /** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */
@@ -37,13 +36,6 @@ export type VerifyOptions = {
   readonly toleranceSeconds?: number;
   /** Header names, if the service uses other names. */
   readonly headerNames?: HeaderNames;
-};
-
-/** A verification of a delivery in a dialect; its event is returned in our names. */
-export type VerifyInput = VerifyOptions & {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly dialect?: Dialect | undefined;
 };
 
 /** Why a signature is refused. The list is closed. */

@@ -17,7 +17,7 @@ type GetPart = (call: {
 
 /** Fetches the styles, scripts and pictures of a page; fails where one is missing, empty or of another type. */
 export async function fetchParts(page: HTMLElement, at: URL, get: GetPart): Promise<void> {
-  agree(`${at.pathname} has a style`, page.querySelector("link[rel=stylesheet]") !== null, true);
+  agree(`${at.pathname} has a style`, page.querySelector("link[rel=stylesheet], style") !== null, true);
   for (const [selector, attribute, type] of PARTS)
     for (const element of page.querySelectorAll(selector)) {
       const to = new URL(element.getAttribute(attribute) ?? "", at);

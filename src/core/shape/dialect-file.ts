@@ -1,0 +1,23 @@
+/** The names of another service, as a file and `checkout.config.json` have them; a missing name is ours. */
+export type DialectFile = {
+  /** By our code. The status only for a code whose status the interface does not state. */
+  readonly errors?:
+    | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
+    | undefined;
+  /** By our type. */
+  readonly events?: Readonly<Record<string, string>> | undefined;
+  /** By our field of an event's body. Null: the body does not have the field. */
+  readonly event_fields?: Readonly<Record<string, string | null>> | undefined;
+  /** The form of `created_at` in the body. */
+  readonly times?: "iso" | "seconds" | "milliseconds" | undefined;
+  readonly headers?: { readonly event_id?: string; readonly timestamp?: string; readonly signature?: string };
+  /** How the header of the signature writes each hex digest. */
+  readonly signature_form?: "hex" | "sha256=hex" | "v1=hex" | "t=timestamp,v1=hex" | undefined;
+  /** The answer to a repeated create; a header of null marks nothing. */
+  readonly replay?:
+    | { readonly status?: 200 | 201 | undefined; readonly header?: string | null | undefined }
+    | undefined;
+  readonly unknown_session?: 400 | 403 | 404 | undefined;
+  /** The form of a create that counts if both are sent. */
+  readonly both_forms?: "refuse" | "price_id" | "amount" | undefined;
+};
