@@ -7,6 +7,7 @@ import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
 import { createHarness, type Answered } from "../support/harness.ts";
+import { startListening } from "../support/listening.ts";
 
 const OTHER: DialectFile = {
   errors: {
@@ -151,6 +152,30 @@ test("a store keeps the dialect with which it was created, beside stores of othe
   ]);
 });
 
+test("listen verifies and names the events of a dialect, and forwards them as they were sent", async () => {
+  const { harness, ask } = await openDialect(OTHER);
+  const forwarded: string[] = [];
+  harness.occupy(3001, {
+    answer: ({ rawHeaders, body }) => {
+      forwarded.push(`${rawHeaders.join(" ").toLowerCase()} ${Buffer.from(body).toString("utf8")}`);
+      return Promise.resolve({ status: 200, headers: {}, body: "" });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const listening = await startListening(harness, ["--forward", "http://localhost:3001/hooks"]);
+  await ask("/orders", ORDER);
+  await harness.run(["sandbox", "pay", "order-1"]);
+  const told = await listening.heard(3);
+  expect(told.map(({ type, verified, outcome, order_id: id }) => [type, verified, outcome, id])).toEqual([
+    ["order.created", true, "forwarded", "order-1"],
+    ["order.pending", true, "forwarded", "order-1"],
+    ["order.succeeded", true, "forwarded", "order-1"],
+  ]);
+  expect(forwarded).toHaveLength(3);
+  for (const part of ["x-svc-signature t=", "x-svc-event ", "payment.paid"])
+    expect(forwarded[2]).toContain(part);
+});
+
 test("an existing state refuses a start with another dialect, and keeps its own without one", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
@@ -174,6 +199,8 @@ const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
   [{ event_fields: { store_id: "livemode" } }, "eventFields: each name must be different"],
   [{ headers: { timestamp: "Checkout-Signature" } }, "headers: each name must be different"],
   [{ headers: { timestamp: "X Time" } }, "headers.timestamp: must be the name of a header"],
+  [{ headers: { timestamp: "Content-Length" } }, "headers.timestamp: must not be a header that HTTP uses"],
+  [{ replay: { header: "transfer-encoding" } }, "replay.header: must not be a header that HTTP uses"],
   [{ unknown_session: 200 }, "unknown_session"],
   [{ replay: { status: 409 } }, "replay.status"],
 ];

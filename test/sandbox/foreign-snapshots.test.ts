@@ -168,6 +168,26 @@ test("a snapshot proves the sandbox that took it, unless it was changed, has no 
   expect(received.length).toBeGreaterThan(0);
 });
 
+test("a dialect in another sandbox's snapshot is held to the rules of a dialect, and a right one is restored", async () => {
+  const { harness, theirs, ours, file, run } = await twoFolders();
+  const own = readFileSync(file);
+  await harness.start(["--port", "0"], { cwd: ours });
+  const rows = [
+    ['{"errors":{"rate_limited":{"status":200}}}', "not allowed"],
+    ["{broken", "not allowed"],
+    ['{"times":"seconds"}', undefined],
+  ] as const;
+  for (const [dialect, fault] of rows) {
+    const changed = changedSnapshot(own, (copy) =>
+      copy.prepare("UPDATE stores SET dialect = ?").run(dialect),
+    );
+    writeFileSync(join(theirs, "changed.snapshot"), changed);
+    const line = `snapshots restore x --all --file ${join(theirs, "changed.snapshot")} --trust`;
+    const { stderr } = await run(line, { cwd: ours, code: fault === undefined ? 0 : 1 });
+    expect([dialect, stderr]).toEqual([dialect, expect.stringContaining(fault ?? "")]);
+  }
+});
+
 test("only a store from elsewhere waits for adoption, also after resets, own snapshots and deletions", async () => {
   const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
   listens();

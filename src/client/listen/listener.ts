@@ -6,11 +6,12 @@ import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/request/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
-import { parseClaims, type Claims } from "../../core/webhook/diagnosis/claims.ts";
+import { claimsIn, parseClaims, type Claims } from "../../core/webhook/diagnosis/claims.ts";
 import type { DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { verifyWebhook } from "../../core/webhook/verify.ts";
-import { headerValues } from "../../core/webhook/signature.ts";
+import { headerNamesIn, headerValues } from "../../core/webhook/signature.ts";
 import type { HeaderNames, WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forwardDelivery, type ForwardResult, type ForwardOptions } from "./forward.ts";
@@ -23,6 +24,8 @@ export type ListenerSecrets = {
   readonly retired: readonly string[];
   /** The sender's time; null if it is real time or unknown. */
   readonly storeTime: number | null;
+  /** The sender's names; undefined if they are ours, or those of `headerNames`. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** The attempt of a delivery that is being sent now. */
@@ -191,12 +194,22 @@ type Received = Pick<
   readonly since: number;
 };
 
-async function receive(context: Context, request: HttpRequest): Promise<HttpResponse> {
-  const { world, source, headerNames } = context;
+/** With the names of the sender's headers. */
+function inDialect(context: Context, dialect: Dialect | undefined): Context {
+  if (dialect === undefined) return context;
+  const headerNames = headerNamesIn(dialect);
+  return { ...context, headerNames, forwarding: { ...context.forwarding, headerNames } };
+}
+
+async function receive(listening: Context, request: HttpRequest): Promise<HttpResponse> {
+  const { world, source } = listening;
   const [at, since] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
+  const { dialect } = secrets;
+  const context = inDialect(listening, dialect);
+  const { headerNames } = context;
   const { body: rawBody, rawHeaders: headers } = request;
-  const verification = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
+  const verification = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at, dialect };
   const verdict = verifyWebhook(verification);
   const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
@@ -219,7 +232,9 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     }));
     return refuseUnverified(context, arrived, { ...verification, known });
   }
-  const received = { ...arrived, claims: parseClaims(request.body) };
+  const isRead = dialect !== undefined && verdict.ok;
+  const claims = isRead ? claimsIn(verdict.event) : parseClaims(request.body);
+  const received = { ...arrived, claims };
   const eventId = eventIdOf(context, received);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, received, await handle(context, received));

@@ -21,7 +21,22 @@ const NEEDED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-const header = z.string().check(z.regex(HEADER_NAME, "must be the name of a header"));
+/** A signature in one of these, or in a header of the content, would change how the request is read. */
+const OF_HTTP = new Set([
+  "host",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "upgrade",
+  "expect",
+  "te",
+  "trailer",
+]);
+const isOfHttp = (name: string): boolean => OF_HTTP.has(name) || /^(?:content|proxy)-/.test(name);
+const header = z.string().check(
+  z.regex(HEADER_NAME, "must be the name of a header"),
+  z.refine((name) => !isOfHttp(name.toLowerCase()), "must not be a header that HTTP uses itself"),
+);
 
 /** An object with a value for some of our names. */
 function namesOf<Value>(ours: readonly string[], valueOf: (name: string) => z.ZodMiniType<Value>) {
@@ -100,6 +115,11 @@ export function parseDialect(text: string): Outcome<Dialect> {
 }
 
 /** The inverse of `parseDialect`; a part that no dialect may have is left out. */
+/** Whether a text of the database, which another program may have written, is a dialect. */
+export function isStoredDialect(text: string): boolean {
+  return dialectSchema.safeParse(parseJson(text)).success;
+}
+
 export function dialectText(dialect: Dialect): string {
   const encoded = z.safeEncode(wireSchema(dialectSchema), dialect);
   if (encoded.success) return `${JSON.stringify(encoded.data, null, 2)}\n`;

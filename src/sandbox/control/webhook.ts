@@ -76,6 +76,7 @@ export const webhookHandlers = {
     mapValue(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
       ...secrets,
       storeTime: storeTimeIfMoved(context, storeId),
+      dialect: context.store.stores.dialect(storeId),
     })),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),

@@ -1,3 +1,4 @@
+import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { certificates } from "../../config/store-fields.ts";
 import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
@@ -82,6 +83,8 @@ export const webhookOperations = {
       z.extend(signingSecrets, {
         /** The store's time if its clock was moved or frozen; null for real time. */
         storeTime: z.nullable(moment),
+        /** The names in which the store's events are sent; left out if they are ours. */
+        dialect: z.optional(dialectSchema),
       }),
   }),
   rotateSecret: storeOperation({

@@ -10,7 +10,10 @@ export type Claims = {
 
 /** Parses the claims of a webhook's body. Before the webhook is verified, its claims are for display only. */
 export function parseClaims(rawBody: Uint8Array): Claims {
-  const body = parseJsonBody(rawBody);
+  return claimsIn(parseJsonBody(rawBody));
+}
+
+export function claimsIn(body: unknown): Claims {
   const object = fieldOf(body, "data");
   return {
     eventId: text(fieldOf(body, "event_id")),
