@@ -5,13 +5,13 @@ import { withLease } from "../../client/control/lease.ts";
 import {
   lookAgain,
   mergeRuns,
-  oneAtATime,
   runHistories,
   plainHistory,
   tellMuchLater,
   waitForMemories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
+import { oneAtATime } from "../../client/one-at-a-time.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";

@@ -304,12 +304,3 @@ export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): 
 export function plainHistory({ verdict, reference }: PlainPurchase): JudgedHistory {
   return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
 }
-
-export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Value> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work, work);
-    last = next.catch(() => undefined);
-    return next;
-  };
-}

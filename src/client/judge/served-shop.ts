@@ -5,6 +5,7 @@ import type { EnvironmentVariables } from "./view.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
+import { oneAtATime } from "../one-at-a-time.ts";
 import { poll } from "../poll.ts";
 
 /** The shop gets its port in the variable `PORT`, and webhooks at the path. */
@@ -76,15 +77,18 @@ export async function startShop(
     port = await freePort(world);
     return start(port);
   });
-  const restart = async (): Promise<void> => {
-    await shop.stop();
-    try {
-      shop = await start(port);
-    } catch (error) {
-      if (!(error instanceof ShopFailure)) throw error;
-      isDown = true;
-    }
-  };
+  const inTurn = oneAtATime();
+  // Two kills at once would start the shop twice on one port.
+  const restart = (): Promise<void> =>
+    inTurn(async () => {
+      await shop.stop();
+      try {
+        shop = await start(port);
+      } catch (error) {
+        if (!(error instanceof ShopFailure)) throw error;
+        isDown = true;
+      }
+    });
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
