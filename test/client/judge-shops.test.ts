@@ -48,6 +48,8 @@ const UNFOUND: Readonly<Record<string, string>> = {
   ...UNSEEN.duplicates,
   "looks, books 50 ms later, and shows amounts with cents":
     "its view shows amounts in words, and no number of bookings",
+  "looks, books 50 ms later, and counts from one":
+    "its view shows no number of bookings, which the run names as a risk",
   "books each delivery three times, a second apart":
     "its view shows no number of bookings, which the run names as a risk",
 };

@@ -88,10 +88,11 @@ const THREE_AT_ONCE: readonly Step[] = [
   ...on("c", look),
 ];
 
-/** Only a is paid; then b ends without a payment, which must change nothing of a. */
-function twin(neighbours: Neighbour, end: UnpaidEnd, title: Words): History {
+/** Only a is paid; then b ends, which must change nothing of a. */
+function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): History {
   const beside = on("b", create, known);
-  const steps = [create, known, ...beside, pay, tell, look, ...on("b", look, ends(end), tell), look];
+  const ended = on("b", look, ends(end), tell, look);
+  const steps = [create, known, ...beside, pay, tell, look, ...ended, look];
   return { part: "duplicates", title, needs: ["names"], neighbours, steps, causes: MIXED };
 }
 
@@ -171,7 +172,7 @@ export const HISTORIES = {
     "order_id 仅大小写不同的订单",
   ]),
   twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "order_id 更长的订单"]),
-  twin_shorter: twin("shorter", "cancelled", ["an order whose order_id is shorter", "order_id 更短的订单"]),
+  twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "order_id 更短的订单"]),
   twin_pattern: twin("pattern", "failed", [
     "an order whose order_id is a pattern with _ that fits another",
     "order_id 中含 _，作为模式可匹配另一个",
