@@ -46,7 +46,7 @@ test("every broken client breaks its rules, and every right one passes", async (
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
-  const [good, broken] = [part(GOOD_CLIENTS, 3), part(BROKEN_CLIENTS, 3)];
+  const [good, broken] = [part(GOOD_CLIENTS, 5), part(BROKEN_CLIENTS, 5)];
   const found = [];
   for (const { name, client } of [...good, ...broken])
     found.push([name, ...(await drill(harness, client)).slice(0, 2)]);

@@ -55,14 +55,14 @@ const UNFOUND: Readonly<Record<string, string>> = {
 };
 
 test("every right shop holds", async () => {
-  for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 8)) {
+  for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 12)) {
     const { findings, failed } = await judgeShop(plan);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
 });
 
 test("every broken shop fails", async () => {
-  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 24)) {
+  for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 36)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
@@ -70,11 +70,11 @@ test("every broken shop fails", async () => {
 });
 
 test("every right return page holds, and every broken one fails", async () => {
-  for (const [name, page] of part(Object.entries(GOOD_PAGES), 8)) {
+  for (const [name, page] of part(Object.entries(GOOD_PAGES), 12)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
-  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 12)) {
+  for (const [name, page] of part(Object.entries(BROKEN_PAGES), 18)) {
     const { code, failed } = await judgePage(page);
     expect([name, code === 0, failed]).toEqual([name, false, ""]);
   }
