@@ -9,7 +9,6 @@ import { buildProgram } from "./program.ts";
 
 const CONFIG = "sea.json";
 const PROGRAM = "program";
-/** Loads the program from the assets. */
 const MAIN = resolve("bin/executable.cjs");
 
 /** The Node and the SQLite addon of one platform, from which its executable is made. */

@@ -11,7 +11,6 @@ const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*
 const HELPER = "\0";
 const RULE = "=".repeat(80);
 
-/** Records the package folder of every file that a build bundles. */
 export function notePackages(folders: Set<string>): Plugin {
   return {
     name: "note packages",

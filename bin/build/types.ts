@@ -10,7 +10,6 @@ export type Typed = readonly string[];
 /** Matches citations of rules and decisions, which the types of the package do not link to. */
 const CITED = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
-/** Writes the types of the libraries into a folder: a file for each file of src/. */
 export function writeTypes(folder: string): void {
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   const options = ["--project", "tsconfig.types.json", "--outDir", folder];
