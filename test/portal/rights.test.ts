@@ -124,6 +124,29 @@ test("every route above a session's role is refused, and none finds another stor
   }
 });
 
+test("a refused form of a store's session shows no other store, whichever store its fields name", async () => {
+  const { sandbox, run, stores, enter } = await openSite();
+  const [first, own] = stores;
+  await run(`stores create --name Secret-Name`);
+  const { cookie } = await enter("store");
+  const page = await load(sandbox, `/portal/${own}/stores`, { Cookie: cookie });
+  const [, token = ""] = /name="token" value="([^"]+)"/.exec(String(page.body)) ?? [];
+  const tries = [
+    ["/portal/stores/reset", { store: first, name: "x" }],
+    ["/portal/stores/reset", { store: own, name: "x", page_of: first }],
+    [`/portal/${own}/snapshots`, { name: "../x", page_of: first }],
+  ] as const;
+  for (const [path, fields] of tries) {
+    const { status, body } = await postForm(sandbox, path, { ...fields, token }, { Cookie: cookie });
+    const shown = ["Sandbox Store", `/portal/${first}`].filter((text) => String(body).includes(text));
+    expect([fields, status, shown]).toEqual([fields, 404, []]);
+  }
+  for (const id of [first, "00000000-0000-7000-8000-0000000000aa"]) {
+    const { headers } = await load(sandbox, `/portal/${id}`, { Cookie: cookie });
+    expect(headers["Location"]).toBe(`/portal/${own}/find?q=${id}`);
+  }
+});
+
 test("a link of a store is used once within 24 hours, and its session lasts as long as it says", async () => {
   const { harness, sandbox, run, stores, enter } = await openSite();
   const { cookie, link } = await enter("viewer", " --valid 48h");

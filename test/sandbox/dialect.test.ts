@@ -199,8 +199,14 @@ const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
   [{ event_fields: { store_id: "livemode" } }, "eventFields: each name must be different"],
   [{ headers: { timestamp: "Checkout-Signature" } }, "headers: each name must be different"],
   [{ headers: { timestamp: "X Time" } }, "headers.timestamp: must be the name of a header"],
-  [{ headers: { timestamp: "Content-Length" } }, "headers.timestamp: must not be a header that HTTP uses"],
-  [{ replay: { header: "transfer-encoding" } }, "replay.header: must not be a header that HTTP uses"],
+  [
+    { headers: { timestamp: "Content-Length" } },
+    "headers.timestamp: must not be a header that HTTP or the service uses",
+  ],
+  [
+    { replay: { header: "transfer-encoding" } },
+    "replay.header: must not be a header that HTTP or the service uses",
+  ],
   [{ unknown_session: 200 }, "unknown_session"],
   [{ replay: { status: 409 } }, "replay.status"],
 ];
@@ -208,6 +214,19 @@ const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
 test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) => {
   const read = parseDialect(JSON.stringify(dialect));
   expect(read).toMatchObject({ ok: false, refusal: { message: expect.stringContaining(said) as string } });
+});
+
+test("a part that no dialect may have is left out of what is written, and the rest stays", () => {
+  const observed = {
+    headers: { eventId: "Content-Id", timestamp: "X-Time" },
+    eventFields: { event_id: "$id", sequence: null },
+    events: { "order.paid": "paid", "order.created": "made" },
+  };
+  expect(JSON.parse(dialectText(observed))).toEqual({
+    headers: { timestamp: "X-Time" },
+    event_fields: { sequence: null },
+    events: { "order.created": "made" },
+  });
 });
 
 test("a dialect is written as it is read", () => {

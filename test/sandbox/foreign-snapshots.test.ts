@@ -188,6 +188,18 @@ test("a dialect in another sandbox's snapshot is held to the rules of a dialect,
   }
 });
 
+test("a delivery in order that another sandbox's snapshot puts behind another is refused: it would wait for good", async () => {
+  const { harness, theirs, ours, file, run } = await twoFolders();
+  await harness.start(["--port", "0"], { cwd: ours });
+  const path = join(theirs, "changed.snapshot");
+  writeFileSync(
+    path,
+    changedSnapshot(readFileSync(file), (copy) => copy.exec("UPDATE deliveries SET is_behind = 1")),
+  );
+  const { stderr } = await run(`snapshots restore x --all --file ${path} --trust`, { cwd: ours, code: 1 });
+  expect(stderr).toContain("a delivery in order is behind another");
+});
+
 test("only a store from elsewhere waits for adoption, also after resets, own snapshots and deletions", async () => {
   const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
   listens();

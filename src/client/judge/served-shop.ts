@@ -77,18 +77,20 @@ export async function startShop(
     port = await freePort(world);
     return start(port);
   });
-  const inTurn = oneAtATime();
+  let isStopped = false;
   // Two kills at once would start the shop twice on one port.
-  const restart = (): Promise<void> =>
-    inTurn(async () => {
-      await shop.stop();
-      try {
-        shop = await start(port);
-      } catch (error) {
-        if (!(error instanceof ShopFailure)) throw error;
-        isDown = true;
-      }
-    });
+  const inTurn = oneAtATime();
+  const startAgain = async (): Promise<void> => {
+    if (isStopped) return;
+    await shop.stop();
+    try {
+      shop = await start(port);
+    } catch (error) {
+      if (!(error instanceof ShopFailure)) throw error;
+      isDown = true;
+    }
+  };
+  const restart = (): Promise<void> => inTurn(startAgain);
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
@@ -97,12 +99,11 @@ export async function startShop(
     restart,
     isDown: () => isDown,
     endings,
-    revive: async () => {
-      if (shop.hasEnded()) await restart();
-    },
+    revive: () => inTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
     stop: async () => {
+      isStopped = true;
       await gate?.close(0);
-      await shop.stop();
+      await inTurn(() => shop.stop());
     },
   };
 }

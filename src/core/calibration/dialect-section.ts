@@ -1,10 +1,13 @@
 // The section `dialect` of checkout.config.json, and the file of `--like` and `--dialect`; its meaning: core/shape/dialect.ts.
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../checkout/event-types.ts";
 import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
 import { ERROR_CODES, ERRORS } from "../errors.ts";
+import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { accept, refuseValue, type Outcome } from "../outcome.ts";
+import { snakeCase } from "../text.ts";
 import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
 import { HEADER_NAME } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
@@ -21,8 +24,15 @@ const NEEDED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-/** A signature in one of these, or in a header of the content, would change how the request is read. */
+/** What HTTP and the service use themselves: a signature in one of these would change how a message is read. */
 const OF_HTTP = new Set([
+  "authorization",
+  "cookie",
+  "set-cookie",
+  "user-agent",
+  "retry-after",
+  "x-request-id",
+  FAULT_HEADER.toLowerCase(),
   "host",
   "transfer-encoding",
   "connection",
@@ -35,7 +45,10 @@ const OF_HTTP = new Set([
 const isOfHttp = (name: string): boolean => OF_HTTP.has(name) || /^(?:content|proxy)-/.test(name);
 const header = z.string().check(
   z.regex(HEADER_NAME, "must be the name of a header"),
-  z.refine((name) => !isOfHttp(name.toLowerCase()), "must not be a header that HTTP uses itself"),
+  z.refine(
+    (name) => !isOfHttp(name.toLowerCase()),
+    "must not be a header that HTTP or the service uses itself",
+  ),
 );
 
 /** An object with a value for some of our names. */
@@ -114,22 +127,26 @@ export function parseDialect(text: string): Outcome<Dialect> {
   return refuseValue(`${path.join(".")}: ${issue?.message ?? ""}`, JSON.stringify(found));
 }
 
-/** The inverse of `parseDialect`; a part that no dialect may have is left out. */
 /** Whether a text of the database, which another program may have written, is a dialect. */
 export function isStoredDialect(text: string): boolean {
   return dialectSchema.safeParse(parseJson(text)).success;
 }
 
+/** The inverse of `parseDialect`; a part that no dialect may have is left out. */
 export function dialectText(dialect: Dialect): string {
   const encoded = z.safeEncode(wireSchema(dialectSchema), dialect);
   if (encoded.success) return `${JSON.stringify(encoded.data, null, 2)}\n`;
-  const wrong = encoded.error.issues.map(({ path }) => path);
-  return dialectText(wrong.reduce<Dialect>((rest, path) => withoutPart(rest, path), dialect));
+  const wrong = encoded.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+  );
+  const rest = wrong.reduce<Dialect>((left, path) => withoutPart(left, path), dialect);
+  return dialectText(isDeepStrictEqual(rest, dialect) ? {} : rest);
 }
 
+/** Issues name fields as the wire does. */
 function withoutPart<Part extends object>(part: Part, [name, ...rest]: readonly PropertyKey[]): Part {
   const entries = Object.entries(part).flatMap(([key, value]): readonly [string, unknown][] => {
-    if (key !== name) return [[key, value]];
+    if (key !== name && snakeCase(key) !== name) return [[key, value]];
     return rest.length === 0 || !isRecord(value) ? [] : [[key, withoutPart(value, rest)]];
   });
   // Every part of a dialect is optional.

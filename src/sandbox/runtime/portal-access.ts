@@ -187,7 +187,9 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const added = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
     sessions.set(session.id, added);
-    const [oldest] = sessions.values();
+    // The session of a link is found again by its row.
+    const [first] = sessions.values();
+    const oldest = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? first;
     if (sessions.size > MAX_SESSIONS && oldest !== undefined) end(oldest);
     return added;
   };
@@ -199,7 +201,10 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
         return session.role === role ? session : undefined;
       // The rows say whether the session of a store's link is valid; it outlives a restart.
       const limit = role === "merchant" ? tokens.identify("session", id) : undefined;
-      if (limit === undefined) return undefined;
+      if (limit === undefined) {
+        if (role === "merchant") end({ id });
+        return undefined;
+      }
       return session ?? add({ id, role, limit });
     },
     prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {

@@ -72,6 +72,8 @@ function storeFault(connection: Connection, { now, isAdministrator }: ForeignRul
     )
   )
     return "signing_secrets: a store has no active signing secret";
+  if (isAny("SELECT 1 FROM deliveries WHERE is_behind = 1 AND in_order = 1"))
+    return "deliveries: a delivery in order is behind another";
   const dialects = connection
     .prepare<[], string>("SELECT dialect FROM stores WHERE dialect IS NOT NULL")
     .pluck();

@@ -155,9 +155,10 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
     entersStore: true,
     answer: ({ store }, call) => {
       const { anything = "start" } = call.params;
-      if (store.stores.names(anything) !== undefined)
-        return accept(redirectAfterForm(call, `/portal/${anything}/start`));
       const limit = call.caller && limitOf(callerOfSession(call.caller));
+      const isOpen = limit === undefined || limit.storeId === anything;
+      if (isOpen && store.stores.names(anything) !== undefined)
+        return accept(redirectAfterForm(call, `/portal/${anything}/start`));
       const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
       if (first === undefined) return refuseFact("no_store_at_all", {});
       const page = `/portal/${first.id}/${anything}`;

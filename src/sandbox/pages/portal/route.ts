@@ -20,7 +20,7 @@ import { headerLines } from "../../../web/http.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
-import { callerOfSession, type Caller } from "../../access/caller.ts";
+import { callerOfSession, limitOf, type Caller } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
@@ -243,6 +243,9 @@ export function actionRoute<Name extends OperationName>(
       if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
       const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
       const at = form.at?.(view, fields.value) ?? usual;
+      // A field of the form names the page, and may name another store's.
+      const limit = call.caller && limitOf(callerOfSession(call.caller));
+      if (limit !== undefined && limit.storeId !== at.storeId) return refuseUnknownStore(at.storeId);
       const refused = { form, at, fields: fields.value, refusal: led.refusal };
       return at.storeId === view.storeId
         ? refusedPage(context, view, refused)

@@ -25,7 +25,8 @@ export async function saveStory(
   const at = toIso(storeTime(context, storeId));
   const shown = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
     ${main}`;
-  const safe = redactSecrets(redactValues(String(shown(language)), context.secrets));
+  const secrets = context.secrets.flatMap((one) => [one, String(html`${one}`(language))]);
+  const safe = redactSecrets(redactValues(String(shown(language)), secrets));
   const store = context.store.stores.names(storeId)?.store ?? "";
   return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
 }

@@ -4,6 +4,7 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
+import { callerOfSession, limitOf } from "../../../access/caller.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import {
@@ -217,13 +218,15 @@ function nameIn(fields: Fields): unknown {
   return { name: fields.get("name") };
 }
 
-function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
-  return mapValue(
-    parseStoreConfirmation(fields, { context, storeId: fields.get("store") ?? "" }),
-    (named) => ({
-      store: named,
-    }),
-  );
+function resetNamed(
+  fields: Fields,
+  { context, view }: { readonly context: PortalContext; readonly view: View },
+): Outcome<unknown> {
+  const storeId = fields.get("store") ?? "";
+  // Before the names are compared, because a refusal shows the right one.
+  const limit = view.call.caller && limitOf(callerOfSession(view.call.caller));
+  if (limit !== undefined && limit.storeId !== storeId) return refuseUnknownStore(storeId);
+  return mapValue(parseStoreConfirmation(fields, { context, storeId }), (named) => ({ store: named }));
 }
 
 function storesOf(stores: readonly { readonly storeId: string }[]): string {
