@@ -66,7 +66,7 @@ async function follow(page: Page, first: string, links: Links): Promise<number> 
     const answer = await page.goto(address);
     agree(`in the browser ${address}`, answer?.status(), 200);
     if (links === "menu" && address !== first) continue;
-    const selector = links === "menu" ? "nav.menu a[href]" : "a[href]";
+    const selector = links === "menu" ? "nav.menu a[href]" : "a[href]:not([download])";
     const found = await page
       .locator(selector)
       .evaluateAll((elements) => elements.map((element) => (element as unknown as { href: string }).href));
