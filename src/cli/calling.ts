@@ -13,7 +13,8 @@ import { callSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
 import { withSandbox } from "./target/with-sandbox.ts";
-import { answerOutput, type AnsweredName, type Output } from "./output/output.ts";
+import { answerOutput, type AnsweredName } from "./output/answer.ts";
+import type { Output } from "./output/output.ts";
 
 type CallInput<Options> = {
   readonly context: Context;

@@ -1,4 +1,3 @@
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { WireOf } from "../../core/shape/wire-names.ts";
 import type { KINDS, KindName } from "./kinds.ts";
 
@@ -17,15 +16,4 @@ type Printed<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
 /** A result of a kind. The kind is known to the compiler alone, so that no command loads the shapes of all kinds. */
 export function output<Name extends ShapedKind>(_kind: Name, value: Printed<Name>): Output {
   return value as unknown as Output;
-}
-
-/** The operations whose answers are results. */
-export type AnsweredName = Extract<
-  (typeof KINDS)[KindName],
-  { readonly operations: unknown }
->["operations"][number];
-
-/** A result that is the answer of an operation, encoded by the schema of its kind. */
-export function answerOutput<Name extends AnsweredName>(name: Name, answer: AnswerOf<Name>): Output {
-  return encodeAnswer(name, answer) as unknown as Output;
 }

@@ -13,7 +13,7 @@ import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { World } from "../../world.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { answerOutput } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
 
 type ExplainOptions = CommonOptions & {
   readonly as?: ExplainableKind;

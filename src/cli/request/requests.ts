@@ -17,7 +17,8 @@ import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
-import { answerOutput, output } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
+import { output } from "../output/output.ts";
 
 type ListOptions = CommonOptions & {
   readonly follow?: boolean;

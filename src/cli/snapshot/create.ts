@@ -15,7 +15,7 @@ import {
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
-import { answerOutput } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
 
 type SnapshotAnswer = AnswerOf<"createSnapshot">;
 

@@ -21,7 +21,7 @@ import {
 import { callAt } from "../target/call.ts";
 import { isStoreToken, resolveStore } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
-import { answerOutput } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };

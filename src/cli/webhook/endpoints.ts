@@ -17,7 +17,7 @@ import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
-import { answerOutput } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
 
 type AddOptions = CommonOptions & {
   readonly events?: readonly string[];

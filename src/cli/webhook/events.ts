@@ -32,7 +32,7 @@ import { runWithSpinner } from "../target/waiting.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
-import { answerOutput } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
 
 type ListOptions = WebhookWaitOptions & {
   readonly type?: string;

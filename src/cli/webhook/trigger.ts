@@ -15,7 +15,8 @@ import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/san
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { answerOutput, output } from "../output/output.ts";
+import { answerOutput } from "../output/answer.ts";
+import { output } from "../output/output.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
