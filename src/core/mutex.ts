@@ -14,3 +14,9 @@ export function createMutex(): Mutex {
     return result;
   };
 }
+
+/** Runs all work one after the other, in the order of the calls. */
+export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Value> {
+  const mutex = createMutex();
+  return (work) => mutex("", work);
+}

@@ -11,7 +11,7 @@ import {
   waitForMemories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
-import { oneAtATime } from "../../client/one-at-a-time.ts";
+import { oneAtATime } from "../../core/mutex.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";

@@ -10,7 +10,7 @@ import {
   type Purchase,
 } from "../../client/judge/bench.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
-import { oneAtATime } from "../../client/one-at-a-time.ts";
+import { oneAtATime } from "../../core/mutex.ts";
 import { readView } from "../../client/judge/view.ts";
 import { poll } from "../../client/poll.ts";
 import type { ShopField } from "../../core/judge/shop.ts";

@@ -22,7 +22,7 @@ import {
 } from "../../core/judge/forms/requests.ts";
 import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
 import type { World } from "../../world.ts";
-import { oneAtATime } from "../one-at-a-time.ts";
+import { oneAtATime } from "../../core/mutex.ts";
 
 /** A receiver, and what its forms are made of. */
 export type FormReceiver = {

@@ -5,7 +5,7 @@ import type { EnvironmentVariables } from "./view.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
-import { oneAtATime } from "../one-at-a-time.ts";
+import { oneAtATime } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
 /** The shop gets its port in the variable `PORT`, and webhooks at the path. */

@@ -21,7 +21,7 @@ import {
   type SearchedStore,
 } from "../bench.ts";
 import { playHistory } from "../play.ts";
-import { oneAtATime } from "../../one-at-a-time.ts";
+import { oneAtATime } from "../../../core/mutex.ts";
 import { storyOf } from "../run.ts";
 
 export type SearchBench = { readonly bench: Bench; readonly close: () => Promise<unknown> };
