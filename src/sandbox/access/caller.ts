@@ -19,14 +19,14 @@ export type Caller = { readonly role: "owner" | "administrator" } | LimitedCalle
 export const OWNER: Caller = { role: "owner" };
 export const ADMINISTRATOR: Caller = { role: "administrator" };
 
-export function callerOfSession({
-  role,
-  limit,
-}: {
-  readonly role: "merchant" | "administrator";
-  readonly limit?: LimitedCaller;
-}): Caller {
-  return role === "administrator" ? ADMINISTRATOR : (limit ?? OWNER);
+/** The caller of a page without a session, which runs no operation of an owner. */
+const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
+
+export function callerOfSession(
+  session: { readonly role: "merchant" | "administrator"; readonly limit?: LimitedCaller } | undefined,
+): Caller {
+  if (session === undefined) return NOBODY;
+  return session.role === "administrator" ? ADMINISTRATOR : (session.limit ?? OWNER);
 }
 
 export function limitOf(caller: Caller): LimitedCaller | undefined {
@@ -46,9 +46,13 @@ export function permit(
   }: { readonly least: LeastRole; readonly what: string; readonly storeId?: string | undefined },
 ): Outcome<void> {
   if (!isPermitted(caller.role, least)) return refuseRole(caller, { least, what });
+  return storeId === undefined ? accept(undefined) : permitStore(caller, storeId);
+}
+
+/** Requires that a limited caller names its own store; another is unknown, whether it exists or not. */
+export function permitStore(caller: Caller, storeId: string): Outcome<void> {
   const own = limitOf(caller)?.storeId;
-  if (own === undefined || storeId === undefined || storeId === own) return accept(undefined);
-  return refuseUnknownStore(storeId);
+  return own === undefined || storeId === own ? accept(undefined) : refuseUnknownStore(storeId);
 }
 
 /** The control token permits no action of the administrator, and the admin token permits nothing else (decision 20). */

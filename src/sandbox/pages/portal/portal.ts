@@ -11,7 +11,7 @@ import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
-import { callerOfSession, limitOf, permit } from "../../access/caller.ts";
+import { callerOfSession, limitOf, permit, permitStore } from "../../access/caller.ts";
 import type { Area } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
@@ -155,10 +155,10 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
     entersStore: true,
     answer: ({ store }, call) => {
       const { anything = "start" } = call.params;
-      const limit = call.caller && limitOf(callerOfSession(call.caller));
-      const isOpen = limit === undefined || limit.storeId === anything;
-      if (isOpen && store.stores.names(anything) !== undefined)
+      const caller = callerOfSession(call.caller);
+      if (permitStore(caller, anything).ok && store.stores.names(anything) !== undefined)
         return accept(redirectAfterForm(call, `/portal/${anything}/start`));
+      const limit = limitOf(caller);
       const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
       if (first === undefined) return refuseFact("no_store_at_all", {});
       const page = `/portal/${first.id}/${anything}`;

@@ -20,7 +20,7 @@ import { headerLines } from "../../../web/http.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
-import { callerOfSession, limitOf, type Caller } from "../../access/caller.ts";
+import { callerOfSession, permitStore } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../at-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
@@ -244,8 +244,8 @@ export function actionRoute<Name extends OperationName>(
       const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
       const at = form.at?.(view, fields.value) ?? usual;
       // A field of the form names the page, and may name another store's.
-      const limit = call.caller && limitOf(callerOfSession(call.caller));
-      if (limit !== undefined && limit.storeId !== at.storeId) return refuseUnknownStore(at.storeId);
+      const permitted = permitStore(callerOfSession(call.caller), at.storeId);
+      if (!permitted.ok) return permitted;
       const refused = { form, at, fields: fields.value, refusal: led.refusal };
       return at.storeId === view.storeId
         ? refusedPage(context, view, refused)
@@ -382,16 +382,13 @@ function runOnce(
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
-/** The caller of a page without a session, which runs no operation of an owner. */
-const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
-
 /** Runs an operation of the control API in this process, and returns its answer. */
 export function runAsViewer<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
   { call, storeId, id, body }: Pick<View, "call" | "storeId" | "id"> & { readonly body: RequestOf<Name> },
 ): Promise<Outcome<AnswerOf<Name>>> {
-  const caller = call.caller === undefined ? NOBODY : callerOfSession(call.caller);
+  const caller = callerOfSession(call.caller);
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, caller, body });
 }
 

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
-import { callerOfSession, limitOf } from "../../../access/caller.ts";
+import { callerOfSession, permitStore } from "../../../access/caller.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import {
@@ -224,8 +224,8 @@ function resetNamed(
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
   // Before the names are compared, because a refusal shows the right one.
-  const limit = view.call.caller && limitOf(callerOfSession(view.call.caller));
-  if (limit !== undefined && limit.storeId !== storeId) return refuseUnknownStore(storeId);
+  const permitted = permitStore(callerOfSession(view.call.caller), storeId);
+  if (!permitted.ok) return permitted;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (named) => ({ store: named }));
 }
 
