@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { accept, refuseFact, type Outcome } from "./outcome.ts";
+import { accept, type Outcome } from "./outcome.ts";
+import { refuseFact } from "./refusals.ts";
 import { KEY_FAULTS } from "./refusals.ts";
 
 /** The scopes of API keys (decision 15). */

@@ -1,5 +1,6 @@
 import { TextDecoder } from "node:util";
-import { isError, accept, refuseFact, type Outcome } from "./outcome.ts";
+import { isError, accept, type Outcome } from "./outcome.ts";
+import { refuseFact } from "./refusals.ts";
 import { printable, printableLiteral, printableName } from "./text.ts";
 
 /** Maximum nesting depth of arrays and objects in a request body (decision 6). */

@@ -1,4 +1,5 @@
-import { accept, refuseFact, type Outcome } from "./outcome.ts";
+import { accept, type Outcome } from "./outcome.ts";
+import { refuseFact } from "./refusals.ts";
 import { printableLiteral } from "./text.ts";
 
 /** The names of a server on this machine, as they appear in a URL and in a Host header. */

@@ -1,7 +1,13 @@
 import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
-import { factText, REFUSALS, type FactName, type RefusalFact, type ValuesOf } from "./refusals.ts";
 import { printableLiteral } from "./text.ts";
+
+/** A value from outside is safe for a message (`printableLiteral`). */
+export type FactValue = string | number | readonly string[];
+export type FactValues = Readonly<Record<string, FactValue>>;
+
+/** What was refused: the name of its sentence in the tables of `core/refusals.ts`, and the sentence's values. */
+export type RefusalFact = { readonly fact: string; readonly values: FactValues };
 
 /** A code of the closed list, and a message with the expected and the received value (decision 4). */
 export type Refusal = {
@@ -52,16 +58,6 @@ export function refuseField(field: string, withoutField: Words): ReturnType<type
   const [english, chinese] = withoutField;
   const words: Words = [`${field}: ${english}`, `${field}：${chinese}`];
   return refuse("invalid_parameter", words, { field, withoutField });
-}
-
-/** Refuses by a fact, whose row has the code and the message. */
-export function refuseFact<Name extends FactName>(
-  fact: Name,
-  values: ValuesOf<Name>,
-  hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
-): ReturnType<typeof refuse> {
-  const told = { fact, values };
-  return refuse(REFUSALS[fact].code, factText(told), { told, ...hints });
 }
 
 /** Refuses a value from outside with `invalid_parameter`; the message contains the expected form and the value. */

@@ -2,14 +2,11 @@
 // each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import type { Words } from "./language.ts";
+import { refuse, type FactValue, type FactValues, type Refusal } from "./outcome.ts";
 import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
 import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
-
-/** A value from outside is safe for a message (`printableLiteral`). */
-type FactValue = string | number | readonly string[];
-type FactValues = Readonly<Record<string, FactValue>>;
 
 /** A sentence with `{names}` of values, and its parts for `explain`. Default of a part: the value of the same name. */
 type Row = {
@@ -62,7 +59,7 @@ type EntriesOf<Table> = {
   }[keyof Table[Code]];
 }[keyof Table];
 
-export const REFUSALS = {
+const REFUSALS = {
   ...rowsOf(REFUSALS_OF_CHECKOUTS),
   ...rowsOf(WEBHOOK_REFUSALS),
   ...rowsOf(SANDBOX_REFUSALS),
@@ -263,8 +260,7 @@ export const REFUSALS = {
 /** The name of a refusal's sentence. */
 export type FactName = keyof typeof REFUSALS;
 
-/** What was refused: the name of its sentence, and the sentence's values. */
-export type RefusalFact = { readonly fact: FactName; readonly values: FactValues };
+type KnownFact = { readonly fact: FactName; readonly values: FactValues };
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, string] }
@@ -274,7 +270,7 @@ type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, 
     : never;
 
 /** The values of a sentence, by their names; `field` also where only a form shows it. */
-export type ValuesOf<Name extends FactName> = Readonly<
+type ValuesOf<Name extends FactName> = Readonly<
   Record<NamesOf<(typeof REFUSALS)[Name]>, FactValue> & { field?: string }
 >;
 
@@ -284,15 +280,25 @@ export type FactWithoutValues = {
 
 const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>(Object.entries(REFUSALS));
 
+/** Refuses by a fact, whose row has the code and the message. */
+export function refuseFact<Name extends FactName>(
+  fact: Name,
+  values: ValuesOf<Name>,
+  hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
+): ReturnType<typeof refuse> {
+  const told = { fact, values };
+  return refuse(REFUSALS[fact].code, factText(told), { told, ...hints });
+}
+
 /** The message of a refusal, in both languages where a page can show it. */
-export function factText({ fact, values }: RefusalFact): string | Words {
+function factText({ fact, values }: KnownFact): string | Words {
   const row: Row = REFUSALS[fact];
   if ("got" in row) return `${fill(row.got[0], values)}; got ${shown(values["received"])}`;
   return typeof row.text === "string" ? fill(row.text, values) : fillBoth(row.text, values);
 }
 
 /** The parts of a refusal for `explain`; undefined parts follow from the code. */
-export function factParts({ fact, values }: RefusalFact): {
+export function factParts({ fact, values }: KnownFact): {
   readonly field: string | undefined;
   readonly expected: Words | undefined;
   readonly received: string | undefined;
@@ -310,7 +316,7 @@ export function factParts({ fact, values }: RefusalFact): {
 }
 
 /** Whether a stored fact has a sentence, and each of its values: other programs can write to the log. */
-export function isRefusalFact(value: unknown): value is RefusalFact {
+export function isRefusalFact(value: unknown): value is KnownFact {
   const { fact, values } = Object(value) as Readonly<Record<string, unknown>>;
   const row = typeof fact === "string" ? ROWS.get(fact) : undefined;
   if (row === undefined || typeof values !== "object" || values === null) return false;

@@ -1,7 +1,8 @@
 // To add a route, add a row to the table of its area. test/sandbox/routes.test.ts reads the tables of all areas.
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
-import { accept, type Refusal, refuseFact } from "../core/outcome.ts";
+import { accept, type Refusal } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";

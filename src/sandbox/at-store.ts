@@ -1,7 +1,8 @@
 import { STORES_HINT } from "../core/control/protocol.ts";
 import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
-import { accept, type Outcome, refuseFact } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";

@@ -2,7 +2,8 @@
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
-import { accept, type Outcome, refuse, refuseFact } from "../core/outcome.ts";
+import { accept, type Outcome, refuse } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";

@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuseFact } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";

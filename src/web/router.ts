@@ -1,5 +1,6 @@
 import type { Words } from "../core/language.ts";
-import { accept, refuseFact, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { printableLiteral } from "../core/text.ts";
 
 export type Route = {

@@ -1,7 +1,8 @@
 // Decides whether a create gets a 409 for its order or a 403 for its store. Unusable prices: core/checkout/price.ts.
 // Host and Origin: web/guard.ts. To add a field to checkouts, begin here; its column: store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
-import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 
 /** The six values of `status` (interface 13). */
 export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;

@@ -4,7 +4,8 @@ import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../shape/wire-names.ts";
 import { isRecord } from "../json.ts";
-import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { codePointLength, containsSecret, printableLiteral, printableName } from "../text.ts";
 
 /** Marks the refusal that does not repeat the value. */

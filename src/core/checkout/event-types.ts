@@ -1,5 +1,6 @@
 import { STATUSES } from "./checkout.ts";
-import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
 /** All event types (decision 11). */

@@ -3,7 +3,8 @@
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
 import type { CreateRequest } from "./create-request.ts";
-import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { containsSecret, printableLiteral } from "../text.ts";
 
 /** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */

@@ -1,7 +1,8 @@
 // Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
 // sandbox/checkout/payments.ts.
 import type { Checkout, Status } from "./checkout.ts";
-import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
 /** All other pairs are refused. `pending` to `pending` is a declined attempt: the payer may pay again. */

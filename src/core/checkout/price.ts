@@ -1,6 +1,7 @@
 // The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; the operations:
 // sandbox/checkout/prices.ts.
-import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import { MAX_PRICES, type PurchaseTerms } from "./checkout.ts";
 import type { Price } from "./shapes.ts";

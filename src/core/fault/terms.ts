@@ -1,4 +1,5 @@
-import { accept, mapValue, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, mapValue, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import type { FaultsRequest } from "./shapes.ts";
 import { PROFILE_FAULTS } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";

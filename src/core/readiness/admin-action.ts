@@ -1,6 +1,7 @@
 import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
 import { isCurrency } from "../money.ts";
-import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import type { FactWithoutValues } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import type { Production, RecordedAction } from "./shapes.ts";

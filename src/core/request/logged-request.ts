@@ -1,7 +1,7 @@
 // The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
 // sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
 import { parseJson } from "../json.ts";
-import type { RefusalFact } from "../refusals.ts";
+import type { RefusalFact } from "../outcome.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 import type { RefusedEntry, RequestEntry } from "./shapes.ts";

@@ -1,4 +1,5 @@
-import { accept, refuseFact, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 
 /** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };

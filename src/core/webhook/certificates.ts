@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import { accept, type Outcome, refuseFact } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { excerpt } from "../text.ts";
 
 /** The maximum length of an endpoint's CA certificates, in characters. */

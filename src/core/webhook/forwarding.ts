@@ -1,5 +1,6 @@
 import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
-import { accept, mapValue, type Outcome, refuseFact, refuseValue } from "../outcome.ts";
+import { accept, mapValue, type Outcome, refuseValue } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */

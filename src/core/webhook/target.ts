@@ -1,7 +1,8 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
-import { accept, type Outcome, refuse, refuseFact, refuseValue } from "../outcome.ts";
+import { accept, type Outcome, refuse, refuseValue } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral } from "../text.ts";
 

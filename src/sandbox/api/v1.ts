@@ -12,7 +12,8 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { withOneForm, type Dialect } from "../../core/shape/dialect.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, mapValue, refuseFact, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";

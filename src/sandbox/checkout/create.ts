@@ -9,7 +9,8 @@ import {
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { createEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { accept, mapValue, refuseFact, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";

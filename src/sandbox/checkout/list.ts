@@ -1,7 +1,8 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { lastChange } from "../../core/explain/last.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { isUuid } from "../../core/text.ts";
 import {
   AFTER_ALL,

@@ -1,7 +1,8 @@
 import { UNSTATED_CHANGE_DECISIONS } from "../../core/readiness/relied.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { createEvent } from "../../core/checkout/event.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import {
   advance,
   isExpiryDue,

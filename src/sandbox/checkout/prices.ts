@@ -1,5 +1,6 @@
 import { decidePrice } from "../../core/checkout/price.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";

@@ -1,5 +1,6 @@
 import { ROOT_PATH, type ReturnOrigin } from "../../core/checkout/return-origin.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 

@@ -1,5 +1,6 @@
 import { PAYMENT_METHODS, type Checkout, type PaymentMethod } from "../../core/checkout/checkout.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout } from "./create.ts";
 

@@ -18,7 +18,8 @@ import {
 import { folderTokenFor, OPERATION_RIGHTS } from "../../core/control/rights.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";

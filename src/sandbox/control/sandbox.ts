@@ -1,4 +1,5 @@
-import { accept, refuseFact } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { describeSandbox } from "../describe.ts";
 import type { HandlersOf } from "./handler.ts";
 

@@ -1,7 +1,8 @@
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
-import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import {
   effectiveEndpoint,
   LISTENER_DISCONNECTED,

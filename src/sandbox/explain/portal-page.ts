@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { findHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";

@@ -11,7 +11,8 @@ import {
 } from "../../core/fault/fault.ts";
 import type { ApiAction } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
-import { accept, refuseFact, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";

@@ -1,5 +1,6 @@
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";

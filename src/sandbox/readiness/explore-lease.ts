@@ -1,5 +1,6 @@
 import { REAL_CLOCK } from "../../core/clock.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { atStore } from "../at-store.ts";
 import { clearFaults, listFaults } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";

@@ -1,4 +1,5 @@
-import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { DRILL_NAMES, type LeaseKind } from "../../core/readiness/names.ts";
 import type { World } from "../../world.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";

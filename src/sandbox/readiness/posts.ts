@@ -2,7 +2,8 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";

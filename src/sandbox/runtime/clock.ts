@@ -1,5 +1,6 @@
 import { freezeClock, isMoment, REAL_CLOCK, setClock, storeNow, type StoreClock } from "../../core/clock.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { applyDueItems } from "../checkout/payments.ts";
 import { refuseUnknownStore } from "../at-store.ts";

@@ -1,7 +1,8 @@
 // Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
 // order: store/erasures.ts.
 import type { StoreClock } from "../../core/clock.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";

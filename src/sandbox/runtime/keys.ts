@@ -1,7 +1,8 @@
 // Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the
 // commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { KeySummary } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";

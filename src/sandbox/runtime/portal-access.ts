@@ -1,7 +1,8 @@
 // The sessions of the portal; cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
 // `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
 import { isSameSecret } from "../../core/credential.ts";
-import { accept, mapValue, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 import type { LimitedCaller } from "../access/caller.ts";
 import { newCode, type Tokens } from "../access/tokens.ts";

@@ -8,9 +8,8 @@ import {
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
-import type { Outcome } from "../../core/outcome.ts";
+import type { Outcome, RefusalFact } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import type { RefusalFact } from "../../core/refusals.ts";
 import { cutText, redactValues } from "../../core/text.ts";
 import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";

@@ -8,7 +8,8 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
-import { accept, type Outcome, type Refusal, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreWithMerchant } from "../../store/stores.ts";
 import type { World } from "../../world.ts";

@@ -1,7 +1,8 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, store/snapshot/foreign.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import {
   isSigningSecret,
   NONCE_BYTES,

@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
 /** An open request. Its store is looked up only when a store is erased, which is rare. */

@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome, refuse } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../at-store.ts";

@@ -6,7 +6,8 @@ import {
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
-import { accept, addField, mapValue, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome, refuse } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,

@@ -1,7 +1,8 @@
 // Deliveries that a person asks for: replays of events, and retries before their time. The attempts of the schedule:
 // sandbox/webhook/take-due.ts.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome, refuse, refuseFact } from "../../core/outcome.ts";
+import { accept, type Outcome, refuse } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { effectiveEndpoint, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { refuseFact, type Refusal } from "../../core/outcome.ts";
+import type { Refusal } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { HttpRequest, ServerLimits } from "../../world.ts";
 import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";

@@ -4,7 +4,8 @@
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { PAGE_RIGHTS } from "../../../core/control/rights.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, type Outcome, refuseFact } from "../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../core/outcome.ts";
+import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";

@@ -13,7 +13,8 @@ import {
   type PortalPath,
 } from "../../../core/control/rights.ts";
 import { ERRORS } from "../../../core/errors.ts";
-import { accept, type Outcome, type Refusal, refuseFact, wordsOf } from "../../../core/outcome.ts";
+import { accept, type Outcome, type Refusal, wordsOf } from "../../../core/outcome.ts";
+import { refuseFact } from "../../../core/refusals.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { headerLines } from "../../../web/http.ts";

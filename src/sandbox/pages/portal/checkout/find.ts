@@ -1,5 +1,6 @@
 import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
-import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";

@@ -1,6 +1,7 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { NEW_MERCHANT } from "../../../../core/control/operations/stores.ts";
-import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { selectField, inputField, filledFields } from "../fields.ts";

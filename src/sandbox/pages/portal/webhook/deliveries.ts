@@ -1,5 +1,6 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import { accept, type Outcome, refuseFact, refuseValue } from "../../../../core/outcome.ts";
+import { accept, type Outcome, refuseValue } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
 import { orderIdInBody } from "../../../../core/checkout/event.ts";

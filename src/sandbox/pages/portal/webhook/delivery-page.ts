@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { storeTime } from "../../../at-store.ts";

@@ -1,4 +1,5 @@
-import { accept, type Outcome, refuseFact } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
