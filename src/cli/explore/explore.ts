@@ -1,11 +1,8 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
-import { exploreAll, type ExplorationResult } from "../../client/judge/search/search.ts";
-import {
-  commandBenches,
-  runningShopBenches,
-  type ExploreCommands,
-  type OrderViewSpec,
-} from "../../client/judge/search/benches.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { ShopDescription } from "../../client/judge/description.ts";
+import { exploreAll, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
+import { ownStoreBenches, runningShopBenches, type ExploredShop } from "../../client/judge/search/benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { runSchedule, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import { ShopFailure } from "../../client/judge/served-shop.ts";
@@ -23,13 +20,11 @@ import { abortOnStop } from "../stopping.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { accessVariables } from "../store/variables.ts";
 import { isTyped } from "../option-rules.ts";
-import { withLease } from "../../client/control/lease.ts";
-import { wrapAnswer } from "../../client/control/control.ts";
-import { answered, callAt } from "../target/call.ts";
+import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
-import { EXPLORE_DEFAULTS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
+import { COMMAND_TIMEOUT_MS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
 import { recordExploration } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 import { output } from "../output/output.ts";
@@ -64,28 +59,22 @@ export function registerExplore(group: Group): void {
 
 async function runExplore(
   context: Context,
-  given: ExploreCommandOptions,
+  options: ExploreCommandOptions,
   ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
-  const { options, commandLine } = await withSection(context, given, words);
+  const described = await describeExplored(context, options, words);
   const only =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
-  const view = viewOf(options);
-  for (const word of words) {
-    const parsed = parseCommandLine(word);
-    if (!parsed.ok) throw refuseUsage(parsed.refusal.message, "correct the command; nothing was done");
-  }
-  checkApplication(context, options, view);
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const wanted = { words, commandLine, only, view, signal: stop.signal };
+  const wanted = { options, words, described, only, signal: stop.signal };
   const result =
     receiver === undefined
-      ? await inOwnSandbox(context, options, wanted)
-      : await inRunningSandbox(context, { ...options, receiver }, wanted);
+      ? await inOwnSandbox(context, wanted)
+      : await inRunningSandbox(context, wanted, receiver);
   if (only === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
@@ -98,61 +87,57 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The section `shop` fills in the command, and options: its `serve`, unless a running shop is explored, and its view. */
-async function withSection(
+/** The command of the purchase, and what options and the section say of the shop, if one is explored. */
+async function describeExplored(
   context: Context,
   options: ExploreCommandOptions,
   words: readonly string[],
-): Promise<{ readonly options: ExploreCommandOptions; readonly commandLine: string }> {
-  const { receiver, trustConfig, serve: givenServe } = options;
+): Promise<ShopDescription> {
+  const { receiver, receiverPath, serve, orderView, orderViewCommand } = options;
+  for (const word of words) {
+    const parsed = parseCommandLine(word);
+    if (!parsed.ok) throw refuseUsage(parsed.refusal.message, "correct the command; nothing was done");
+  }
   const section = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
-  const isServed = receiver === undefined && (givenServe ?? section.serve) !== undefined;
-  const hasShop = receiver !== undefined || isServed;
+  const hasShop = (receiver ?? serve ?? section.serve) !== undefined;
+  const hasView = orderView !== undefined || orderViewCommand !== undefined;
+  if (hasView && !hasShop) throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
+  if (receiver !== undefined && orderView?.startsWith("/") === true)
+    throw refuseUsage(
+      "with --receiver, --order-view must be a URL",
+      "such as http://localhost:3000/orders/{order_id}",
+    );
+  if (isTyped(context.world, "store") && receiver === undefined)
+    throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
   const typed = words.map((word) => quote(word)).join(" ");
-  if (typed !== "" && !hasShop) return { options, commandLine: typed };
-  const hasView = options.orderView !== undefined || options.orderViewCommand !== undefined;
-  const trust = { ...(trustConfig && { trustConfig }) };
-  const described = await describeShop(context, trust, [
-    ...(typed === "" ? (["create"] as const) : []),
-    ...(isServed && givenServe === undefined ? (["serve"] as const) : []),
-    ...(hasView || !hasShop ? [] : (["orderViewCommand"] as const)),
+  if (typed !== "" && !hasShop) return { create: typed };
+  const given = { ...options, endpoint: receiverPath, ...(typed !== "" && { create: typed }) };
+  const { endpoint = "/hooks", ...described } = await describeShop(context, given, [
+    "create",
+    ...(receiver === undefined ? (["serve"] as const) : []),
+    ...(hasShop && !hasView ? (["orderViewCommand"] as const) : []),
   ]);
-  const commandLine = typed === "" ? described.create : typed;
-  if (typeof commandLine !== "string")
+  if (typeof described.create !== "string")
     throw refuseUsage(
       "explore needs a command that creates an order: none was typed, and create of the section shop is none",
       "checkout explore -- node create-order.js",
     );
-  if (!hasShop) return { options, commandLine };
-  const { serve, endpoint, orderView, orderViewCommand, paidWhen, bookings, amount } = described;
-  const path = endpoint === undefined || !URL.canParse(endpoint) ? endpoint : new URL(endpoint).pathname;
-  const known = {
-    ...(isServed && { serve, receiverPath: path ?? "/hooks" }),
-    ...(!hasView && { orderView, orderViewCommand, paidWhen }),
-    bookings,
-    amount,
-  };
-  const set = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
-  return { options: { ...set, ...options }, commandLine };
+  if (!hasShop) return { create: described.create };
+  return { ...described, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
 }
 
-/** What the user asks for in addition to the options of the search, and the signal that stops it. */
+/** What the user asks for, and the signal that stops it. */
 type Wanted = {
-  /** The command of the purchase as it was typed, and its command line. */
+  readonly options: ExploreCommandOptions;
+  /** The command of the purchase as it was typed. */
   readonly words: readonly string[];
-  readonly commandLine: string;
+  readonly described: ShopDescription;
   readonly only: Schedule | undefined;
-  readonly view: OrderViewSpec | undefined;
   readonly signal: AbortSignal;
 };
 
 /** Explores in stores of a separate sandbox in memory. */
-async function inOwnSandbox(
-  context: Context,
-  options: ExploreCommandOptions,
-  wanted: Wanted,
-): Promise<ExplorationResult> {
-  const { serve: served, receiverPath } = options;
+async function inOwnSandbox(context: Context, wanted: Wanted): Promise<ExplorationResult> {
   const serving = serveSandbox(
     context,
     { port: 0, quiet: true },
@@ -160,21 +145,8 @@ async function inOwnSandbox(
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const { view } = wanted;
-        const commands: ExploreCommands = {
-          ...commandsOf(context, options, wanted),
-          baseUrl,
-          target,
-          call: ({ storeId, ...call }) => callAt(context, { ...target, storeId }, call),
-          ...(served !== undefined &&
-            receiverPath !== undefined && { shop: { commandLine: served, receiverPath } }),
-          ...(view && { view }),
-        };
-        const kills: KillsByPlace = {
-          request: ["kill"],
-          delivery: view === undefined ? [] : ["kill", "kill_after_answer"],
-        };
-        return search(context, options, { ...wanted, open: commandBenches(commands), kills });
+        const open = ownStoreBenches(exploredShop(context, wanted, { target, baseUrl }));
+        return search(context, wanted, { open, sideBySide: MAX_PARALLEL, kills: KILLS });
       },
     },
   );
@@ -184,10 +156,9 @@ async function inOwnSandbox(
 /** The end of the lease removes the store's faults and sets its clock to real time. */
 async function inRunningSandbox(
   context: Context,
-  options: ExploreCommandOptions & { readonly receiver: string },
   wanted: Wanted,
+  receiver: string,
 ): Promise<ExplorationResult> {
-  const { world, printer } = context;
   const sandbox = await controlTarget(context);
   const access = await readStoreAccess(context, sandbox);
   if (access.apiKey === null)
@@ -195,68 +166,49 @@ async function inRunningSandbox(
   const { storeId, baseUrl } = access;
   const target = { ...sandbox, storeId };
   const { endpoints } = await callAt(context, target, { name: "listEndpoints", body: undefined });
-  const endpoint = endpoints.find(({ url }) => url === options.receiver);
+  const endpoint = endpoints.find(({ url }) => url === receiver);
   if (endpoint === undefined)
     throw refuseUsage(
-      `the store has no endpoint ${printableLiteral(options.receiver)}`,
-      `checkout endpoints add ${quote(options.receiver)}`,
+      `the store has no endpoint ${printableLiteral(receiver)}`,
+      `checkout endpoints add ${quote(receiver)}`,
     );
-  const { view, signal } = wanted;
   const env = accessVariables(access);
-  printer.talk(
+  context.printer.talk(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
-  const timeoutMs = Math.min(MAX_LEASE_MS, (options.budget ?? EXPLORE_DEFAULTS.budgetMs) + LEASE_REST_MS);
-  const lease = { drill: "explore", timeoutMs, signal } as const;
-  const leased = await withLease(world, target, lease, async ({ id: leaseId }) => {
-    const held = { ...target, leaseId };
-    const commands: ExploreCommands = {
-      ...commandsOf(context, options, wanted),
-      baseUrl,
-      target,
-      call: ({ storeId: _own, ...call }) => callAt(context, held, call),
-      ...(view && { view }),
-    };
-    const open = runningShopBenches(commands, { env, endpointId: endpoint.id });
-    return wrapAnswer(await search(context, options, { ...wanted, open, kills: NO_KILLS }));
+  const lease = {
+    drill: "explore",
+    timeoutMs: Math.min(MAX_LEASE_MS, (wanted.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_REST_MS),
+    signal: wanted.signal,
+    nextAfter: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
+  } as const;
+  return underLease(context, target, lease, ({ id: leaseId }) => {
+    const shop = exploredShop(context, wanted, { target: { ...target, leaseId }, baseUrl });
+    return search(context, wanted, { open: runningShopBenches(shop, { env, endpoint }), sideBySide: 1 });
   });
-  return unwrap(
-    answered(leased, {
-      state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again",
-    }),
-  );
 }
 
-const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
+const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
 /** In milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 
-/** Refuses options that need a shop or the running sandbox if there is none. */
-function checkApplication(
-  { world }: Context,
-  { serve, receiver, orderView }: ExploreCommandOptions,
-  view: OrderViewSpec | undefined,
-): void {
-  if (view !== undefined && serve === undefined && receiver === undefined)
-    throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
-  if (receiver !== undefined && orderView?.startsWith("/") === true)
-    throw refuseUsage(
-      "with --receiver, --order-view must be a URL",
-      "such as http://localhost:3000/orders/{order_id}",
-    );
-  if (isTyped(world, "store") && receiver === undefined)
-    throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
-}
-
-/** The merchant's command, and the order_ids for its purchases, which no other run has used. */
-function commandsOf({ world }: Context, options: ExploreCommandOptions, { commandLine, signal }: Wanted) {
+/** With order_ids for its purchases which no other run has used. */
+function exploredShop(
+  context: Context,
+  { options, described, signal }: Wanted,
+  { target, baseUrl }: { readonly target: ControlTarget; readonly baseUrl: string },
+): ExploredShop {
+  const { world } = context;
   const run = world.freshId().slice(-8);
   let purchases = 0;
   return {
     world,
-    commandLine,
-    timeoutMs: options.commandTimeout ?? EXPLORE_DEFAULTS.timeoutMs,
+    target,
+    call: operationsAt(context, target),
+    baseUrl,
+    described,
+    timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
     newOrderId: (): string => {
       purchases += 1;
@@ -265,34 +217,19 @@ function commandsOf({ world }: Context, options: ExploreCommandOptions, { comman
   };
 }
 
-function viewOf({
-  orderView,
-  orderViewCommand,
-  paidWhen,
-  bookings,
-  amount,
-}: ExploreCommandOptions): OrderViewSpec | undefined {
-  const read = { paidWhen, bookings, amount };
-  if (orderViewCommand !== undefined) return { from: { commandLine: orderViewCommand }, ...read };
-  if (orderView === undefined) return undefined;
-  return { from: orderView.startsWith("/") ? { path: orderView } : { url: orderView }, ...read };
-}
-
-type Explored = Wanted & {
-  readonly open: (schedule: Schedule) => Promise<SearchBench>;
-  readonly kills: KillsByPlace;
-};
-
 async function search(
   context: Context,
-  options: ExploreCommandOptions,
-  { words, only, view, signal, open, kills }: Explored,
+  { options, words, described, only, signal }: Wanted,
+  how: Pick<Parameters<typeof exploreAll>[0], "sideBySide" | "kills"> & {
+    readonly open: (schedule: Schedule) => Promise<SearchBench>;
+  },
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
-  const { budget: budgetMs = EXPLORE_DEFAULTS.budgetMs, depth = EXPLORE_DEFAULTS.depth } = options;
-  const hasView = view !== undefined;
+  const { orderView, orderViewCommand } = described;
+  const { open, ...rest } = how;
   const progress = progressOf(context);
   const found = await exploreAll({
+    ...rest,
     run: async (schedule) => {
       const run = await runSchedule(open, schedule).catch((error: unknown) => {
         if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
@@ -305,14 +242,10 @@ async function search(
     },
     world,
     seed: options.seed ?? world.freshId().slice(-8),
-    budgetMs,
-    maxSchedules: undefined,
-    depth,
+    budgetMs: options.budget,
+    depth: options.depth,
     only,
-    sideBySide: options.receiver === undefined ? MAX_PARALLEL : 1,
-    kills,
-    isPlace: ({ kind }) => hasView || kind === "request",
-    hasView,
+    hasView: orderView !== undefined || orderViewCommand !== undefined,
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, { options, words }),
     onWave: ({ size, count }) =>

@@ -1,32 +1,31 @@
 import type { Option } from "commander";
+import { SEARCH_DEFAULTS } from "../../client/judge/search/search.ts";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/judge/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { commandOption, shopOptions, trustOption } from "../judge/options.ts";
+import { commandOption, shopOptions, type ShopOptions } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
-export type ExploreCommandOptions = CommonOptions & {
-  readonly serve?: string;
-  readonly receiverPath?: string;
-  readonly receiver?: string;
-  readonly orderView?: string;
-  readonly orderViewCommand?: string;
-  readonly paidWhen?: RegExp;
-  readonly bookings?: string;
-  readonly amount?: string;
-  readonly budget?: number;
-  readonly depth?: number;
-  readonly seed?: string;
-  readonly only?: string;
-  readonly payer?: PayerOutcome;
-  readonly write?: string;
-  readonly junit?: string;
-  readonly commandTimeout?: number;
-  readonly trustConfig?: boolean;
-};
+/** Options of the description of a shop that `explore` has too. */
+const OF_SHOP = ["orderViewCommand", "paidWhen", "bookings", "amount", "trustConfig"] as const;
 
-export const EXPLORE_DEFAULTS = { budgetMs: 60_000, depth: 2, timeoutMs: 60_000 } as const;
+export type ExploreCommandOptions = CommonOptions &
+  Pick<ShopOptions, (typeof OF_SHOP)[number] | "serve" | "orderView"> & {
+    readonly receiverPath?: string;
+    readonly receiver?: string;
+    readonly budget?: number;
+    readonly depth?: number;
+    readonly seed?: string;
+    readonly only?: string;
+    readonly payer?: PayerOutcome;
+    readonly write?: string;
+    readonly junit?: string;
+    readonly commandTimeout?: number;
+  };
+
+/** Default timeout of each run of the command, in milliseconds. */
+export const COMMAND_TIMEOUT_MS = 60_000;
 const MAX_DEPTH = 4;
 
 export function exploreOptions(): readonly Option[] {
@@ -34,12 +33,12 @@ export function exploreOptions(): readonly Option[] {
     ...applicationOptions(),
     valueOption(
       "--budget <duration>",
-      `time after which no new schedule starts (default: ${durationText(EXPLORE_DEFAULTS.budgetMs)})`,
+      `time after which no new schedule starts (default: ${durationText(SEARCH_DEFAULTS.budgetMs)})`,
       parseDuration,
     ),
     valueOption(
       "--depth <count>",
-      `maximum number of faults in one schedule (default: ${EXPLORE_DEFAULTS.depth})`,
+      `maximum number of faults in one schedule (default: ${SEARCH_DEFAULTS.depth})`,
       wholeNumberParser(1, MAX_DEPTH),
     ),
     valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
@@ -56,7 +55,7 @@ export function exploreOptions(): readonly Option[] {
     valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
     valueOption(
       "--command-timeout <duration>",
-      `timeout of each run of the command (default: ${durationText(EXPLORE_DEFAULTS.timeoutMs)})`,
+      `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
       parseDuration,
     ),
   ];
@@ -77,22 +76,13 @@ function applicationOptions(): readonly Option[] {
       "--order-view <url|path>",
       "URL, or path of the served shop, that shows the status of {order_id} or {session_id}",
     ),
-    ...shopOptions().filter(({ long }) => OF_VIEW.has(long ?? "")),
+    ...shopOptions().filter((option) => OF_SHOP.some((name) => name === option.attributeName())),
     valueOption(
       "--receiver <url>",
       "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
     ),
-    trustOption(),
   ];
 }
-
-/** Options of the description of a shop that say how its view is read. */
-const OF_VIEW: ReadonlySet<string> = new Set([
-  "--order-view-command",
-  "--paid-when",
-  "--bookings",
-  "--amount",
-]);
 
 export const EXPLORE_RULES = {
   requires: [

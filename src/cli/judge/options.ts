@@ -1,5 +1,6 @@
 // The options that describe a shop, for `checklist run` and `explore`: each field of the section `shop`, in kebab case.
 import type { Option } from "commander";
+import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { durationText } from "../../core/duration.ts";
@@ -18,22 +19,12 @@ import { isTyped } from "../option-rules.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-export type ShopOptions = ServiceOptions & {
-  readonly endpoint?: string;
-  readonly create?: string;
-  readonly orderView?: string;
-  readonly orderViewCommand?: string;
-  readonly paidWhen?: RegExp;
-  readonly bookings?: string;
-  readonly amount?: string;
-  readonly returnUrl?: string;
-  readonly orderIdOf?: RegExp;
-  readonly serve?: string;
-  readonly restart?: string;
-  readonly cookieFile?: string;
-  readonly settle?: number;
-  readonly trustConfig?: boolean;
-};
+export type ShopOptions = ServiceOptions &
+  Omit<ShopDescription, "create" | "cookie"> & {
+    readonly create?: string;
+    readonly cookieFile?: string;
+    readonly trustConfig?: boolean;
+  };
 
 export type RunOptions = ShopOptions & {
   readonly checkout?: readonly string[];
@@ -105,7 +96,7 @@ export function shopOptions(): readonly Option[] {
 }
 
 /** Lets commands of the section run without a confirmation. */
-export function trustOption(): Option {
+function trustOption(): Option {
   return switchOption(
     "--trust-config",
     "run the commands in the section shop of checkout.config.json without a confirmation, as in CI",
@@ -190,41 +181,26 @@ export function patternOf(text: string | undefined): RegExp | undefined {
 }
 
 /** The options that a repeated run of the checklist or of explore needs too: all but those that choose histories. */
-const KEPT = {
-  store: "--store",
-  endpoint: "--endpoint",
-  create: "--create",
-  serve: "--serve",
-  receiverPath: "--receiver-path",
-  receiver: "--receiver",
-  orderView: "--order-view",
-  orderViewCommand: "--order-view-command",
-  paidWhen: "--paid-when",
-  bookings: "--bookings",
-  amount: "--amount",
-  returnUrl: "--return-url",
-  orderIdOf: "--order-id-of",
-  restart: "--restart",
-  cookieFile: "--cookie-file",
-  settle: "--settle",
-  checkout: "--checkout",
-  commandTimeout: "--command-timeout",
-  trustConfig: "--trust-config",
-} as const;
+const KEPT: readonly Option[] = [
+  valueOption("--store <name>", ""),
+  ...shopOptions(),
+  valueOption("--receiver-path <path>", ""),
+  valueOption("--receiver <url>", ""),
+  checkoutOption(),
+  valueOption("--command-timeout <duration>", ""),
+];
 
 /** The given options as a person copies them; what the section has is left to it. */
-export function keptOptions(
-  world: Context["world"],
-  options: Readonly<Partial<Record<keyof typeof KEPT, unknown>>>,
-): string {
+export function keptOptions(world: Context["world"], options: Readonly<Record<string, unknown>>): string {
   const shell = shellOf(world.env);
   const one = (flag: string, value: unknown): string => {
     if (value === true) return flag;
     const text = value instanceof RegExp ? value.source : String(value);
     return optionToCopy(flag, text, shell) ?? `${flag} <value>`;
   };
-  const words = Object.entries(KEPT).flatMap(([name, flag]) => {
-    const value = options[name as keyof typeof KEPT];
+  const words = KEPT.flatMap((option) => {
+    const [name, flag] = [option.attributeName(), option.long ?? ""];
+    const value = options[name];
     if (value === undefined || (name === "store" && !isTyped(world, name))) return [];
     if (typeof value === "number") return [one(flag, durationText(value))];
     return Array.isArray(value) ? value.map((each: string) => one(flag, each)) : [one(flag, value)];

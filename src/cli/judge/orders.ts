@@ -1,7 +1,6 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ViewedCheckout } from "../../client/judge/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { merchantOrderId } from "../../client/judge/merchant-order.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { bytesOf } from "../../core/fraction.ts";
@@ -12,8 +11,8 @@ import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
 import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
-import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
-import { answered, callAt } from "../target/call.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { callAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
 import { MAX_NAMED, type RunOptions } from "./options.ts";
 
@@ -29,8 +28,8 @@ const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter
 /** Orders for a run whose shop creates none. */
 type OrderSource = {
   readonly take: (orderId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>;
-  /** The kinds of new orders; none if the orders were named. */
-  readonly kinds: readonly CheckoutObject[];
+  /** The kinds of new orders; undefined if the orders were named. */
+  readonly kinds?: readonly CheckoutObject[];
 };
 
 /** The orders of `--checkout` until they are used up, otherwise created through v1, of each kind that is received. */
@@ -53,7 +52,7 @@ export async function orderSource(
         throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
       orders.push(order);
     }
-    return { take: () => Promise.resolve(orders.shift()), kinds: [] };
+    return { take: () => Promise.resolve(orders.shift()) };
   }
   const terms = await drawTerms(context, control);
   const take: OrderSource["take"] = async (orderId, kind) => {
@@ -94,17 +93,26 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
 
 /** Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; by a seed, the same ones. */
 export async function orderIdsOfShop(
-  { world }: Context,
+  context: Context,
   control: ControlTarget,
   seed: string,
 ): Promise<() => string> {
-  const like = unwrap(answered(await merchantOrderId(world, control))) ?? "order-10000001";
+  const like = (await merchantOrderId(context, control)) ?? "order-10000001";
   let drawn = 0;
   return () => {
     drawn += 1;
     const bytes = bytesOf(`${seed}\n${drawn}`);
     return orderIdLike(like, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
   };
+}
+
+/** From the request log, otherwise the store's newest; undefined if there is none. */
+async function merchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {
+  const creates = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
+  const { requests } = await callAt(context, control, { name: "listRequests", body: creates });
+  if (requests[0] !== undefined) return requests[0].orderId ?? undefined;
+  const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
+  return checkouts[0]?.orderId;
 }
 
 async function findNamedOrder(

@@ -1,6 +1,5 @@
 // Records what a run has judged, as the drills of the launch checklist.
-import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
-import { withLease } from "../../client/control/lease.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import type { JudgedHistory } from "../../client/judge/run.ts";
 import { stepOf } from "../../core/judge/judge.ts";
@@ -12,8 +11,7 @@ import type { JudgedInvariant } from "../../core/readiness/drills/judged-invaria
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Context } from "../command.ts";
-import { unwrap } from "../problem.ts";
-import { answered, callAt } from "../target/call.ts";
+import { callAt, underLease } from "../target/call.ts";
 import type { RunReport } from "./report.ts";
 
 export type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
@@ -49,16 +47,11 @@ export async function recordPlain(
   );
   if (subject === "") return [];
   const steps = stepsOf([first], "duplicates", missing);
-  const leased = await withLease(
-    context.world,
-    control,
-    { drill: "duplicates", timeoutMs: RECORD_LEASE_MS, signal },
-    async ({ id: leaseId }) => {
-      const body = { kind: "duplicates", leaseId, subject, steps } as const;
-      return wrapAnswer(await callAt(context, control, { name: "recordDrill", body }));
-    },
-  );
-  const { id } = unwrap(answered(leased));
+  const lease = { drill: "duplicates", timeoutMs: RECORD_LEASE_MS, signal } as const;
+  const { id } = await underLease(context, control, lease, ({ id: leaseId }) => {
+    const body = { kind: "duplicates", leaseId, subject, steps } as const;
+    return callAt(context, control, { name: "recordDrill", body });
+  });
   return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
 }
 

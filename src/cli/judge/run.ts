@@ -1,7 +1,6 @@
 // `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name, a
 // part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
-import { wrapAnswer, type ControlTarget } from "../../client/control/control.ts";
-import { withLease } from "../../client/control/lease.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import {
   lookAgain,
   mergeRuns,
@@ -11,8 +10,8 @@ import {
   waitForMemories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
-import { oneAtATime } from "../../core/mutex.ts";
-import type { Bench } from "../../client/judge/bench.ts";
+import type { ShopDescription } from "../../client/judge/description.ts";
+import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
@@ -22,8 +21,8 @@ import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
-import { EXIT, Refused, refuseUsage, START_SANDBOX, unwrap } from "../problem.ts";
-import { answered, callAt } from "../target/call.ts";
+import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
+import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { endpointOf } from "./endpoint.ts";
@@ -38,9 +37,9 @@ import {
 import { orderIdsOfShop, orderSource } from "./orders.ts";
 import { recordParts, recordPlain, type PartRecord } from "./records.ts";
 import { runJson, runText, type RunReport } from "./report.ts";
-import { describeShop, type ShopDescription } from "./section.ts";
+import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
-import { judgeReceivers, worstVerdict } from "./webhooks.ts";
+import { judgeReceivers, NOTHING_TO_DRILL, worstVerdict } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
 /** Default time after which no new history starts, in milliseconds. */
@@ -175,7 +174,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
       'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
     );
   const report = await runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, options, described, isRead, signal });
+    await using shop = await bindShop(context, { control, described, isRead, signal });
     // Awaited here: a served shop ends with this block.
     return await runAll(context, options, { control, described, shop, parts, signal });
   });
@@ -201,24 +200,20 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
   await refuseHeld(context, control);
   const newId = await orderIdsOfShop(context, control, seed);
-  const callUnder = (target: ControlTarget): Bench["call"] =>
-    (({ storeId: _store, ...call }: Parameters<Bench["call"]>[0]) =>
-      callAt(context, target, call)) as Bench["call"];
-  const plainBench = {
+  const plainBench = createBench({
     world,
     target: control,
-    call: callUnder(control),
+    call: operationsAt(context, control),
     shop: {
       ...shop,
       takeOrder: source?.take,
-      kinds: source?.kinds ?? [],
-      names: (source === undefined ? isTold(shop.create) : source.kinds.length > 0) ? true : undefined,
+      kinds: source?.kinds,
+      names: (source === undefined ? isTold(shop.create) : source.kinds !== undefined) ? true : undefined,
+      commandTimeoutMs: options.commandTimeout,
     },
     newId,
     signal,
-    alone: oneAtATime(),
-    noted: { subject: undefined, secrets: new Set() },
-  } as Omit<Bench, "recording" | "leaseId">;
+  });
   const started = world.monotonic();
   const onJudged = announce(context, started);
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
@@ -238,25 +233,17 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     const records = isWhole ? await recordPlain(context, { ...run, ...base }, first) : [];
     return toReport(base, { judged: [first], records });
   }
-  const timeoutMs = (options.budget ?? BUDGET_MS) + LEASE_REST_MS;
-  const leased = await withLease(
-    world,
-    control,
-    { drill: "duplicates", timeoutMs, signal },
-    async ({ id: leaseId, storeId }) => {
-      const call = callUnder({ ...control, leaseId });
-      const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
-      return wrapAnswer(
-        await underLease(context, options, { ...run, bench, storeId, plain, base, onJudged, started }),
-      );
-    },
-  );
-  return unwrap(
-    answered(leased, {
-      state_conflict:
-        "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
-    }),
-  );
+  const lease = {
+    drill: "duplicates",
+    timeoutMs: base.budgetMs + LEASE_REST_MS,
+    signal,
+    nextAfter: { state_conflict: NOTHING_TO_DRILL },
+  } as const;
+  return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
+    const call = operationsAt(context, { ...control, leaseId });
+    const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
+    return judgeLeased(context, options, { ...run, bench, storeId, plain, base, onJudged, started });
+  });
 }
 
 /** Tells at once of each history that did not hold, with the time since the beginning. */
@@ -286,7 +273,7 @@ type LeasedRun = Run & {
   readonly started: number;
 };
 
-async function underLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
+async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
   const { bench, plain, parts, base, onJudged, started, signal } = run;
   const only = options.only === undefined ? undefined : new Set(options.only);
@@ -350,7 +337,7 @@ function missingFields(
     bookings: shown !== null && shown.times === null,
     amount: shown !== null && shown.amountMinor === null,
     create: shop.create === undefined,
-    restart: shop.hasView === true && restart === undefined && serve === undefined,
+    restart: shop.view !== undefined && restart === undefined && serve === undefined,
     quick: options.quick === true,
   } satisfies Record<MissingField, boolean>;
   return (Object.keys(isMissing) as MissingField[]).filter((field) => isMissing[field]);

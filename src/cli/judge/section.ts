@@ -1,10 +1,11 @@
 // The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
 // after the person has confirmed that section of that file.
 import { dirname, join } from "node:path";
+import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { whyUntrusted } from "../../host/folder/trust.ts";
-import { sectionSum, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
+import { sectionSum, shopSection, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable, snakeCase } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -12,13 +13,6 @@ import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { readInput } from "../input.ts";
 import { patternOf, type ShopOptions } from "./options.ts";
-
-/** What is known of the shop, from the options and the section. */
-export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
-  readonly paidWhen?: RegExp | undefined;
-  readonly orderIdOf?: RegExp | undefined;
-  readonly cookie?: string | undefined;
-};
 
 const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMANDS)[number];
@@ -32,35 +26,24 @@ export async function describeShop(
   return describeSection(context, await readSection(context, options, uses), options);
 }
 
+/** The fields that are options of the same name. */
+const FIELDS = (Object.keys(shopSection.shape) as ShopField[]).filter((field) => field !== "cookie");
+
 /** The description that a section and options give; options win. */
 export async function describeSection(
   context: Context,
-  section: ShopSection,
+  { paidWhen, orderIdOf, cookie, ...section }: ShopSection,
   options: ShopOptions,
 ): Promise<ShopDescription> {
-  const { endpoint, create, orderView, orderViewCommand, paidWhen, bookings, amount } = options;
-  const { returnUrl, orderIdOf, serve, restart, settle } = options;
-  const isOtherView = orderView !== undefined || orderViewCommand !== undefined;
-  const { paidWhen: pattern, orderIdOf: idPattern, cookie: variable, ...rest } = section;
-  const { orderView: _view, orderViewCommand: _command, ...others } = rest;
-  const given = {
-    endpoint,
-    create,
-    orderView,
-    orderViewCommand,
-    bookings,
-    amount,
-    returnUrl,
-    serve,
-    restart,
-    settle,
-  };
+  const isOtherView = options.orderView !== undefined || options.orderViewCommand !== undefined;
+  const given = FIELDS.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]]));
   return {
-    ...(isOtherView ? others : rest),
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-    paidWhen: paidWhen ?? patternOf(pattern),
-    orderIdOf: orderIdOf ?? patternOf(idPattern),
-    cookie: await readCookie(context, options, variable?.env),
+    ...section,
+    ...(isOtherView && { orderView: undefined, orderViewCommand: undefined }),
+    paidWhen: patternOf(paidWhen),
+    orderIdOf: patternOf(orderIdOf),
+    ...Object.fromEntries(given),
+    cookie: await readCookie(context, options, cookie?.env),
   };
 }
 

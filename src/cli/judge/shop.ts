@@ -1,6 +1,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { JudgedShop, ShopCreate } from "../../client/judge/bench.ts";
-import { fillAddress, parseShopTarget, type OrderViewSource } from "../../client/judge/view.ts";
+import type { JudgedShop } from "../../client/judge/bench.ts";
+import { shopOf, type ShopDescription } from "../../client/judge/description.ts";
+import { fillAddress, parseShopTarget } from "../../client/judge/view.ts";
 import { ShopFailure, startShop } from "../../client/judge/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { printable } from "../../core/text.ts";
@@ -8,86 +9,43 @@ import type { Context } from "../command.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/connect.ts";
-import type { RunOptions } from "./options.ts";
-import type { ShopDescription } from "./section.ts";
 
 /** A shop that a run can use; a served one ends with it. */
-export type BoundShop = Omit<JudgedShop, "takeOrder" | "names" | "kinds"> & AsyncDisposable;
+export type BoundShop = JudgedShop & AsyncDisposable;
 
 type Binding = {
   readonly control: ControlTarget;
-  readonly options: RunOptions;
   readonly described: ShopDescription;
   /** Whether the run reads orders; without a view it is refused then. */
   readonly isRead: boolean;
   readonly signal: AbortSignal;
 };
 
-/** Default timeout of the command that creates an order, in milliseconds. */
-const COMMAND_TIMEOUT_MS = 120_000;
-
 /** Checks the description of a shop, and starts the shop if it is to be served. Refuses what cannot be used. */
-export async function bindShop(
-  context: Context,
-  { control, options, described, isRead, signal }: Binding,
-): Promise<BoundShop> {
-  const { bookings, amount, paidWhen, cookie, settle, orderIdOf } = described;
+export async function bindShop(context: Context, binding: Binding): Promise<BoundShop> {
+  const { control, described, isRead } = binding;
   const { target, settings } = await connectToSandbox(context, control);
   const access = {
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
   };
-  const place = viewPlace(described);
-  if (place === undefined && isRead) throw refuseUnread();
-  const served = await serveShop(context, { control, described, access, signal });
+  if (isRead && described.orderView === undefined && described.orderViewCommand === undefined)
+    throw new Refused({
+      exitCode: EXIT.notReady,
+      code: "not_judged",
+      message: "only your shop can tell whether it treats an order as paid; nothing was done",
+      next: "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX; or checkout shop init",
+    });
+  const served = await serveShop(context, { ...binding, access });
   const base = served === undefined ? described.endpoint : served.origin;
-  const addressOf = (flag: string, text: string): string => checkAddress(control, { flag, text, base });
-  const view: OrderViewSource = {
-    from:
-      place !== undefined && "url" in place
-        ? { url: addressOf("--order-view", place.url) }
-        : (place ?? UNREAD),
-    paidWhen,
-    bookings,
-    amount,
-    cookie,
-  };
-  const { returnUrl } = described;
-  const create = createOf(described, addressOf);
+  const env = { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) };
   return {
-    create,
-    command: create !== undefined && "commandLine" in create ? true : undefined,
-    commandTimeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
-    view,
-    hasView: place === undefined ? undefined : true,
-    returnUrl: returnUrl === undefined ? undefined : addressOf("--return-url", returnUrl),
-    restart: restartOf(context, { described, served, signal }),
+    ...shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base })),
+    restart: served?.restart ?? restartOf(context, binding),
     served,
-    orderIdOf,
-    settleMs: settle,
-    env: { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) },
     [Symbol.asyncDispose]: async () => served?.stop(),
   };
-}
-
-const ADD_VIEW = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
-
-/** The place of a view that is not read. */
-const UNREAD = { commandLine: "exit 1" } as const;
-
-function viewPlace({ orderView, orderViewCommand }: ShopDescription): OrderViewSource["from"] | undefined {
-  if (orderViewCommand !== undefined) return { commandLine: orderViewCommand };
-  return orderView === undefined ? undefined : { url: orderView };
-}
-
-function refuseUnread(): Refused {
-  return new Refused({
-    exitCode: EXIT.notReady,
-    code: "not_judged",
-    message: "only your shop can tell whether it treats an order as paid; nothing was done",
-    next: `${ADD_VIEW}; or checkout shop init`,
-  });
 }
 
 /** An address on this machine; a path is below the shop's origin. */
@@ -107,15 +65,6 @@ function checkAddress(
   return url;
 }
 
-function createOf(
-  { create }: ShopDescription,
-  addressOf: (flag: string, text: string) => string,
-): ShopCreate | undefined {
-  if (create === undefined) return undefined;
-  if (typeof create === "string") return { commandLine: create };
-  return { url: addressOf("create.post", create.post), form: create.form ?? {} };
-}
-
 type Served = Awaited<ReturnType<typeof startShop>> & { readonly origin: string };
 
 /** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers the endpoint. */
@@ -126,7 +75,7 @@ async function serveShop(
     described,
     access,
     signal,
-  }: Pick<Binding, "control" | "described" | "signal"> & {
+  }: Binding & {
     readonly access: Readonly<Record<string, string | undefined>>;
   },
 ): Promise<Served | undefined> {
@@ -162,14 +111,8 @@ const NEXT_RESTART = "the command must exit with 0 after it has told the supervi
 /** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
 function restartOf(
   { world }: Context,
-  {
-    described,
-    served,
-    signal,
-  }: Pick<Binding, "described" | "signal"> & { readonly served: Served | undefined },
+  { described: { restart: commandLine }, signal }: Binding,
 ): (() => Promise<void>) | undefined {
-  const { restart: commandLine } = described;
-  if (served !== undefined) return served.restart;
   if (commandLine === undefined) return undefined;
   return async () => {
     const limits = { timeoutMs: RESTART_TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES, signal };

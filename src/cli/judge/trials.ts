@@ -2,25 +2,24 @@
 import { englishOf } from "../../core/readiness/drills/said.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
+  createBench,
   createOrders,
   newPurchase,
   viewedCheckout,
-  NOTHING_KNOWN,
   type Bench,
   type Purchase,
 } from "../../client/judge/bench.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
-import { oneAtATime } from "../../core/mutex.ts";
-import { readView } from "../../client/judge/view.ts";
+import { read } from "../../client/judge/looks.ts";
 import { poll } from "../../client/poll.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
-import { callAt } from "../target/call.ts";
+import { operationsAt } from "../target/call.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { orderIdsOfShop } from "./orders.ts";
-import type { ShopDescription } from "./section.ts";
+import type { ShopDescription } from "../../client/judge/description.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 
 export type Trial = { readonly field: ShopField; readonly ok: boolean; readonly text: string };
@@ -65,22 +64,11 @@ function withBench(
 ): Promise<readonly Trial[]> {
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, ...bound, options: {}, signal });
+    await using shop = await bindShop(context, { control, ...bound, signal });
     const newId = await orderIdsOfShop(context, control, world.freshId());
-    const bench: Bench = {
-      world,
-      target: control,
-      call: ({ storeId: _store, ...call }) => callAt(context, control, call),
-      leaseId: "",
-      shop: { ...shop, takeOrder: undefined, names: undefined, kinds: [] },
-      newId,
-      signal,
-      recording: NOTHING_KNOWN,
-      alone: oneAtATime(),
-      noted: { subject: undefined, secrets: new Set() },
-    };
+    const call = operationsAt(context, control);
     // Awaited here: the shop ends with this block.
-    return await use(bench);
+    return await use(createBench({ world, target: control, call, shop, newId, signal }));
   });
 }
 
@@ -120,10 +108,9 @@ const KNOWN_MS = 1500;
 const LOOK_AGAIN_MS = 150;
 
 async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
-  const { world, target, shop, signal } = bench;
+  const { world, signal } = bench;
   const checkout = viewedCheckout(purchase);
-  const look = { target, checkout, view: shop.view, env: shop.env, signal };
-  const { order, got, isMissing } = await poll(world, () => readView(world, look), {
+  const { order, got, isMissing } = await poll(world, () => read(bench, purchase), {
     isEnough: (reading) => reading.order !== null && (!reading.isMissing || purchase.checkouts.length === 0),
     waitMs: KNOWN_MS,
     firstPauseMs: LOOK_AGAIN_MS,
@@ -162,7 +149,7 @@ async function tryReturn(
     form: {},
     session: checkout.id,
     cookies: purchase.cookies,
-    cookie: shop.view.cookie,
+    cookie: shop.cookie,
     signal,
   });
   return {

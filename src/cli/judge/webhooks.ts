@@ -1,8 +1,6 @@
 // `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { wrapAnswer } from "../../client/control/control.ts";
-import { withLease } from "../../client/control/lease.ts";
 import { sendForms } from "../../client/judge/forms.ts";
 import { findReceivers, type FoundReceiver } from "../../client/judge/receivers.ts";
 import { fillAddress } from "../../client/judge/view.ts";
@@ -19,7 +17,7 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { parseId } from "../parsers.ts";
 import { EXIT, interruptedProblem, Refused, unwrap } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
-import { answered, callAt } from "../target/call.ts";
+import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
@@ -48,7 +46,8 @@ const POST_TIMEOUT_MS = 120_000;
 
 const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
-const NOTHING_TO_DRILL =
+const SHOW_ENDPOINTS = "checkout endpoints list shows the endpoints";
+export const NOTHING_TO_DRILL =
   "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
 
 export function registerChecklistWebhooks(group: Group): void {
@@ -87,18 +86,14 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
   const endpointId = options.endpoint ?? (await endpointOf(context, control, shop));
-  const judged = await runWithSpinner(context, async ({ signal }) => {
-    const leased = await withLease(
-      context.world,
-      control,
-      { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal },
-      async ({ id: leaseId, storeId }) => {
-        const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, signal };
-        return wrapAnswer(await judgeReceivers(context, control, wanted));
-      },
-    );
-    if (signal.aborted) throw new Refused(interruptedProblem());
-    return unwrap(answered(leased));
+  const judged = await runWithSpinner(context, ({ signal }) => {
+    const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
+    return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
+      const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, signal };
+      const receivers = await judgeReceivers(context, control, wanted);
+      if (signal.aborted) throw new Refused(interruptedProblem());
+      return receivers;
+    });
   });
   const verdict = worstVerdict(judged);
   const look = { ...context.printer, all: options.all === true };
@@ -129,15 +124,8 @@ export async function judgeReceivers(
   },
 ): Promise<readonly JudgedReceiver[]> {
   const { world } = context;
-  const found = await findReceivers(
-    ({ storeId: _store, ...call }) =>
-      callAt(context, control, {
-        ...call,
-        nextAfter: { not_found: "checkout endpoints list shows the endpoints" },
-      }),
-    wanted,
-    { storeId, realNow: world.now() },
-  );
+  const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS });
+  const found = await findReceivers(call, wanted, { storeId, realNow: world.now() });
   if (found.length === 0) throw refuseWithoutReceiver(wanted.endpointId);
   return Promise.all(found.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, signal })));
 }
@@ -200,7 +188,7 @@ function refuseWithoutReceiver(endpointId: string | undefined): Refused {
       exitCode: EXIT.failed,
       code: "not_found",
       message: `there is no endpoint ${endpointId}`,
-      next: "checkout endpoints list shows the endpoints",
+      next: SHOW_ENDPOINTS,
     });
   return new Refused({
     exitCode: EXIT.conflict,

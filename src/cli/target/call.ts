@@ -1,9 +1,12 @@
 import {
   callControl,
+  wrapAnswer,
+  type CallOperation,
   type ControlCall,
   type ControlResult,
   type ControlTarget,
 } from "../../client/control/control.ts";
+import { withLease, type HeldLease, type LeaseRequest } from "../../client/control/lease.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { ErrorCode } from "../../core/errors.ts";
@@ -31,6 +34,30 @@ export async function callAt<Name extends OperationName>(
   if (result.end !== "unreachable") return unwrap(answered(result, call.nextAfter));
   const source = catchRefusal(around.address).value?.source ?? "run.json";
   throw new Refused(unreachableProblem(`${result.message}; the address is from ${source}`));
+}
+
+/** The operations of a sandbox; a call may name another store. */
+export function operationsAt(
+  context: Pick<Context, "world" | "around">,
+  target: ControlTarget,
+  nextAfter?: Remedies,
+): CallOperation {
+  return ({ storeId, ...call }) =>
+    callAt(context, storeId === undefined ? target : { ...target, storeId }, {
+      ...call,
+      ...(nextAfter && { nextAfter }),
+    });
+}
+
+/** Does something under a lease, which ends with it. */
+export async function underLease<Value>(
+  { world }: Pick<Context, "world">,
+  target: ControlTarget,
+  { nextAfter, ...wanted }: LeaseRequest & { readonly nextAfter?: Remedies },
+  act: (lease: HeldLease) => Promise<Value>,
+): Promise<Value> {
+  const leased = await withLease(world, target, wanted, async (lease) => wrapAnswer(await act(lease)));
+  return unwrap(answered(leased, nextAfter));
 }
 
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {

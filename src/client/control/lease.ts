@@ -9,10 +9,10 @@ import {
   type ControlTarget,
 } from "./control.ts";
 
-type HeldLease = AnswerOf<"openLease">;
+export type HeldLease = AnswerOf<"openLease">;
 
 /** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */
-type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };
+export type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
 

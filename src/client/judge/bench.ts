@@ -7,6 +7,7 @@ import { type ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
+import { oneAtATime } from "../../core/mutex.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
@@ -29,33 +30,35 @@ export type ShopCreate =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
+/** What a shop does not have is left out. */
 export type JudgedShop = {
-  readonly create: ShopCreate | undefined;
+  readonly create?: ShopCreate | undefined;
   /** Unpaid checkouts of the shop, or those that the run creates through v1 for a shop without `create`. */
-  readonly takeOrder:
+  readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;
   /** Set if the run chooses the order_ids. */
-  readonly names: true | undefined;
+  readonly names?: true | undefined;
   /** Set if a command creates the orders, which can be killed. */
-  readonly command: true | undefined;
+  readonly command?: true | undefined;
   /** Timeout of that command, in milliseconds. */
-  readonly commandTimeoutMs: number;
-  /** The kinds of the orders that the run creates; empty if the shop creates its own. */
-  readonly kinds: readonly CheckoutObject[];
-  readonly view: OrderViewSource;
-  /** Set if the view can be read; without one only the orders are judged. */
-  readonly hasView: true | undefined;
-  readonly returnUrl: string | undefined;
+  readonly commandTimeoutMs?: number | undefined;
+  /** The kinds of the orders that the run creates. */
+  readonly kinds?: readonly CheckoutObject[] | undefined;
+  /** Without one only the orders are judged. */
+  readonly view?: OrderViewSource | undefined;
+  /** The `Cookie` header of a signed-in customer. */
+  readonly cookie?: string | undefined;
+  readonly returnUrl?: string | undefined;
   /** Returns as a customer, in place of a page. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
   /** Kills all processes of the shop, and starts those again that serve. */
   readonly kill?: (() => Promise<void>) | undefined;
-  readonly restart: (() => Promise<void>) | undefined;
+  readonly restart?: (() => Promise<void>) | undefined;
   /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */
-  readonly served: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
-  readonly orderIdOf: RegExp | undefined;
-  readonly settleMs: number | undefined;
+  readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
+  readonly orderIdOf?: RegExp | undefined;
+  readonly settleMs?: number | undefined;
   readonly env: EnvironmentVariables;
 };
 
@@ -114,23 +117,13 @@ export const NOTHING_KNOWN: Recording = {
 
 type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 
-/** A shop of which nothing is known. */
-export const NO_SHOP: JudgedShop = {
-  create: undefined,
-  takeOrder: undefined,
-  names: undefined,
-  command: undefined,
-  commandTimeoutMs: 0,
-  kinds: [],
-  view: { from: { commandLine: "exit 1" }, paidWhen: undefined },
-  hasView: undefined,
-  returnUrl: undefined,
-  restart: undefined,
-  served: undefined,
-  orderIdOf: undefined,
-  settleMs: undefined,
-  env: {},
-};
+/** A bench before its run has shown anything. */
+export function createBench(
+  given: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
+): Bench {
+  const noted = { subject: undefined, secrets: new Set<SecretPlace>() };
+  return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted, ...given };
+}
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
@@ -169,6 +162,8 @@ export type CreateRun = {
   readonly isWrong?: boolean;
 };
 
+/** Default timeout of a command that creates an order, in milliseconds. */
+const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
 const NEWEST = 100;
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
@@ -217,7 +212,7 @@ export async function createOrders(
   purchase: Purchase,
   {
     times,
-    timeoutMs = bench.shop.commandTimeoutMs,
+    timeoutMs = bench.shop.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
     isAlone = false,
     kill,
   }: {
@@ -320,7 +315,7 @@ async function runCreate(
     name,
     value.replaceAll("{order_id}", () => cartId),
   ]);
-  const cookie = shop.view.cookie === undefined ? {} : { Cookie: shop.view.cookie };
+  const cookie = shop.cookie === undefined ? {} : { Cookie: shop.cookie };
   const answer = await sendLocally(world, target, {
     method: "POST",
     url: fillAddress(create.url, named),

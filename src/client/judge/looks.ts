@@ -18,8 +18,10 @@ const SEARCH_PAUSE_MS = 25;
 
 export async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { world, shop, target, signal, noted } = bench;
-  const { view, env } = shop;
-  const reading = await readView(world, { target, view, env, signal, checkout: viewedCheckout(purchase) });
+  const { view, cookie, env } = shop;
+  if (view === undefined) throw new Error("a shop without a view shows nothing");
+  const checkout = viewedCheckout(purchase);
+  const reading = await readView(world, { target, view, cookie, env, signal, checkout });
   if (containsSecret(reading.text)) noted.secrets.add("view");
   noted.viewError = reading.error;
   return reading;

@@ -46,14 +46,10 @@ const BUSY_PAUSE_MS = 1100;
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 
-/** The service delivers all events in order. Its times set every later wait. `given` has no lease yet. */
-export async function purchasePlainly(
-  given: Omit<Bench, "recording" | "leaseId">,
-  onSlow: () => void,
-): Promise<PlainPurchase> {
-  const bench: Bench = { ...given, recording: NOTHING_KNOWN, leaseId: "" };
+/** The service delivers all events in order. Its times set every later wait. The bench has no lease yet. */
+export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const { shop } = bench;
-  const purchase = newPurchase(bench.newId(), shop.kinds[0]);
+  const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [];
   const end = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
     verdict: verdict ?? judgeHistory(CAUSES, facts, shop.settleMs),
@@ -72,7 +68,7 @@ export async function purchasePlainly(
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const namesCheckout = runs.some(({ text }) => text.includes(id));
   const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
-  if (shop.hasView === undefined) return end(recording, bench.world.monotonic());
+  if (shop.view === undefined) return end(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const before = await awaitKnown(bench, purchase);
   if (before.isMissing && shop.create === undefined)

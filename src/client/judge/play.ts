@@ -350,7 +350,7 @@ async function visit(
     form: rest,
     session: sessionId,
     cookies: purchase.cookies,
-    cookie: shop.view.cookie,
+    cookie: shop.cookie,
     signal,
   });
   facts.push({ kind: "visit", ...visited });
@@ -369,7 +369,7 @@ async function restart(
   await shop.restart?.();
   await telling;
   const [purchase] = orders.values();
-  if (purchase === undefined) return;
+  if (purchase === undefined || shop.view === undefined) return;
   await poll(world, () => read(bench, purchase), {
     isEnough: ({ order }) => order !== null,
     waitMs: RESTARTED_MS,

@@ -91,7 +91,7 @@ export async function runHistories(
     for (const turn of some) await run(turn);
     for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, isLate));
   };
-  const kinds = shop.kinds.length === 0 ? (["order"] as const) : shop.kinds;
+  const kinds = shop.kinds ?? (["order"] as const);
   const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
   const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
   const alone = turns.filter(isAlone);
@@ -160,6 +160,7 @@ export async function lookAgain(
   judged: readonly JudgedHistory[],
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop, signal } = bench;
+  if (shop.view === undefined) return judged;
   const late = judged.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
   const until = Math.max(
     ...judged.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
@@ -190,7 +191,7 @@ function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
 }
 
 function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): boolean {
-  const isSeen = shop.hasView !== undefined || steps.every(({ act }) => act !== "look");
+  const isSeen = shop.view !== undefined || steps.every(({ act }) => act !== "look");
   return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
 }
 

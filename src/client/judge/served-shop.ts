@@ -9,7 +9,7 @@ import { oneAtATime } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
 /** The shop gets its port in the variable `PORT`, and webhooks at the path. */
-export type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
+type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
 export type ServedShop = {
   readonly port: number;
@@ -31,7 +31,7 @@ export class ShopFailure extends Error {
   override readonly name = "ShopFailure";
 }
 
-type ShopWorld = {
+export type ShopWorld = {
   readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
   readonly signal: AbortSignal;
 };

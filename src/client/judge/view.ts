@@ -19,11 +19,7 @@ export type ViewPlace =
   | { readonly commandLine: string }
   | { readonly read: (checkout: ViewedCheckout) => Promise<ShownOrder> };
 
-export type OrderViewSource = ViewPatterns & {
-  readonly from: ViewPlace;
-  /** The `Cookie` header of a signed-in customer. */
-  readonly cookie?: string | undefined;
-};
+export type OrderViewSource = ViewPatterns & { readonly from: ViewPlace };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
@@ -43,6 +39,8 @@ type ViewRequest = {
   readonly target: Pick<ControlTarget, "origin">;
   readonly checkout: ViewedCheckout;
   readonly view: OrderViewSource;
+  /** The `Cookie` header of a signed-in customer. */
+  readonly cookie?: string | undefined;
   readonly env: EnvironmentVariables;
   readonly signal: AbortSignal;
 };
@@ -110,11 +108,11 @@ async function askFunction(
 /** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */
 async function askPage(
   world: Pick<World, "send">,
-  { target, view, signal }: ViewRequest,
+  { target, view, cookie, signal }: ViewRequest,
   url: string,
 ): Promise<ViewReading> {
-  const cookie = view.cookie === undefined ? {} : { Cookie: view.cookie };
-  const headers = { Accept: "application/json,text/*;q=0.9", ...cookie };
+  const signedIn = cookie === undefined ? {} : { Cookie: cookie };
+  const headers = { Accept: "application/json,text/*;q=0.9", ...signedIn };
   const answer = await sendLocally(world, target, { url, headers, signal });
   if (!answer.ok) return unreadable(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;

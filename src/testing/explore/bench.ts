@@ -64,14 +64,14 @@ function benchOf(
     call,
     shop: {
       create: { buy },
-      hasView: true,
       view: { from: { read }, paidWhen: undefined },
+      env: {},
       ...(returns && {
         returns: async ({ id, orderId }) => returns({ id, order_id: orderId }, store),
       }),
     },
-    orderId: "",
-    store: { isOwn: true },
+    newId: () => "",
+    search: { isOwn: true },
     signal: new AbortController().signal,
   });
   return bench;

@@ -28,8 +28,6 @@ export async function exploreIn(
     depth,
     only: only && { payer: NO_FAULTS.payer, ...only },
     sideBySide: SIDE_BY_SIDE,
-    kills: { request: [], delivery: [] },
-    isPlace: () => true,
     hasView: true,
     amountField: "amountMinor",
     rerunOf,

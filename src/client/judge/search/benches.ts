@@ -1,48 +1,66 @@
 // Applications in any language, as benches of a search: a command that makes one purchase, alone or with a shop that is
 // started for each schedule (client/judge/served-shop.ts), or with one that runs.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
-import type { ViewPatterns } from "../../../core/judge/view.ts";
-import type { World } from "../../../world.ts";
-import type { CallOperation, ControlTarget } from "../../control/control.ts";
-import type { JudgedShop } from "../bench.ts";
+import type { Bench, JudgedShop } from "../bench.ts";
+import { shopOf, type ShopDescription } from "../description.ts";
 import { callsOn, searchBench, type SearchBench } from "./run-schedule.ts";
-import { startShop, type ShopCommand } from "../served-shop.ts";
-import type { EnvironmentVariables, OrderViewSource, ViewPlace } from "../view.ts";
+import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
+import type { EnvironmentVariables } from "../view.ts";
 
-export type ExploreCommands = {
-  readonly world: Pick<World, "run" | "sleep" | "monotonic" | "send" | "listen">;
-  /** Makes one purchase. */
-  readonly commandLine: string;
-  readonly timeoutMs: number;
+export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
+  readonly world: ShopWorld["world"];
   readonly baseUrl: string;
-  readonly target: ControlTarget;
-  readonly call: CallOperation;
+  /** The command of one purchase, and what there is of the shop; with `serve` the endpoint is a path. */
+  readonly described: ShopDescription;
+  /** Timeout of the command, in milliseconds. */
+  readonly timeoutMs: number;
   /** Returns an order_id that is not in the merchant's records, which outlive the store of a run. */
   readonly newOrderId: () => string;
-  /** Ends the commands when the exploration stops early. */
-  readonly signal: AbortSignal;
-  /** The shop to start for each schedule. Without a shop, only the orders are judged. */
-  readonly shop?: ShopCommand;
-  readonly view?: OrderViewSpec;
 };
 
-/** Where the shop shows an order: a URL, a path of the started shop, or a command. */
-export type OrderViewSpec = ViewPatterns & { readonly from: ViewPlace | { readonly path: string } };
+type Open = (schedule: Schedule) => Promise<SearchBench>;
 
 /** Variables of other sandboxes, which are removed for the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
-export function commandBenches(commands: ExploreCommands): (schedule: Schedule) => Promise<SearchBench> {
-  const { call } = commands;
-  return async (schedule) => {
-    const made = await call({ name: "createStore", body: { name: "checkout explore" } });
-    const { storeId } = made;
-    const remove = (): Promise<unknown> => call({ name: "deleteStore", storeId, body: {} });
+export function ownStoreBenches(explored: ExploredShop): Open {
+  const { described, baseUrl, newOrderId } = explored;
+  return async ({ faults }) => {
+    const made = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
+    const { storeId, apiKey, signingSecret } = made;
+    const call = callsOn(explored.call, storeId);
+    let served: ServedShop | undefined;
+    const close = async (): Promise<void> => {
+      await served?.stop();
+      await explored.call({ name: "deleteStore", storeId, body: {} });
+    };
+    const env = {
+      CHECKOUT_BASE_URL: baseUrl,
+      CHECKOUT_API_KEY: apiKey,
+      CHECKOUT_STORE_ID: storeId,
+      CHECKOUT_SIGNING_SECRET: signingSecret,
+    };
     try {
-      return await openIn(commands, made, { schedule, remove });
+      const { serve: commandLine, endpoint: receiverPath = "" } = described;
+      if (commandLine !== undefined) {
+        const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
+        const command = { commandLine, receiverPath };
+        served = await startShop(explored, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
+        await call({ name: "addEndpoint", body: { url: served.receiverUrl } });
+      }
+      const port = served && String(served.port);
+      const shop = {
+        ...shopAt(explored, { ...env, ...(port && { PORT: port }) }, `http://127.0.0.1:${port ?? ""}`),
+        served,
+        kill: served?.restart,
+      };
+      return {
+        bench: searchBench({ ...explored, call, shop, newId: newOrderId, search: { isOwn: true } }),
+        close,
+      };
     } catch (error) {
-      await remove();
+      await close();
       throw error;
     }
   };
@@ -50,82 +68,30 @@ export function commandBenches(commands: ExploreCommands): (schedule: Schedule) 
 
 /** The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopBenches(
-  commands: ExploreCommands,
-  { env, endpointId }: { readonly env: EnvironmentVariables; readonly endpointId: string },
-): (schedule: Schedule) => Promise<SearchBench> {
-  const { call } = commands;
+  explored: ExploredShop,
+  {
+    env,
+    endpoint: { id: endpointId, url },
+  }: { readonly env: EnvironmentVariables; readonly endpoint: { readonly id: string; readonly url: string } },
+): Open {
+  const { call, newOrderId: newId } = explored;
+  const shop = shopAt(explored, env, new URL(url).origin);
   return async () => {
     const { state } = await call({ name: "showEndpoint", id: endpointId, body: {} });
     // The failures of earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = searchBench({
-      ...commands,
-      shop: shopOf(commands, { ...env, ...REMOVED_VARIABLES }, undefined),
-      orderId: commands.newOrderId(),
-      store: { isOwn: false, endpointId },
-    });
+    const bench = searchBench({ ...explored, shop, newId, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }
 
-type Access = { readonly storeId: string; readonly apiKey: string; readonly signingSecret: string };
-
-async function openIn(
-  commands: ExploreCommands,
-  { storeId, apiKey, signingSecret }: Access,
-  { schedule, remove }: { readonly schedule: Schedule; readonly remove: () => Promise<unknown> },
-): Promise<SearchBench> {
-  const { shop: command, baseUrl } = commands;
-  const call = callsOn(commands.call, storeId);
-  const env = {
-    CHECKOUT_BASE_URL: baseUrl,
-    CHECKOUT_API_KEY: apiKey,
-    CHECKOUT_STORE_ID: storeId,
-    CHECKOUT_SIGNING_SECRET: signingSecret,
-    ...REMOVED_VARIABLES,
-  };
-  const { faults } = schedule;
-  const own = {
-    ...commands,
-    call,
-    orderId: commands.newOrderId(),
-    store: { isOwn: true },
-  };
-  if (command === undefined)
-    return { bench: searchBench({ ...own, shop: shopOf(commands, env, undefined) }), close: remove };
-  const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
-  const served = await startShop(commands, command, { env, kills });
-  try {
-    await call({ name: "addEndpoint", body: { url: served.receiverUrl } });
-  } catch (error) {
-    await served.stop();
-    throw error;
-  }
-  const shop = {
-    ...shopOf(commands, { ...env, PORT: String(served.port) }, served.port),
-    served,
-    kill: served.restart,
-  };
-  const close = async (): Promise<void> => {
-    await served.stop();
-    await remove();
-  };
-  return { bench: searchBench({ ...own, shop }), close };
-}
-
-function shopOf(
-  { commandLine, timeoutMs, view }: ExploreCommands,
+function shopAt(
+  { described, timeoutMs: commandTimeoutMs }: ExploredShop,
   env: EnvironmentVariables,
-  port: number | undefined,
-): Partial<JudgedShop> {
-  const shop = { create: { commandLine }, command: true, commandTimeoutMs: timeoutMs, env } as const;
-  return view === undefined ? shop : { ...shop, hasView: true, view: viewAt(view, port) };
-}
-
-function viewAt({ from, ...patterns }: OrderViewSpec, port: number | undefined): OrderViewSource {
-  return {
-    ...patterns,
-    from: "path" in from ? { url: `http://127.0.0.1:${port ?? ""}${from.path}` } : from,
-  };
+  origin: string,
+): JudgedShop {
+  const addressOf = (_flag: string, text: string): string =>
+    text.startsWith("/") ? `${origin}${text}` : text;
+  return { ...shopOf(described, { ...env, ...REMOVED_VARIABLES }, addressOf), commandTimeoutMs };
 }

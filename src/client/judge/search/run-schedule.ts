@@ -12,8 +12,8 @@ import type { Trace } from "../../../core/judge/search.ts";
 import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
 import type { CallOperation } from "../../control/control.ts";
 import {
+  createBench,
   newPurchase,
-  NO_SHOP,
   NOTHING_KNOWN,
   type Bench,
   type JudgedShop,
@@ -21,7 +21,6 @@ import {
   type SearchedStore,
 } from "../bench.ts";
 import { playHistory } from "../play.ts";
-import { oneAtATime } from "../../../core/mutex.ts";
 import { storyOf } from "../run.ts";
 
 export type SearchBench = { readonly bench: Bench; readonly close: () => Promise<unknown> };
@@ -45,37 +44,11 @@ export type ExploreRun = {
 
 const MAX_LISTED = 1000;
 
-/** A bench for one schedule; `call` acts on its store. */
-export function searchBench({
-  world,
-  target,
-  call,
-  shop,
-  orderId,
-  store,
-  signal,
-}: {
-  readonly world: Bench["world"];
-  readonly target: Bench["target"];
-  readonly call: CallOperation;
-  readonly shop: Partial<JudgedShop>;
-  readonly orderId: string;
-  readonly store: SearchedStore;
-  readonly signal: AbortSignal;
-}): Bench {
-  return {
-    world,
-    target,
-    call,
-    leaseId: "",
-    shop: { ...NO_SHOP, ...shop },
-    newId: () => orderId,
-    signal,
-    recording: { ...NOTHING_KNOWN, hasSameId: !store.isOwn },
-    alone: oneAtATime(),
-    noted: { subject: undefined, secrets: new Set() },
-    search: store,
-  };
+/** A bench for one schedule; its calls act on its store. */
+export function searchBench(
+  given: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
+): Bench {
+  return createBench({ ...given, recording: { ...NOTHING_KNOWN, hasSameId: !given.search.isOwn } });
 }
 
 export function callsOn(call: CallOperation, storeId: string): CallOperation {
@@ -100,7 +73,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const purchase = newPurchase(bench.newId());
   const facts: Observation[] = [];
   const history = historyOf(schedule, {
-    hasView: shop.hasView === true,
+    hasView: shop.view !== undefined,
     returns: shop.returns !== undefined,
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });

@@ -17,7 +17,6 @@ import {
   type KillsByPlace,
   type KnownRun,
   type ScheduleResult,
-  type StepPlace,
 } from "../../../core/judge/search.ts";
 import { scheduleKey, NO_FAULTS, scheduleSize, type Schedule } from "../../../core/judge/schedule.ts";
 import type { finding, searchResult } from "../../../core/judge/shapes.ts";
@@ -31,15 +30,14 @@ type Search = {
   readonly world: Pick<World, "monotonic">;
   readonly seed: string;
   readonly budgetMs: number | undefined;
-  readonly maxSchedules: number | undefined;
+  readonly maxSchedules?: number | undefined;
   readonly depth: number | undefined;
   readonly only: Schedule | undefined;
   /** The number of schedules that run in parallel. */
   readonly sideBySide: number;
-  readonly kills: KillsByPlace;
-  /** Whether faults are injected at a place. */
-  readonly isPlace: (place: StepPlace) => boolean;
-  /** Whether there is a view of the application's bookings. */
+  /** Default: no process is killed. */
+  readonly kills?: KillsByPlace;
+  /** Whether there is a view of the application's bookings. Without one, faults are injected at requests alone. */
   readonly hasView: boolean;
   readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
@@ -60,8 +58,9 @@ export type ExplorationResult = DomainOf<typeof searchResult> & {
 /** Why an application cannot be explored: it fails even without faults. */
 type Useless = { readonly why: string; readonly cause?: unknown };
 
-const DEFAULT_BUDGET_MS = 60_000;
-const DEFAULT_DEPTH = 2;
+/** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: faults in one schedule. */
+export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
+const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
 /** Number of further runs in which a broken schedule must break again to be reported. */
 const CONFIRMATIONS = 3;
 
@@ -111,12 +110,12 @@ async function runWaves(
   {
     run,
     world,
-    budgetMs = DEFAULT_BUDGET_MS,
-    depth = DEFAULT_DEPTH,
+    budgetMs = SEARCH_DEFAULTS.budgetMs,
+    depth = SEARCH_DEFAULTS.depth,
     maxSchedules = Number.POSITIVE_INFINITY,
     seed,
-    kills,
-    isPlace,
+    kills = NO_KILLS,
+    hasView,
     sideBySide: width,
     onWave,
   }: Search,
@@ -126,7 +125,7 @@ async function runWaves(
   const [plain] = runs;
   const known = (one: ExploreRun): KnownRun => ({
     schedule: one.schedule,
-    places: placesOf(one.trace).filter(isPlace),
+    places: placesOf(one.trace).filter(({ kind }) => hasView || kind === "request"),
     closeness: plain === undefined ? 0 : differenceScore(one.trace, plain.trace),
     // What follows from a forged event that was accepted is another mistake.
     isBroken: one.broken.some(({ invariant }) => invariant !== "refuses_forged"),

@@ -1,0 +1,49 @@
+// The shop as its section and options describe it.
+import type { ShopSection } from "../../core/judge/shop.ts";
+import type { JudgedShop, ShopCreate } from "./bench.ts";
+import type { EnvironmentVariables, ViewPlace } from "./view.ts";
+
+/** What is known of the shop, from the options and the section. */
+export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
+  readonly paidWhen?: RegExp | undefined;
+  readonly orderIdOf?: RegExp | undefined;
+  readonly cookie?: string | undefined;
+};
+
+/** A described shop whose commands have this environment; `addressOf` completes the text of an option. */
+export function shopOf(
+  described: ShopDescription,
+  env: EnvironmentVariables,
+  addressOf: (flag: string, text: string) => string,
+): JudgedShop {
+  const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = described;
+  const create = createOf(described, addressOf);
+  const from = viewPlace(described, addressOf);
+  return {
+    create,
+    command: create !== undefined && "commandLine" in create ? true : undefined,
+    view: from && { from, paidWhen, bookings, amount },
+    cookie,
+    returnUrl: returnUrl && addressOf("--return-url", returnUrl),
+    orderIdOf,
+    settleMs: settle,
+    env,
+  };
+}
+
+function createOf(
+  { create }: ShopDescription,
+  addressOf: (flag: string, text: string) => string,
+): ShopCreate | undefined {
+  if (create === undefined) return undefined;
+  if (typeof create === "string") return { commandLine: create };
+  return { url: addressOf("create.post", create.post), form: create.form ?? {} };
+}
+
+function viewPlace(
+  { orderView, orderViewCommand }: ShopDescription,
+  addressOf: (flag: string, text: string) => string,
+): ViewPlace | undefined {
+  if (orderViewCommand !== undefined) return { commandLine: orderViewCommand };
+  return orderView === undefined ? undefined : { url: addressOf("--order-view", orderView) };
+}
