@@ -26,6 +26,7 @@ import { areaOf, type AreasContext, type HostsByAudience } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
+import { createRelay } from "./webhook/relay.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
@@ -237,6 +238,7 @@ function drillsOf(
   return {
     retrieveWatch: createRetrieveWatch(),
     listenerTargets: new Map<string, string>(),
+    relay: createRelay(world, changed),
     leases: createLeases(world, { report, changed }),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),

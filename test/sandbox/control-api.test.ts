@@ -237,6 +237,7 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   setEndpointState: { action: "enable" },
   rotateSecret: { overlap_ms: 1000 },
   testEndpoint: {},
+  answerDelivery: { status: 200, body: "" },
   replayEvent: {},
   endLease: {},
   revokeKey: {},
@@ -298,6 +299,8 @@ async function openTwoStores() {
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
     requests: firstIdIn(await call(`${STORE}/requests`)),
+    // A held request would hold a clock up; it is tried in test/sandbox/rights.test.ts.
+    listener: UNKNOWN_ID,
     endpoints: endpoint,
     events: event,
     drills: lease,
@@ -339,6 +342,7 @@ test("a row of another store is as unknown as a missing row, and nothing is writ
   expect(allRows(harness)).toEqual(before);
   // In its own store each exists.
   for (const name of scoped) {
+    if (name === "answerDelivery") continue;
     expect([name, (await ask(name, "default", idFor(name))).status]).toEqual([name, 200]);
   }
 });

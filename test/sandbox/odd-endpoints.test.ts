@@ -11,6 +11,9 @@ import type { TlsTrust } from "../../src/world.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
 import { send } from "../../src/world/network.ts";
 import { ODD_ENDPOINTS, STILL, TRUSTED, UNNAMED } from "../support/odd-endpoints.ts";
+import { createRelay } from "../../src/sandbox/webhook/relay.ts";
+
+const NO_RELAY = createRelay({ after: () => undefined, freshId: () => "" }, () => undefined);
 
 async function attempt(url: string, code: string | undefined, deliveryTls?: TlsTrust) {
   const { result } = await postToReceiver(
@@ -20,6 +23,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
       deliveryTimeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
       deliveryTls,
       heldBack: () => undefined,
+      relay: NO_RELAY,
     },
     { storeId: "s", url, ca: null, headers: { "Content-Type": "application/json" }, body: "{}" },
   );

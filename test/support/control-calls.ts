@@ -4,6 +4,7 @@ import {
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { polledAddress } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
 import type { Answered } from "./harness.ts";
 
@@ -61,6 +62,14 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     readonly events: { event_id: string }[];
   };
   const eventId = listed.events[0]?.event_id ?? "";
+  const polled = { url: polledAddress("0123abcd") };
+  const listener = await call(`${STORE}/listener`, { body: JSON.stringify(polled) });
+  await call(`${STORE}/endpoints/${String(listener.body.data?.["id"])}/test`, { body: "{}" });
+  const fetching = `${STORE}/listener/requests?${new URLSearchParams(polled).toString()}`;
+  const fetched = (await call(`${fetching}&wait_ms=20000`)).body.data as {
+    readonly requests: { id: string }[];
+  };
+  const held = fetched.requests[0]?.id ?? "";
   const leaseOf = async (drill: string): Promise<string> => {
     const body = JSON.stringify({ drill, timeout_ms: 60_000 });
     return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
@@ -79,7 +88,9 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     listFaults: [`${STORE}/faults`],
     removeFault: [`${STORE}/faults/<fault>`],
     clearFaults: [`${STORE}/faults`],
-    registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
+    registerListener: [`${STORE}/listener`, { ...polled, since: { event_id: eventId } }],
+    fetchDeliveries: [`${fetching}&known=${held}&wait_ms=10`],
+    answerDelivery: [`${STORE}/listener/requests/${held}`, { status: 204, body: "", retry_after: "1" }],
     listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
     showEvent: [`${STORE}/events/${eventId}`],
     replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],

@@ -2,6 +2,9 @@ import { expect, test } from "vitest";
 import { postToReceiver } from "../../src/sandbox/webhook/post.ts";
 import { send } from "../../src/world/network.ts";
 import { openRawReceiver } from "../support/raw-receiver.ts";
+import { createRelay } from "../../src/sandbox/webhook/relay.ts";
+
+const NO_RELAY = createRelay({ after: () => undefined, freshId: () => "" }, () => undefined);
 
 const TLS_HANDSHAKE = 0x16;
 
@@ -17,6 +20,7 @@ async function closingReceiver() {
           targets: { allowedHosts: [], ownPort: 1 },
           deliveryTimeoutMs: 20_000,
           heldBack: () => undefined,
+          relay: NO_RELAY,
         },
         { storeId: "s", url, ca: null, headers: {}, body: "{}", signal },
       ),

@@ -2,7 +2,6 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { tolerateStorageFailures, seenEventsInMemory } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
-import { isLoopback } from "../../core/loopback.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
@@ -17,7 +16,14 @@ import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, findSandbox, findTarget, momentFromNow } from "../target/control.ts";
+import {
+  callSandbox,
+  controlTarget,
+  findSandbox,
+  findTarget,
+  isStoreToken,
+  momentFromNow,
+} from "../target/control.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { output } from "../output/output.ts";
 
@@ -67,7 +73,8 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
   const target = given ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return serviceOf(context, options);
-  if (!isLoopback(new URL(target.origin).hostname)) throw new Refused(OTHER_MACHINE);
+  const polls = isStoreToken(target.token);
+  if (polls && options.port !== undefined) throw new Refused(NO_OWN_PORT);
   noteTarget(context, { url: target.origin });
   if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
   // The store stays the same while the command listens, even if the sandbox gets another address.
@@ -79,7 +86,7 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
     return found && { ...found, ...store };
   };
   const since = await sinceOf(context, options, target);
-  return { kind: "sandbox", locate, since };
+  return { kind: "sandbox", locate, since, polls };
 }
 
 /** A service that does not offer registration: only its secrets are known. */
@@ -92,9 +99,9 @@ async function serviceOf(context: Context, options: ListenCommandOptions): Promi
   return { kind: "service", secrets };
 }
 
-const OTHER_MACHINE = usageProblem(
-  "a sandbox on another machine cannot send events to this listener",
-  "add an address that it reaches: checkout endpoints add URL; or follow the events: checkout events list --wait",
+const NO_OWN_PORT = usageProblem(
+  "--port needs a sandbox that sends to this machine; with the token of a store, the listener fetches the events",
+  "leave it out",
 );
 const OWN_NAMES = usageProblem(
   "--header-names is only for a service with its own header names; events come from the sandbox here",

@@ -21,6 +21,7 @@ const MAX_SHOWN_BODY = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;
 
 type ListenReady = {
+  readonly url: string;
   readonly port: number;
   readonly paths: readonly string[];
   readonly plan: ListenPlan;
@@ -32,15 +33,15 @@ type ListenReady = {
   readonly replayed: number;
 };
 
-export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady) {
+export function readyJson({ url, plan, pid, origin, endpointId, replayed }: ListenReady) {
   return {
     event: "ready" as const,
-    url: `${localOrigin(port)}/`,
+    url,
     sandbox: origin,
     endpoint_id: endpointId,
     event_types: plan.eventTypes,
     forward: plan.forward ?? null,
-    routes: plan.routes.map(({ pattern, url }) => ({ type: pattern, url })),
+    routes: plan.routes.map(({ pattern: type, url: target }) => ({ type, url: target })),
     replayed,
     pid,
     version: VERSION,

@@ -11,8 +11,10 @@ import {
   type HandledDelivery,
   type WebhookListener,
 } from "../../client/listen/listener.ts";
+import { pollDeliveries } from "../../client/listen/polling.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
+import { isPolledAddress, polledAddress } from "../../core/webhook/endpoint.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cutText, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
@@ -34,12 +36,14 @@ import { EXIT, problemOf, Refused, type Problem, unwrap } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
-/** The sender: a sandbox on this machine, at its current address, or a service without registration. */
+/** The sender: a sandbox at its current address, or a service without registration. */
 export type Sender =
   | {
       readonly kind: "sandbox";
       readonly locate: () => ControlTarget | undefined;
       readonly since: RequestOf<"registerListener">["since"];
+      /** Whether the listener fetches its deliveries, because the sandbox may not be able to connect to it. */
+      readonly polls: boolean;
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
@@ -52,9 +56,12 @@ type SessionOptions = {
   readonly keys: boolean;
 };
 
-/** The listening server of a session, once its port is taken. */
+/** The listening server of a session, once its port is taken, or what fetches its deliveries. */
 type Session = {
-  readonly listener: Listener;
+  readonly listener: Pick<Listener, "close">;
+  /** The address that the sandbox knows. */
+  readonly url: string;
+  readonly port: number;
   readonly webhooks: WebhookListener;
   readonly link: ListenerRegistration | undefined;
   readonly last: () => HandledDelivery | undefined;
@@ -70,6 +77,8 @@ const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
+/** In characters: enough to tell a store's listeners apart. */
+const POLLED_NAME_LENGTH = 8;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
@@ -104,49 +113,69 @@ async function listenUntil(
 }
 
 async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
-  const { world, printer } = context;
-  const { plan, sender, seen } = options;
+  const { world } = context;
+  const { plan, sender, port } = options;
+  const closedAtEnd = (session: Session) => ({
+    ...session,
+    [Symbol.asyncDispose]: () => waitWithin(world, STOP_MS, finish(session)),
+  });
+  if (sender.kind === "sandbox" && sender.polls) {
+    const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
+    const link = createRegistration(world, { ...sender, ...plan, url });
+    const made = receive(context, options, { url, port: 0, link });
+    const { service } = made.webhooks;
+    return closedAtEnd({ ...made, listener: pollDeliveries(world, { link, service, host: "127.0.0.1:0" }) });
+  }
   let made: Omit<Session, "listener"> | undefined;
-  const service = (port: number) => {
-    const url = `${localOrigin(port)}/`;
+  const makeService = (taken: number) => {
+    const url = `${localOrigin(taken)}/`;
     const link =
       sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
-    let last: HandledDelivery | undefined;
-    let typeWidth = typeWidthOf(printer);
-    const webhooks = createWebhookListener(world, {
-      source: hideSecrets(context, link ?? createFixedSource(sender)),
-      seen,
-      plan,
-      forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
-      hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
-      paths: pathsOf(plan),
-      headerNames: plan.headerNames,
-      onHandled: (delivery) => {
-        last = delivery;
-        typeWidth = typeWidthAfter(delivery, typeWidth);
-        const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
-        printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
-      },
-      onStray: (why) =>
-        void momentOf(context, link).then(({ at, real }) =>
-          printer.talk(
-            [timeOfDay(at), `not a delivery: ${printable(cutText(why, MAX_REASON_LENGTH))}`, ...real].join(
-              "  ",
-            ),
-          ),
-        ),
-      report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
-    });
-    made = { webhooks, link, last: () => last };
-    return webhooks.service;
+    made = receive(context, options, { url, port: taken, link });
+    return made.webhooks.service;
   };
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
-  const listening = await world.listen(service, { port: options.port, limits });
-  if (!listening.ok) throw new Refused(problemOf(portFailure(world, options.port, listening.refusal)));
+  const listening = await world.listen(makeService, { port, limits });
+  if (!listening.ok) throw new Refused(problemOf(portFailure(world, port, listening.refusal)));
   if (made === undefined) throw new Error("a listener makes its service");
-  const session = { ...made, listener: listening.value };
-  return { ...session, [Symbol.asyncDispose]: () => waitWithin(world, STOP_MS, finish(session)) };
+  return closedAtEnd({ ...made, listener: listening.value });
+}
+
+/** What happens with the deliveries of a session, however they arrive. */
+function receive(
+  context: Context,
+  { plan, sender, seen }: SessionOptions,
+  { port, ...at }: Pick<Session, "url" | "link"> & { readonly port: number },
+): Omit<Session, "listener"> {
+  const { world, printer } = context;
+  let last: HandledDelivery | undefined;
+  let typeWidth = typeWidthOf(printer);
+  const webhooks = createWebhookListener(world, {
+    source: hideSecrets(context, at.link ?? createFixedSource(sender)),
+    seen,
+    plan,
+    forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
+    hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
+    paths: pathsOf(plan),
+    headerNames: plan.headerNames,
+    onHandled: (delivery) => {
+      last = delivery;
+      typeWidth = typeWidthAfter(delivery, typeWidth);
+      const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
+      printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
+    },
+    onStray: (why) =>
+      void momentOf(context, at.link).then(({ at: moment, real }) =>
+        printer.talk(
+          [timeOfDay(moment), `not a delivery: ${printable(cutText(why, MAX_REASON_LENGTH))}`, ...real].join(
+            "  ",
+          ),
+        ),
+      ),
+    report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
+  });
+  return { ...at, port, webhooks, last: () => last };
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */
@@ -180,9 +209,9 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
 async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
-  { link, listener }: Session,
+  { link, url, port }: Session,
 ): Promise<void> {
-  const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
+  const common = { url, port, paths: pathsOf(plan), plan, keys, pid: world.pid };
   if (link === undefined || sender.kind === "service") {
     const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
     await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
@@ -262,10 +291,17 @@ async function tellChange(
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
       return undefined;
+    case "refused": {
+      const { answer } = change;
+      const ended = answered(answer, { credential_invalid: ASK_OWNER });
+      return ended.ok ? undefined : ended.refusal;
+    }
     case "taken_over":
       return TAKEOVER_PROBLEM;
   }
 }
+
+const ASK_OWNER = "ask the owner of the sandbox for another token: checkout tokens create";
 
 const DISCONNECTION_PROBLEM: Problem = {
   exitCode: EXIT.unreachable,
@@ -313,7 +349,9 @@ function keyHandler(
 }
 
 /** Holds deliveries for the next listener, unless that has registered. Events in progress are forwarded. */
-async function finish({ listener, webhooks, link }: Session): Promise<void> {
+async function finish({ listener, webhooks, link, url }: Session): Promise<void> {
+  // Answered before it leaves, because leaving ends the deliveries that it could fetch.
+  if (isPolledAddress(url)) await listener.close(DRAIN_MS);
   await link?.leave();
   await listener.close(DRAIN_MS);
   await webhooks.settled();

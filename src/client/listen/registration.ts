@@ -1,4 +1,5 @@
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import { isPolledAddress } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } from "./listener.ts";
@@ -6,7 +7,9 @@ import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } fr
 export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
   /** The sandbox no longer delivers here; `reason` says why. */
-  | { readonly kind: "off"; readonly reason: string };
+  | { readonly kind: "off"; readonly reason: string }
+  /** The token of a store was revoked or has expired. */
+  | { readonly kind: "refused"; readonly answer: ControlResult<unknown> };
 
 /** A listener's registration with a sandbox. The endpoint stays the same even if addresses change. */
 export type ListenerRegistration = DeliverySource & {
@@ -16,6 +19,9 @@ export type ListenerRegistration = DeliverySource & {
   readonly check: () => Promise<ConnectionChange>;
   /** Requests an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
+  /** Waits for requests to this listener that have no answer yet, except the known ones. */
+  readonly fetch: (known: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
+  readonly answer: (id: string, answer: RequestOf<"answerDelivery">) => Answer<"answerDelivery">;
   /** Null for real time. Undefined if the sandbox does not answer and its clock was moved before. */
   readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
@@ -78,6 +84,11 @@ export function createRegistration(
     check: () => check(registration),
     replay: (id) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
+    fetch: (handled, signal) => {
+      const body = { url: options.url, known: handled.join(","), waitMs: HOLD_MS };
+      return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + HOLD_MS, signal });
+    },
+    answer: (id, body) => ask(registration, { name: "answerDelivery", id, body }),
     storeTime: () => storeTimeOf(registration),
     leave: () => leave(registration),
   };
@@ -177,6 +188,8 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   if (registration.state === "left") return NO_CHANGE;
   // The sandbox now has another database, which does not know this endpoint: registers again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(registration);
+  if (shown.end === "refusal" && shown.status === 401 && isPolledAddress(url))
+    return { kind: "refused", answer: shown };
   if (shown.end !== "success") return markLost(registration);
   const { state, reason, pausedBy } = shown.value;
   if (shown.value.url !== url) return { kind: "taken_over" };

@@ -29,6 +29,8 @@ export const OPERATION_RIGHTS = {
   rotateSecret: "store",
   testEndpoint: "store",
   registerListener: "store",
+  fetchDeliveries: "store",
+  answerDelivery: "store",
   listEvents: "viewer",
   showEvent: "viewer",
   replayEvent: "store",

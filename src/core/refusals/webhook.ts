@@ -64,6 +64,7 @@ export const WEBHOOK_REFUSALS = {
     ],
     no_delivery: ["there is no delivery {delivery}", "没有推送 {delivery}"],
     no_event: ["there is no event {event}", "没有事件 {event}"],
+    no_held_request: ["no request {request} waits for an answer", "没有等待响应的请求 {request}"],
   },
   state_conflict: {
     nothing_delivered: ["nothing is delivered: {hold}", "当前不推送：{hold}"],

@@ -31,6 +31,15 @@ const REASONS: ReadonlyMap<string, (value: string) => Words> = new Map(Object.en
 
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies keyof typeof ENDPOINT_REASONS;
 
+/** The address of a listener that fetches its deliveries: a name that no network resolves (RFC 2606). */
+export function polledAddress(name: string): string {
+  return `http://${name}.listener.invalid/`;
+}
+
+export function isPolledAddress(url: string): boolean {
+  return /^http:\/\/[0-9a-f]+\.listener\.invalid\/$/.test(url);
+}
+
 /** The reasons of users; for any other reason a disabled endpoint has failed. */
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 

@@ -71,6 +71,7 @@ export const webhookHandlers = {
             state: STATE_AFTER[action],
             ...(action === "leave" ? { reason: LISTENER_DISCONNECTED } : {}),
           });
+    if (action === "leave") context.relay.endOthers(storeId);
     return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
   },
   showSecret: async (context, { storeId, id }) =>
@@ -88,6 +89,7 @@ export const webhookHandlers = {
     if (!registered.ok) return registered;
     if (body.forwardTo === undefined) context.listenerTargets.delete(storeId);
     else context.listenerTargets.set(storeId, body.forwardTo);
+    context.relay.endOthers(storeId, registered.value.url);
     const { secrets, replayed } = registered.value;
     return accept({
       ...currentEndpoint(context, registered.value),
@@ -95,6 +97,18 @@ export const webhookHandlers = {
       signingSecrets: secrets.inForce,
       storeTime: storeTimeIfMoved(context, storeId),
     });
+  },
+  fetchDeliveries: async (context, { storeId, body: { url, known = "", waitMs } }) => {
+    const handled = new Set(known.split(","));
+    const requests = await awaitFound(context, { storeId, waitMs }, () =>
+      context.relay.held({ storeId, url }).filter(({ id }) => !handled.has(id)),
+    );
+    return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
+  },
+  answerDelivery: async ({ relay }, { storeId, id, body: { status, body, retryAfter } }) => {
+    const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+    const isHeld = relay.answer({ storeId, id }, { ok: true, status, headers, body });
+    return isHeld ? accept({ id }) : refuseFact("no_held_request", { request: id });
   },
   listEvents: async (context, { storeId, body }) => {
     const { before, since, limit = DEFAULT_PAGE } = body;

@@ -2,7 +2,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { isPolledAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -78,7 +78,8 @@ export function endpointToDrill(
     return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: named.state });
   if (named.kind === "url") return accept(named);
   const url = context.listenerTargets.get(storeId);
-  if (url !== undefined) return accept({ ...named, url });
+  // The forwarding address is one of the listener's machine.
+  if (url !== undefined && !isPolledAddress(named.url)) return accept({ ...named, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 

@@ -1,6 +1,7 @@
 import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
 import {
   effectiveEndpoint,
+  isPolledAddress,
   LISTENER_DISCONNECTED,
   reasonWords,
   type Endpoint,
@@ -84,7 +85,11 @@ export function registerListener(
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
-  const form = checkForm(context, wanted);
+  // Nothing connects to a listener that fetches its deliveries.
+  const { targets } = context;
+  const isPolled = isPolledAddress(wanted.url);
+  const reached = isPolled ? [...targets.allowedHosts, new URL(wanted.url).host] : targets.allowedHosts;
+  const form = checkForm({ targets: { ...targets, allowedHosts: reached } }, wanted);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const events = eventsSince(context, storeId, wanted.since);
@@ -259,7 +264,7 @@ function keepSecret(
 
 /** The canonical address, and the patterns; default: all events. */
 function checkForm(
-  { targets }: EndpointsContext,
+  { targets }: Pick<EndpointsContext, "targets">,
   wanted: {
     readonly url: string;
     readonly eventTypes?: readonly string[] | undefined;

@@ -1,4 +1,5 @@
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
+import { isPolledAddress } from "../../core/webhook/endpoint.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { parseCertificates } from "../../core/webhook/certificates.ts";
@@ -6,10 +7,12 @@ import { checkTrust, filterAddresses, parseTarget, type TargetPolicy } from "../
 import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import { cutText, redactSecrets } from "../../core/text.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
+import type { Relay } from "./relay.ts";
 
 export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;
+  readonly relay: Relay;
   /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
   /** The certificates to trust for https. Default: the system's. */
@@ -23,7 +26,7 @@ export type PostResult = { readonly result: OutboundResult | "forbidden"; readon
 
 /** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
 export async function postToReceiver(
-  { world, targets, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
+  { world, targets, relay, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
   {
     storeId,
     ca,
@@ -47,6 +50,14 @@ export async function postToReceiver(
     result,
     milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
   });
+  // Answers are stored, and receivers may echo the webhook or print their secrets.
+  const endRedacted = (result: OutboundResult): PostResult =>
+    end(result.ok ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) } : result);
+  if (isPolledAddress(url) && heldBack(storeId) === undefined) {
+    const { headers, body } = wanted;
+    const request = { storeId, url, headers, body: Buffer.from(body).toString() };
+    return endRedacted(await relay.send(request, deliveryTimeoutMs));
+  }
   const target = parseTarget(url, targets);
   const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
   if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return end("forbidden");
@@ -64,10 +75,7 @@ export async function postToReceiver(
     tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,
   });
-  // Answers are stored, and receivers may echo the webhook or print their secrets.
-  return end(
-    result.ok ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) } : result,
-  );
+  return endRedacted(result);
 }
 
 /** After the stored part, so that a secret or card number that begins in that part is recognised. */

@@ -135,6 +135,39 @@ export const webhookOperations = {
       }),
     refusals: ["state_conflict"],
   }),
+  fetchDeliveries: storeOperation({
+    path: "/listener/requests",
+    summary: "Fetches the deliveries to a listener on another machine",
+    description:
+      "Returns the signed requests that are held for the listener registered at `url`, an address below `listener.invalid`, and have no answer yet, except those in `known`. With `wait_ms` it waits for one. A request that nobody answers in time counts as an attempt without an answer.",
+    request: () =>
+      z.strictObject({
+        url: z.string(),
+        /** The ids of requests that the listener is handling, separated by commas. */
+        known: z.optional(z.string()),
+        waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
+      }),
+    answer: () =>
+      z.object({
+        requests: z.array(
+          z.object({ id: z.uuid(), headers: z.record(z.string(), z.string()), body: z.string() }),
+        ),
+      }),
+  }),
+  answerDelivery: storeOperation({
+    method: "POST",
+    path: "/listener/requests/{id}",
+    summary: "Answers a fetched delivery",
+    description:
+      "Passes on the answer of a listener to a request that it has fetched; the delivery's attempt then ends as with an answer over the network. Refuses a request that is unknown or whose time is up.",
+    request: () =>
+      z.strictObject({
+        status: wholeNumber(200, 599),
+        body: z.string(),
+        retryAfter: z.optional(z.string()),
+      }),
+    answer: () => z.object({ id: z.uuid() }),
+  }),
   listEvents: storeOperation({
     path: "/events",
     summary: "Lists events",

@@ -1,0 +1,61 @@
+import type { HttpResponse, Listener, Service, World } from "../../world.ts";
+import type { ListenerRegistration } from "./registration.ts";
+
+type PollingOptions = {
+  readonly link: Pick<ListenerRegistration, "fetch" | "answer">;
+  readonly service: Service;
+  /** The Host header that the service accepts. */
+  readonly host: string;
+};
+
+/** Pause before a request that failed is made again, in milliseconds. */
+const PAUSE_MS = 1000;
+
+/**
+ * In place of a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the
+ * service's answers. A request stays known until its answer has arrived, so that it is handled once.
+ */
+export function pollDeliveries(
+  world: Pick<World, "sleep">,
+  { link, service, host }: PollingOptions,
+): Pick<Listener, "close"> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const underWay = new Map<string, Promise<void>>();
+  const handle = async (id: string, headers: Readonly<Record<string, string>>, body: string) => {
+    const rawHeaders = Object.entries({ ...headers, Host: host }).flat();
+    const answer = answerOf(
+      await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
+    );
+    for (let sent = await link.answer(id, answer); sent.end === "unreachable";) {
+      await world.sleep(PAUSE_MS, signal);
+      if (signal.aborted) return;
+      sent = await link.answer(id, answer);
+    }
+  };
+  const poll = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const fetched = await link.fetch([...underWay.keys()], signal);
+      if (fetched.end !== "success") await world.sleep(PAUSE_MS, signal);
+      else
+        for (const { id, headers, body } of fetched.value.requests)
+          underWay.set(
+            id,
+            handle(id, headers, body).finally(() => underWay.delete(id)),
+          );
+    }
+  };
+  const polling = poll();
+  return {
+    close: async (graceMs) => {
+      stopping.abort();
+      await Promise.race([Promise.all([polling, ...underWay.values()]), world.sleep(graceMs)]);
+    },
+  };
+}
+
+function answerOf({ status, headers, body }: HttpResponse) {
+  const retryAfter = headers["Retry-After"];
+  const text = typeof body === "string" ? body : "";
+  return { status, body: text, ...(retryAfter !== undefined && { retryAfter }) };
+}

@@ -1,0 +1,61 @@
+// Deliveries to a listener on another machine, which nothing can connect to: it fetches each request and answers it.
+import type { OutboundResult, World } from "../../world.ts";
+
+type RelayedRequest = {
+  readonly storeId: string;
+  /** The address of the listener: `polledAddress`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** In memory: a request that a restart of the sandbox ends was an attempt, which is made again. */
+export type Relay = {
+  /** Holds a request until its listener has answered it; without an answer in time the result is `timeout`. */
+  readonly send: (request: RelayedRequest, timeoutMs: number) => Promise<OutboundResult>;
+  /** The requests without an answer, oldest first. */
+  readonly held: (
+    listener: Pick<RelayedRequest, "storeId" | "url">,
+  ) => readonly (RelayedRequest & { readonly id: string })[];
+  /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
+  readonly answer: (request: { readonly storeId: string; readonly id: string }, answer: Answer) => boolean;
+  /** Ends what is held for a store's listener that left, or was replaced by the listener at `url`. */
+  readonly endOthers: (storeId: string, url?: string) => void;
+};
+
+type Answer = Extract<OutboundResult, { ok: true }>;
+type HeldRequest = RelayedRequest & { readonly end: (result: OutboundResult) => void };
+
+const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
+const GONE = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
+
+/** `changed` is called when a request may be fetched. */
+export function createRelay(
+  { after, freshId }: Pick<World, "after" | "freshId">,
+  changed: (storeId: string) => void,
+): Relay {
+  const requests = new Map<string, HeldRequest>();
+  return {
+    send: async (request, timeoutMs) => {
+      const id = freshId();
+      const { promise, resolve } = Promise.withResolvers<OutboundResult>();
+      requests.set(id, { ...request, end: resolve });
+      after(timeoutMs, () => resolve(NO_ANSWER));
+      changed(request.storeId);
+      return promise.finally(() => requests.delete(id));
+    },
+    held: ({ storeId, url }) =>
+      [...requests].flatMap(([id, held]) =>
+        held.storeId === storeId && held.url === url ? [{ ...held, id }] : [],
+      ),
+    answer: ({ storeId, id }, answer) => {
+      const held = requests.get(id);
+      if (held?.storeId !== storeId) return false;
+      held.end(answer);
+      return true;
+    },
+    endOthers: (storeId, url) => {
+      for (const held of requests.values()) if (held.storeId === storeId && held.url !== url) held.end(GONE);
+    },
+  };
+}
