@@ -1,7 +1,6 @@
 // The grammar of forms: a genuine event with mutations of its body, timestamp, secret, signature, headers and request.
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
-import type { Words } from "../../language.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
@@ -18,7 +17,7 @@ export type DrillRequest = {
 type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;
 
 /** The differences between a form and a genuine request. */
-type Mutations = {
+export type Mutations = {
   /**
    * The event to send (default: a new one). `first`: the event of the first form. `order`: the order event that the
    * receiver has already accepted. `payment`: a new event that says that this order was paid. A type: a new event of
@@ -57,9 +56,8 @@ type Mutations = {
 /** `not 2xx`: to requests that the service never sends. `2xx or 4xx`: about which the interface says nothing. */
 type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx";
 
-/** A form: its title, its mutations, the expected answer, and the likely cause of another one. */
+/** A form: its mutations, the expected answer, and the likely cause of another one. */
 export type Form = Mutations & {
-  readonly title: Words;
   readonly expected: Expected;
   /** The cause if no leaf of core/judge/forms/leaves.ts names another one. */
   readonly cause?: DrillCause;
@@ -68,29 +66,28 @@ export type Form = Mutations & {
 };
 
 /** A form that must be accepted. */
-export function genuine(title: Words, cause: Form["cause"], mutations: Mutations = {}): Form {
-  return { title, expected: "2xx", ...(cause === undefined ? {} : { cause }), ...mutations };
+export function genuine(cause: Form["cause"], mutations: Mutations = {}): Form {
+  return { expected: "2xx", ...(cause === undefined ? {} : { cause }), ...mutations };
 }
 
 /** A well-formed form that must be refused. */
-export function forged(title: Words, cause: Form["cause"], mutations: Mutations): Form {
-  return { title, expected: "4xx", ...(cause === undefined ? {} : { cause }), ...mutations };
+export function forged(cause: Form["cause"], mutations: Mutations): Form {
+  return { ...genuine(cause, mutations), expected: "4xx" };
 }
 
 /** A form that the service never sends. */
-export function unusual(title: Words, cause: Form["cause"], mutations: Mutations): Form {
-  return { ...forged(title, cause, mutations), expected: "not 2xx" };
+export function unusual(cause: DrillCause, mutations: Mutations): Form {
+  return { ...genuine(cause, mutations), expected: "not 2xx" };
 }
 
 /** A badly signed form that a receiver may trust because of how it is sent. */
-export function badlySigned([text, chinese]: Words, cause: DrillCause, mutations: Mutations): Form {
-  const title: Words = [`badly signed, ${text}`, `签名错误，${chinese}`];
-  return unusual(title, cause, { signature: wrongDigits, ...mutations });
+export function badlySigned(cause: DrillCause, mutations: Mutations): Form {
+  return unusual(cause, { signature: wrongDigits, ...mutations });
 }
 
 /** A form about which the interface says nothing. */
-export function open(title: Words, notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
-  return { title, expected: "2xx or 4xx", notes, ...mutations };
+export function open(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+  return { expected: "2xx or 4xx", notes, ...mutations };
 }
 
 /** Digits that were not computed with any secret. */

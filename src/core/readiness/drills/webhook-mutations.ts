@@ -1,48 +1,11 @@
-// The mutations of the forms in webhook.ts, and the forms of one kind.
+// The mutations of the forms in webhook-forms.ts.
 import { toIso } from "../../clock.ts";
 import { isRecord } from "../../json.ts";
-import type { Words } from "../../language.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
-import {
-  badlySigned,
-  changeEnd,
-  claim,
-  fieldsOf,
-  flipDigits,
-  forged,
-  wrongDigits,
-  type EventFields,
-  type Form,
-} from "./webhook-case.ts";
+import { changeEnd, fieldsOf, flipDigits, wrongDigits, type EventFields } from "./webhook-case.ts";
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
 export const RIGHT_ENDS = { first: 40, last: 8 } as const;
-
-export function contentType(title: Words, type: string | undefined): Form {
-  return badlySigned(title, "skips_other_types", { headers: { "Content-Type": type } });
-}
-
-export function asType(type: string): Form {
-  return contentType([`as ${type}`, `内容类型为 ${type}`], type);
-}
-
-/** A badly signed event with false claims about itself. */
-export function claiming(title: Words, change: (event: EventFields) => EventFields): Form {
-  return { ...badlySigned(title, "skips_by_content", { sent: claim(change) }), expected: "4xx" };
-}
-
-/** An event signed with a text that anybody can guess: a printed form of an unset variable, or a default. */
-export function guessed(secret: string): Form {
-  const title: Words = [`signed with the text ${secret}`, `用文本 ${secret}签名`];
-  return forged(title, "takes_guessed_secret", { secret: () => secret });
-}
-
-/** An event with a field that may select another secret, signed as if that secret were not set. */
-export function unset(claimed: Words, change: (event: EventFields) => EventFields, secret: string): Form {
-  const by: Words = secret === "" ? ["an empty secret", "空密钥"] : [`the text ${secret}`, `文本 ${secret}`];
-  const title: Words = [`with ${claimed[0]}, signed with ${by[0]}`, `${claimed[1]}，用${by[1]}签名`];
-  return forged(title, "chooses_secret", { signed: claim(change), secret: () => secret });
-}
 
 export function claimOtherStore({ store_id: id }: EventFields): EventFields {
   return { store_id: changeEnd(String(id)) };
@@ -66,6 +29,14 @@ export function changeOrder(body: string): string {
 export function changeMiddle(right: string): string {
   const { first, last } = RIGHT_ENDS;
   return right.slice(0, first) + flipDigits(right.slice(first, -last)) + right.slice(-last);
+}
+
+/** Changes one of each two digits. */
+export function changeEveryOther(which: "first" | "second"): (right: string) => string {
+  return (right) =>
+    right.replace(/(.)(.)/g, (_, one: string, two: string) =>
+      which === "first" ? flipDigits(one) + two : one + flipDigits(two),
+    );
 }
 
 /** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */

@@ -1,0 +1,191 @@
+// The forms of webhooks that are sent to a receiver, as mutations of a genuine event. Their grammar: webhook-case.ts;
+// their titles and lists: webhook.ts; what the answers show: core/judge/forms/causes.ts.
+import { gzipSync } from "node:zlib";
+import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
+import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
+import {
+  badlySigned,
+  claim,
+  flipDigits,
+  forged,
+  genuine,
+  open,
+  unusual,
+  wrongDigits,
+  type Mutations,
+} from "./webhook-case.ts";
+import {
+  addSpaces,
+  backdateEvent,
+  changeDigit,
+  changeEveryOther,
+  changeMiddle,
+  claimLivemode,
+  claimOtherStore,
+  indentBody,
+  placeSignature,
+  writeUnusually,
+} from "./webhook-mutations.ts";
+
+/** Number of correct digits in a signature that ends early: half of them. */
+export const RIGHT_DIGITS = 32;
+export const DIGITS = 64;
+export const MANY_SIGNATURES = 200;
+const LARGE_BODY_BYTES = 100 * 1024;
+const LONG_SIGNATURE = 10 * 1024;
+/** Differences between timestamp and clock, in seconds: one that every receiver must accept, one that it must refuse. */
+const MINUTE = 60;
+const TEN_MINUTES = 600;
+/** Slightly less and more than the tolerance of decision 12, in seconds. The interface states no tolerance. */
+const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
+const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
+
+const CURL = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
+const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" } as const;
+const NO_HEADERS = { without: ["eventId", "timestamp", "signature"] } as const;
+const FORWARDED = {
+  "X-Forwarded-For": "127.0.0.1",
+  "X-Real-IP": "127.0.0.1",
+  Forwarded: "for=127.0.0.1;proto=https",
+} as const;
+const CREDENTIALS = { Authorization: "Bearer 0000", Cookie: "session=0000", "X-Api-Key": "0000" } as const;
+const BAD: Mutations = { signature: wrongDigits };
+const AGAIN: Mutations = { event: "first" };
+const LIVE = claim(claimLivemode);
+const OTHER_STORE = claim(claimOtherStore);
+
+/** The forms that are always sent, in this order. */
+export const TEST_FORMS = {
+  good_event: genuine("fails_after_check"),
+  duplicate: genuine("rejects_duplicates", AGAIN),
+  spaced_body: genuine(undefined, { signed: addSpaces }),
+  unusual_bytes: genuine(undefined, { signed: writeUnusually }),
+  bad_signature: forged("verifies_sometimes", BAD),
+  wrong_secret: forged("old_secret", { secret: "another" }),
+  changed_byte: forged("body_not_covered", { sent: changeDigit }),
+  fresh_forgery: forged("verifies_sometimes", { ...BAD, connection: "fresh" }),
+  good_on_connection: genuine("verifies_sometimes"),
+  forged_on_connection: forged("once_a_connection", BAD),
+  rewritten_body: forged("parsed_body", { sent: indentBody }),
+  short_signature: forged("compares_what_came", { signature: (right) => right.slice(0, RIGHT_DIGITS) }),
+  no_signature: forged("skips_without_header", { without: ["signature"] }),
+  no_event: forged("skips_odd_bodies", { ...BAD, signed: () => "this is no event" }),
+  hour_old: forged(undefined, { age: STALE_BY_SECONDS }),
+  hour_ahead: forged(undefined, { age: -STALE_BY_SECONDS }),
+  known_hour_old: open({ taken: "dedups_before_age" }, { ...AGAIN, age: STALE_BY_SECONDS }),
+  minute_old: genuine("narrow_tolerance", { age: MINUTE }),
+  minute_ahead: genuine("narrow_tolerance", { age: -MINUTE }),
+  within_tolerance_old: open({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE }),
+  within_tolerance_ahead: open({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE }),
+  beyond_tolerance_old: open({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE }),
+  beyond_tolerance_ahead: open({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE }),
+  ten_minutes_old: forged(undefined, { age: TEN_MINUTES }),
+  ten_minutes_ahead: forged(undefined, { age: -TEN_MINUTES }),
+  no_timestamp: forged("skips_without_timestamp", { without: ["timestamp"] }),
+  empty_signature: forged("takes_empty_signature", { signature: () => "" }),
+  empty_secret: forged("takes_empty_secret", { secret: () => "" }),
+  first_digit: forged(undefined, { signature: (right) => flipDigits(right.slice(0, 1)) + right.slice(1) }),
+  last_digit: forged(undefined, { signature: (right) => right.slice(0, -1) + flipDigits(right.slice(-1)) }),
+  right_ends: forged(undefined, { signature: changeMiddle }),
+  second_of_three: genuine("one_signature", { signature: placeSignature(1) }),
+  third_of_three: genuine("one_signature", { signature: placeSignature(2) }),
+  other_event_id: {
+    ...open({ taken: "ignores_event_id" }, { ...AGAIN, otherEventId: true }),
+    cause: "believes_header",
+  },
+  no_event_id: forged("skips_without_event_id", { ...BAD, without: ["eventId"] }),
+  no_headers: forged("skips_without_headers", { ...NO_HEADERS, headers: CURL }),
+  no_headers_form: unusual("skips_other_types", { ...NO_HEADERS, headers: { ...CURL, ...FORM_TYPE } }),
+  as_put: badlySigned("skips_methods", { method: "PUT" }),
+  as_patch: badlySigned("skips_methods", { method: "PATCH" }),
+  with_query: badlySigned("skips_paths", { suffix: "?x=1" }),
+  final_slash: badlySigned("skips_paths", { suffix: "/" }),
+  empty_body: badlySigned("skips_odd_bodies", { sent: () => "" }),
+  json_array: badlySigned("skips_odd_bodies", { sent: (body) => `[${body}]` }),
+  body_100_kb: badlySigned("skips_large", { sent: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })) }),
+  chunked: badlySigned("skips_encodings", { headers: { "Transfer-Encoding": "chunked" } }),
+  gzip: badlySigned("skips_encodings", { pack: gzipSync, headers: { "Content-Encoding": "gzip" } }),
+  no_content_type: asType(undefined),
+  plain_text: asType("text/plain"),
+  json_charset: asType("application/json; charset=utf-8"),
+  multipart: asType("multipart/form-data; boundary=x"),
+  json_suffix: asType("application/cloudevents+json"),
+  octet_stream: asType("application/octet-stream"),
+  other_agent: badlySigned("skips_by_sender", { headers: { "User-Agent": "Mozilla/5.0" } }),
+  no_agent: badlySigned("skips_by_sender", { headers: { "User-Agent": undefined } }),
+  authorization: badlySigned("skips_by_sender", { headers: CREDENTIALS }),
+  forwarded: badlySigned("skips_by_sender", { headers: FORWARDED }),
+  unknown_type: claiming(claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` }))),
+  other_family: claiming(claim(() => ({ type: "ping" }))),
+  other_store: claiming(OTHER_STORE),
+  live: claiming(LIVE),
+  even_digits: forged(undefined, { signature: changeEveryOther("first") }),
+  odd_digits: forged(undefined, { signature: changeEveryOther("second") }),
+  swapped_digits: forged(undefined, { signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1") }),
+  swapped_bytes: forged("compares_unordered", {
+    signature: (right) => right.replace(/^((?:..)*?)(..)(?!\2)(..)/, "$1$3$2"),
+  }),
+  reversed_digits: forged("compares_unordered", {
+    signature: (right) => Array.from(right).toReversed().join(""),
+  }),
+  sorted_digits: forged("compares_unordered", {
+    signature: (right) => Array.from(right).toSorted().join(""),
+  }),
+  dots: unusual("matches_patterns", { signature: () => ".".repeat(DIGITS) }),
+  percent: unusual("matches_patterns", { signature: () => "%" }),
+  non_hex: unusual("takes_malformed_signature", { signature: () => "z".repeat(DIGITS) }),
+  many_signatures: unusual("takes_malformed_signature", {
+    signature: (right) =>
+      Array.from({ length: MANY_SIGNATURES }, (_, at) => wrongDigits(`${right}${at}`)).join(),
+  }),
+  long_signature: unusual("takes_malformed_signature", {
+    signature: (right) => wrongDigits(right).repeat(LONG_SIGNATURE / DIGITS),
+  }),
+  doubled_signature: unusual("reads_doubled_headers", {
+    ...BAD,
+    lines: ["signature", (once) => [once, wrongDigits(once)]],
+  }),
+  secret_undefined: guessed("undefined"),
+  secret_null: guessed("null"),
+  secret_none: guessed("None"),
+  secret_changeme: guessed("changeme"),
+  secret_test: guessed("test"),
+  secret_promise: guessed("[object Promise]"),
+  secret_url: forged("takes_guessed_secret", { secret: ({ url }) => url }),
+  live_empty: forged("chooses_secret", { signed: LIVE, secret: () => "" }),
+  live_undefined: forged("chooses_secret", { signed: LIVE, secret: () => "undefined" }),
+  other_store_none: forged("chooses_secret", { signed: OTHER_STORE, secret: () => "None" }),
+  timestamp_word: unusual("takes_malformed_timestamp", { timestamp: "soon" }),
+  timestamp_undefined: unusual("takes_malformed_timestamp", {
+    timestamp: "undefined",
+    without: ["timestamp"],
+  }),
+  timestamp_old_and_new: unusual("reads_doubled_headers", {
+    age: STALE_BY_SECONDS,
+    lines: ["timestamp", (old, now) => [old, now]],
+  }),
+  timestamp_new_and_old: unusual("reads_doubled_headers", {
+    age: STALE_BY_SECONDS,
+    lines: ["timestamp", (old, now) => [now, old]],
+  }),
+  known_event: forged("known_before_check", { ...BAD, ...AGAIN }),
+  reused_signature: forged("remembers_signature", { reused: true }),
+  made_hour_ago: genuine("reads_created_at", { signed: backdateEvent }),
+  forged_in_the_end: forged("verifies_sometimes", BAD),
+  good_at_the_end: genuine("shuts_out"),
+} as const;
+
+/** Another content type; undefined: none. */
+function asType(type: string | undefined) {
+  return badlySigned("skips_other_types", { headers: { "Content-Type": type } });
+}
+
+/** A badly signed event with false claims about itself. */
+function claiming(sent: (body: string) => string) {
+  return { ...badlySigned("skips_by_content", { sent }), expected: "4xx" } as const;
+}
+
+/** Signed with a text that anybody can guess: a printed form of an unset variable, or a default. */
+function guessed(secret: string) {
+  return forged("takes_guessed_secret", { secret: () => secret });
+}
