@@ -1,5 +1,5 @@
 import type { CheckoutObject } from "../checkout/checkout.ts";
-import type { ErrorCode } from "../errors.ts";
+import { ERRORS, type ErrorCode } from "../errors.ts";
 import { isRecord, parseJson } from "../json.ts";
 
 export type ProbeRequest = {
@@ -79,6 +79,8 @@ export const probeOrderId = (run: string): string => `calibrate-${run}`;
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
+const refusedBody = (more: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ order_id: REFUSED_ORDER_ID, ...more });
 
 function createOrder(
   key: (run: string) => string,
@@ -106,13 +108,24 @@ export function probeHeaders(
   };
 }
 
-function refusalCheck(decision: number, status: number, code: ErrorCode): ProbeCheck {
+function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
+  const { status } = ERRORS[code];
   return {
     decision,
     expected: `${status} ${code}, as JSON`,
     holds: (answer) => answer.status === status && isJson(answer) && codeOf(answer) === code,
     refusal: code,
   };
+}
+
+/** A create that is refused with this code, as this decision says. */
+function refusedCreate(
+  summary: string,
+  [decision, code]: readonly [decision: number, code: ErrorCode],
+  more: Partial<ProbeRequest>,
+): Omit<Probe, "name"> {
+  const request = createOrder(key2, () => amountBody(REFUSED_ORDER_ID), more);
+  return { summary, request, checks: [refusalCheck(decision, code)] };
 }
 
 /** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
@@ -182,20 +195,18 @@ const key1 = (run: string): string => keyOf(run);
 const key2 = (run: string): string => keyOf(run, 2);
 const key3 = (run: string): string => keyOf(run, 3);
 const key4 = (run: string): string => keyOf(run, 4);
-const short = (): string => "short";
+const SHORT_KEY = "short";
 
 const SESSION_PROBE = "create-session";
 
 /** 21 requests: one creates an order, a later one a session. None pays or provokes a rate limit. */
-export const PROBES: readonly Probe[] = [
-  {
-    name: FIRST_PROBE,
+const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
+  [FIRST_PROBE]: {
     summary: "creates an order of 1.00 EUR",
     request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
     checks: creationChecks("order"),
   },
-  {
-    name: REPLAY_PROBE,
+  [REPLAY_PROBE]: {
     summary: "sends the same create with the same key",
     request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
     checks: [
@@ -211,130 +222,96 @@ export const PROBES: readonly Probe[] = [
       },
     ],
   },
-  {
-    name: "other-values",
+  "other-values": {
     summary: "sends another amount with the same key",
     request: createOrder(key1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
-    checks: [refusalCheck(5, 409, "idempotency_key_reused")],
+    checks: [refusalCheck(5, "idempotency_key_reused")],
   },
-  {
-    name: "other-path",
+  "other-path": {
     summary: "sends the same body with the same key to /checkout-sessions",
     request: createOrder(key1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
-    checks: [refusalCheck(5, 409, "idempotency_key_reused")],
+    checks: [refusalCheck(5, "idempotency_key_reused")],
   },
-  {
-    name: "same-order",
+  "same-order": {
     summary: "creates the open order again, with another key",
     request: createOrder(key2, (run) => amountBody(probeOrderId(run))),
-    checks: [refusalCheck(8, 409, "order_conflict")],
+    checks: [refusalCheck(8, "order_conflict")],
   },
-  {
-    name: SESSION_PROBE,
+  [SESSION_PROBE]: {
     summary: "creates a checkout session of 1.00 EUR",
     request: createOrder(key3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
     checks: creationChecks("checkout_session"),
   },
-  {
-    name: "unknown-id",
+  "unknown-id": {
     summary: "retrieves an id that does not exist",
     request: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
-    checks: [refusalCheck(9, 404, "session_not_found")],
+    checks: [refusalCheck(9, "session_not_found")],
   },
-  {
-    name: "no-json",
-    summary: "sends a body that is not JSON",
-    request: createOrder(key2, () => "{order_id: 1}"),
-    checks: [refusalCheck(6, 400, "invalid_json")],
-  },
-  {
-    name: "field-twice",
-    summary: "sends a field twice",
-    request: createOrder(
-      key2,
-      () => `{"order_id":"${REFUSED_ORDER_ID}",${amountBody(REFUSED_ORDER_ID).slice(1)}`,
-    ),
-    checks: [refusalCheck(6, 400, "invalid_json")],
-  },
-  {
-    name: "plain-text",
-    summary: "sends a body as text/plain",
-    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID), { contentType: "text/plain" }),
-    checks: [refusalCheck(6, 400, "unsupported_content_type")],
-  },
-  {
-    name: "large-body",
-    summary: "sends a body of more than 16 KiB",
-    request: createOrder(key2, () =>
-      amountBody(REFUSED_ORDER_ID, { description: "x".repeat(MAX_BODY_BYTES) }),
-    ),
-    checks: [refusalCheck(6, 413, "body_too_large")],
-  },
-  {
-    name: BOTH_FORMS_PROBE,
+  "no-json": refusedCreate("sends a body that is not JSON", [6, "invalid_json"], { body: "{order_id: 1}" }),
+  "field-twice": refusedCreate("sends a field twice", [6, "invalid_json"], {
+    body: `{"order_id":"${REFUSED_ORDER_ID}",${amountBody(REFUSED_ORDER_ID).slice(1)}`,
+  }),
+  "plain-text": refusedCreate("sends a body as text/plain", [6, "unsupported_content_type"], {
+    contentType: "text/plain",
+  }),
+  "large-body": refusedCreate("sends a body of more than 16 KiB", [6, "body_too_large"], {
+    body: amountBody(REFUSED_ORDER_ID, { description: "x".repeat(MAX_BODY_BYTES) }),
+  }),
+  [BOTH_FORMS_PROBE]: {
     summary: "sends a price_id and an amount",
     // A service that takes one of the forms creates an order.
     request: createOrder(key4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
-    checks: [refusalCheck(7, 400, "conflicting_parameters")],
+    checks: [refusalCheck(7, "conflicting_parameters")],
   },
-  {
-    name: "unknown-price",
-    summary: "sends a price_id that does not exist",
-    request: createOrder(key2, () =>
-      JSON.stringify({ order_id: REFUSED_ORDER_ID, price_id: "no-such-price" }),
-    ),
-    checks: [refusalCheck(7, 400, "invalid_parameter")],
-  },
-  {
-    name: "no-credential",
-    summary: "sends a create without the API key",
-    request: createOrder(key2, () => amountBody(REFUSED_ORDER_ID), { credential: "none" }),
-    checks: [refusalCheck(4, 401, "credential_missing")],
-  },
-  {
-    name: "no-key",
+  "unknown-price": refusedCreate("sends a price_id that does not exist", [7, "invalid_parameter"], {
+    body: refusedBody({ price_id: "no-such-price" }),
+  }),
+  "no-credential": refusedCreate("sends a create without the API key", [4, "credential_missing"], {
+    credential: "none",
+  }),
+  "no-key": {
     summary: "sends a create without an Idempotency-Key",
     request: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
-    checks: [refusalCheck(4, 400, "idempotency_key_missing")],
+    checks: [refusalCheck(4, "idempotency_key_missing")],
   },
-  {
-    name: "credential-before-key",
-    summary: "sends a short key without the API key",
-    request: createOrder(short, () => amountBody(REFUSED_ORDER_ID), { credential: "none" }),
-    checks: [refusalCheck(3, 401, "credential_missing")],
-  },
-  {
-    name: "key-before-body",
-    summary: "sends a short key with an incomplete body",
-    request: createOrder(short, () => JSON.stringify({ order_id: REFUSED_ORDER_ID })),
-    checks: [refusalCheck(3, 400, "idempotency_key_invalid")],
-  },
-  {
-    name: "unknown-before-missing",
-    summary: "sends an incomplete body with an unknown field",
-    request: createOrder(key2, () => JSON.stringify({ order_id: REFUSED_ORDER_ID, extra: 1 })),
-    checks: [refusalCheck(3, 400, "unknown_parameter")],
-  },
-  {
-    name: "missing-before-invalid",
-    summary: "sends an incomplete body with an invalid amount",
-    request: createOrder(key2, () => JSON.stringify({ order_id: REFUSED_ORDER_ID, amount_minor: 0 })),
-    checks: [refusalCheck(3, 400, "missing_parameter")],
-  },
+  "credential-before-key": refusedCreate("sends a short key without the API key", [3, "credential_missing"], {
+    idempotencyKey: SHORT_KEY,
+    credential: "none",
+  }),
+  "key-before-body": refusedCreate(
+    "sends a short key with an incomplete body",
+    [3, "idempotency_key_invalid"],
+    {
+      idempotencyKey: SHORT_KEY,
+      body: refusedBody({}),
+    },
+  ),
+  "unknown-before-missing": refusedCreate(
+    "sends an incomplete body with an unknown field",
+    [3, "unknown_parameter"],
+    { body: refusedBody({ extra: 1 }) },
+  ),
+  "missing-before-invalid": refusedCreate(
+    "sends an incomplete body with an invalid amount",
+    [3, "missing_parameter"],
+    { body: refusedBody({ amount_minor: 0 }) },
+  ),
   // The last probes: they reveal a lifetime that is shorter than the run.
-  {
-    name: "retrieveRequest",
+  retrieveRequest: {
     summary: "retrieves the order",
     request: retrieveRequest(FIRST_PROBE),
     checks: [unchangedCheck(FIRST_PROBE)],
   },
-  {
-    name: "retrieveRequest-session",
+  "retrieveRequest-session": {
     summary: "retrieves the checkout session",
     request: retrieveRequest(SESSION_PROBE),
     checks: [unchangedCheck(SESSION_PROBE)],
   },
-];
+};
+
+export const PROBES: readonly Probe[] = Object.entries(PROBES_BY_NAME).map(([name, probe]) =>
+  Object.assign({ name }, probe),
+);
 
 /** Parses an answer; the body is empty if it is not a JSON object. */
 export function parseProbeAnswer({ status, headers, body: text }: ReceivedAnswer): ProbeAnswer {
