@@ -5,11 +5,12 @@ import type { AssumptionEntry } from "./shapes.ts";
 /** A decision in both languages. */
 type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
   Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
-type Choice = Pick<Assumption, "title" | "chosen"> & Partial<Pick<Assumption, "setting" | "shownBy">>;
+type Choice = Omit<Assumption, "setting" | "shownBy"> & Partial<Pick<Assumption, "setting" | "shownBy">>;
 
 /** Decisions that fill a gap in the interface, and decisions on tools that an integration can rely on. */
-const CHOICES: Readonly<Record<number, Choice>> = {
-  1: {
+const CHOICES: readonly Choice[] = [
+  {
+    decision: 1,
     title: ["Base URL", "基础地址"],
     chosen: [
       "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
@@ -17,21 +18,24 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     setting: "sandbox start --port, --allow-host",
   },
-  2: {
+  {
+    decision: 2,
     title: ["Ids", "标识符"],
     chosen: [
       "Ids are UUIDs of version 7, in lower case, and sort by time.",
       "id 为小写的 UUID 第 7 版，可按时间排序。",
     ],
   },
-  3: {
+  {
+    decision: 3,
     title: ["Order of refusals", "拒绝的先后"],
     chosen: [
       "If a request has several faults, a fixed order decides which one the refusal names.",
       "请求有多处错误时，按固定顺序决定报告哪一处。",
     ],
   },
-  4: {
+  {
+    decision: 4,
     title: ["Error codes", "错误码"],
     chosen: [
       "error.code is one of a closed list; the interface specifies only statuses.",
@@ -39,7 +43,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["a request of the API was refused", "有 API 请求被拒绝"],
   },
-  5: {
+  {
+    decision: 5,
     title: ["Idempotency", "幂等"],
     chosen: [
       "A key belongs to a store for 30 days; a repeat with the same path and values gets the same bytes, any other request with the key gets 409 idempotency_key_reused.",
@@ -50,7 +55,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
       "有创建请求得到重放的响应，或因请求体不同而被拒绝",
     ],
   },
-  6: {
+  {
+    decision: 6,
     title: ["Strict JSON", "严格 JSON"],
     chosen: [
       "Bodies are strict JSON in UTF-8 of at most 16 KiB, sent as application/json.",
@@ -58,7 +64,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["a body was refused because of its form", "有请求体因格式被拒绝"],
   },
-  7: {
+  {
+    decision: 7,
     title: ["price_id", "price_id"],
     chosen: [
       "A create takes price_id instead of amount, currency and method, never both.",
@@ -66,7 +73,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["a create named a price_id", "有创建请求使用了 price_id"],
   },
-  8: {
+  {
+    decision: 8,
     title: ["order_id", "order_id"],
     chosen: [
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
@@ -74,7 +82,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["a create was refused with order_conflict", "有创建请求遇到 order_conflict"],
   },
-  9: {
+  {
+    decision: 9,
     title: ["Retrieve", "查询"],
     chosen: [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
@@ -82,7 +91,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["an order was retrieved by its id, or an id was not found", "有按 id 查询订单，或未找到 id"],
   },
-  10: {
+  {
+    decision: 10,
     title: ["States", "状态"],
     chosen: [
       "A checkout can be paid for an hour; a declined attempt leaves it pending, and the fifth fails it; a result after the end is recorded but not applied.",
@@ -94,7 +104,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
       "有收款单过期、支付被拒，或结果来得太晚",
     ],
   },
-  11: {
+  {
+    decision: 11,
     title: ["Events", "事件"],
     chosen: [
       "Types are order.… and checkout_session.… with the status; the fields of the body are ours.",
@@ -102,7 +113,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["an endpoint took an event", "有接收端接收了事件"],
   },
-  12: {
+  {
+    decision: 12,
     title: ["Delivery headers", "推送请求头"],
     chosen: [
       "Receivers verify Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature, with a tolerance of 300 s.",
@@ -111,7 +123,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
     shownBy: ["an endpoint took an event", "有接收端接收了事件"],
   },
-  13: {
+  {
+    decision: 13,
     title: ["Schedule", "重试时间表"],
     chosen: [
       "A delivery that was not accepted is attempted again after 5 s, 5 min and so on, eight times in all.",
@@ -123,12 +136,14 @@ const CHOICES: Readonly<Record<number, Choice>> = {
       "有接收端接收了此前未接收的事件",
     ],
   },
-  14: {
+  {
+    decision: 14,
     title: ["Targets", "推送目标"],
     chosen: ["Events are delivered only to this machine.", "事件只推送到本机。"],
     setting: "sandbox start --allow-target",
   },
-  15: {
+  {
+    decision: 15,
     title: ["Keys", "密钥"],
     chosen: [
       "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order requires the last one.",
@@ -136,7 +151,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["a request was refused because of its scope", "有请求因权限范围被拒绝"],
   },
-  16: {
+  {
+    decision: 16,
     title: ["Signing secret", "签名密钥"],
     chosen: [
       "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's secret until theirs is rotated.",
@@ -144,7 +160,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     setting: "endpoints rotate-secret <id>",
   },
-  17: {
+  {
+    decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
       `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, twice that at once; 429 carries Retry-After.`,
@@ -153,7 +170,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],
   },
-  18: {
+  {
+    decision: 18,
     title: ["Clock", "时钟"],
     chosen: [
       "The store's clock can be stopped and moved, and decides when work is due.",
@@ -162,7 +180,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     setting: "sandbox clock",
     shownBy: ["the clock was moved", "时钟被拨动"],
   },
-  19: {
+  {
+    decision: 19,
     title: ["Return to the merchant", "返回商家"],
     chosen: [
       "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
@@ -174,14 +193,16 @@ const CHOICES: Readonly<Record<number, Choice>> = {
       "付款人在提供返回链接的支付页上进行了操作",
     ],
   },
-  20: {
+  {
+    decision: 20,
     title: ["No real payments", "没有真实支付"],
     chosen: [
       "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
       "livemode 为 false，不退款也不结算，这里的任何操作都不会开放生产环境。",
     ],
   },
-  37: {
+  {
+    decision: 37,
     title: ["Reserved order_ids", "保留的订单号"],
     chosen: [
       "An order_id that ends with ~succeeded or another outcome settles automatically after a second.",
@@ -190,7 +211,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     setting: "another order_id",
     shownBy: ["a create used such an order_id", "有创建请求使用了这样的订单号"],
   },
-  38: {
+  {
+    decision: 38,
     title: ["Acting in the payer's place", "代付款人操作"],
     chosen: [
       "checkout sandbox pay and the control API act in the payer's place.",
@@ -198,7 +220,8 @@ const CHOICES: Readonly<Record<number, Choice>> = {
     ],
     shownBy: ["the control API paid, declined or ended a checkout", "控制 API 支付、拒绝或结束了收款单"],
   },
-  88: {
+  {
+    decision: 88,
     title: ["Return paths", "返回路径"],
     chosen: [
       "Customers are sent back to the path that was registered with the origin, / by default.",
@@ -210,10 +233,10 @@ const CHOICES: Readonly<Record<number, Choice>> = {
       "付款人在返回路径不是 / 的支付页上进行了操作",
     ],
   },
-};
+];
 
-export const ASSUMPTIONS: readonly Assumption[] = Object.entries(CHOICES).map(([decision, choice]) =>
-  Object.assign({ decision: Number(decision), setting: null, shownBy: null }, choice),
+export const ASSUMPTIONS: readonly Assumption[] = CHOICES.map((choice) =>
+  Object.assign({ setting: null, shownBy: null }, choice),
 );
 
 /** The heading of a decision that is an assumption; empty for other decisions. */
