@@ -40,68 +40,57 @@ export function isRequested({ request, approval, gate }: Production): boolean {
 
 /** Refuses with `state_conflict` (no change, or a gate without approval or request), or with `not_found`. */
 export function decideAction(
-  { active, capabilities, prices, production }: StoreStatus,
+  status: StoreStatus,
   { action, subject }: Pick<AdminAction, "action" | "subject">,
 ): Outcome<void> {
-  switch (action) {
-    case "request_production":
-      return decideRequest(production);
-    case "approve_credential":
-      return unless(isApproved(production), "credential_is_approved");
-    case "revoke_credential":
-      return unless(!isApproved(production), "nothing_to_revoke");
-    case "activate":
-      return unless(active, "store_is_active");
-    case "deactivate":
-      return unless(!active, "store_is_inactive");
-    case "enable_capability":
-    case "disable_capability":
-      return decideCapability(capabilities, { subject, wanted: action === "enable_capability" });
-    case "approve_price":
-    case "revoke_price":
-      return decideApproval(prices, { subject, wanted: action === "approve_price" });
-    case "open_gate":
-      return decideOpening(production);
-    case "close_gate":
-      return unless(!isGateOpen(production), "gate_is_closed");
-  }
+  if (action === "enable_capability" || action === "disable_capability")
+    return decideCapability(status.capabilities, { subject, wanted: action === "enable_capability" });
+  if (action === "approve_price" || action === "revoke_price")
+    return decideApproval(status.prices, { subject, wanted: action === "approve_price" });
+  const fact = REFUSALS[action](status);
+  return fact === undefined ? accept(undefined) : refuseFact(fact, {});
 }
+
+type StoreAction = Exclude<
+  AdminAction["action"],
+  "enable_capability" | "disable_capability" | "approve_price" | "revoke_price"
+>;
+
+/** Why an action on the whole store is refused; undefined if it is not. */
+const REFUSALS = {
+  request_production: ({ production }) =>
+    isGateOpen(production) ? "nothing_to_request" : when(isRequested(production), "production_is_requested"),
+  approve_credential: ({ production }) => when(isApproved(production), "credential_is_approved"),
+  revoke_credential: ({ production }) => when(!isApproved(production), "nothing_to_revoke"),
+  activate: ({ active }) => when(active, "store_is_active"),
+  deactivate: ({ active }) => when(!active, "store_is_inactive"),
+  open_gate: ({ production }) => {
+    if (isGateOpen(production)) return "gate_open";
+    if (production.request === null) return "production_not_requested";
+    return when(!isApproved(production), "gate_stays_closed");
+  },
+  close_gate: ({ production }) => when(!isGateOpen(production), "gate_is_closed"),
+} satisfies Record<StoreAction, (status: StoreStatus) => FactWithoutValues | undefined>;
+
+function when(isSo: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
+  return isSo ? fact : undefined;
+}
+
+/** What an action changes; actions that change nothing of production are missing. */
+const CHANGED: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
+  request_production: "request",
+  approve_credential: "approval",
+  revoke_credential: "approval",
+  open_gate: "gate",
+  close_gate: "gate",
+};
 
 function afterAction(before: Production, act: RecordedAction): Production {
-  switch (act.action) {
-    case "request_production":
-      return { ...before, request: act };
-    case "approve_credential":
-      return { ...before, approval: act };
-    case "revoke_credential":
-      // If the gate stayed open, the next approval would open it again without an explicit action.
-      return { ...before, approval: act, gate: isGateOpen(before) ? act : before.gate };
-    case "open_gate":
-    case "close_gate":
-      return { ...before, gate: act };
-    case "activate":
-    case "deactivate":
-    case "enable_capability":
-    case "disable_capability":
-    case "approve_price":
-    case "revoke_price":
-      return before;
-  }
-}
-
-function decideRequest(production: Production): Outcome<void> {
-  if (isGateOpen(production)) {
-    return refuseFact("nothing_to_request", {});
-  }
-  return unless(isRequested(production), "production_is_requested");
-}
-
-function decideOpening(production: Production): Outcome<void> {
-  if (isGateOpen(production)) return refuseFact("gate_open", {});
-  if (production.request === null) {
-    return refuseFact("production_not_requested", {});
-  }
-  return unless(!isApproved(production), "gate_stays_closed");
+  const { [act.action]: changed } = CHANGED;
+  if (changed === undefined) return before;
+  // If the gate stayed open, the next approval would open it again without an explicit action.
+  const isClosing = act.action === "revoke_credential" && isGateOpen(before);
+  return { ...before, ...(isClosing && { gate: act }), [changed]: act };
 }
 
 function decideCapability(
@@ -135,8 +124,4 @@ function decideApproval(
   if (wanted && found.retired) return refuseFact("price_retired", { price: name });
   const fact = wanted ? "price_is_approved" : "price_is_not_approved";
   return found.approved === wanted ? refuseFact(fact, { price: name }) : accept(undefined);
-}
-
-function unless(isSo: boolean, fact: FactWithoutValues): Outcome<void> {
-  return isSo ? refuseFact(fact, {}) : accept(undefined);
 }
