@@ -8,10 +8,10 @@ import { risksIn } from "./drills/judge-sentences.ts";
 import { wordsOf } from "./drills/said.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
-import { english, type Translator, type Words } from "../language.ts";
+import { english, type Translator } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
-import { READINESS_SENTENCES } from "./sentences.ts";
+import { voiceOf, type Voice } from "./sentences.ts";
 import { proofOf, worstProof, type Proof } from "./proof.ts";
 import type {
   Checklist,
@@ -36,10 +36,11 @@ const ITEMS = {
   webhook_verification: webhookItem,
   idempotency_replay: idempotencyItem,
   production_gate: gateItem,
-} satisfies Record<ItemName, (facts: ReadinessFacts, say: Translator) => ItemFinding>;
+} satisfies Record<ItemName, (facts: ReadinessFacts, text: Voice) => ItemFinding>;
 
 export function judgeItems(facts: ReadinessFacts, say: Translator = english): Checklist {
-  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, say))));
+  const text = voiceOf(say);
+  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, ITEMS[name](facts, text))));
 }
 
 export function itemOf(name: ItemName, finding: ItemFinding): ChecklistItem {
@@ -52,36 +53,25 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   return { verdict: leans ? "ready_with_risks" : "ready", items };
 }
 
-function credentialItem({ production }: ReadinessFacts, say: Translator): ItemFinding {
+function credentialItem({ production }: ReadinessFacts, text: Voice): ItemFinding {
   const { request, approval } = production;
-  if (isApproved(production)) {
-    const reason = say(READINESS_SENTENCES.approved);
-    return { status: "pass", reason, evidence: actionEvidence(approval), next: "checkout admin log" };
-  }
-  if (request === null) {
-    const reason = say(READINESS_SENTENCES.notRequested);
-    return { status: "fail", reason, evidence: actionEvidence(approval), next: REQUEST_COMMAND };
-  }
-  const reason = say(
-    approval === null ? READINESS_SENTENCES.notApproved : READINESS_SENTENCES.approvalRevoked,
-  );
+  const evidence = actionEvidence(approval);
+  if (isApproved(production))
+    return { status: "pass", reason: text.approved, evidence, next: "checkout admin log" };
+  if (request === null) return { status: "fail", reason: text.notRequested, evidence, next: REQUEST_COMMAND };
+  const reason = approval === null ? text.notApproved : text.approvalRevoked;
   return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
-function gateItem({ production }: ReadinessFacts, say: Translator): ItemFinding {
+function gateItem({ production }: ReadinessFacts, text: Voice): ItemFinding {
   const { request, gate } = production;
-  if (isGateOpen(production)) {
-    const reason = say(READINESS_SENTENCES.gateOpen);
-    return { status: "pass", reason, evidence: actionEvidence(gate), next: "checkout admin log" };
-  }
-  const closed =
-    gate?.action === "revoke_credential"
-      ? READINESS_SENTENCES.gateClosedByRevocation
-      : READINESS_SENTENCES.gateClosed;
-  const reason = say(gate === null ? READINESS_SENTENCES.gateNeverOpened : closed);
+  const evidence = actionEvidence(gate);
+  if (isGateOpen(production))
+    return { status: "pass", reason: text.gateOpen, evidence, next: "checkout admin log" };
+  const closed = gate?.action === "revoke_credential" ? text.gateClosedByRevocation : text.gateClosed;
+  const reason = gate === null ? text.gateNeverOpened : closed;
   const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
-  const next = request === null ? REQUEST_COMMAND : approved;
-  return { status: "fail", reason, evidence: actionEvidence(gate), next };
+  return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : approved };
 }
 
 /** The evidence of the actions; null actions are skipped. */
@@ -95,87 +85,71 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[]
     }));
 }
 
-function storeItem(
-  { storeId, active, activeSince, capabilities }: ReadinessFacts,
-  say: Translator,
-): ItemFinding {
+function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts, text: Voice): ItemFinding {
   const evidence: Evidence[] = [
-    { what: say(READINESS_SENTENCES.store(say(activity(active)))), reference: storeId, at: activeSince },
-    ...capabilityLines(capabilities, say).map((what) => ({ what, reference: null, at: null })),
+    { what: text.store(text.say(text.activity[active ? "on" : "off"])), reference: storeId, at: activeSince },
+    ...capabilityLines(capabilities, text).map((what) => ({ what, reference: null, at: null })),
   ];
-  const missing = active ? missingCapability(capabilities, say) : inactive(say);
-  if (missing !== undefined) return { status: "fail", evidence, ...missing };
-  const reason = say(READINESS_SENTENCES.storeActive(capabilities.length));
-  return { status: "pass", reason, evidence, next: LIST_CAPABILITIES };
+  const found = active
+    ? judgeCapabilities(capabilities, text)
+    : { reason: text.storeInactive, next: ACTIVATE };
+  return { status: "fail", evidence, ...found };
 }
+
+const ACTIVATE = "checkout admin activate";
 
 /** The capabilities of each kind, active capabilities first. */
-function capabilityLines(capabilities: readonly Capability[], say: Translator): string[] {
-  const lines = CAPABILITY_KINDS.flatMap((kind) =>
-    [true, false].map((isOn) => {
-      const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
-      return names.length === 0
-        ? ""
-        : `${kind} ${say(activity(isOn))}: ${names.map(({ name }) => name).join(", ")}`;
+function capabilityLines(capabilities: readonly Capability[], text: Voice): string[] {
+  return CAPABILITY_KINDS.flatMap((kind) =>
+    (["on", "off"] as const).flatMap((state) => {
+      const names = capabilities.filter((one) => one.kind === kind && one.active === (state === "on"));
+      const listed = names.map(({ name }) => name).join(", ");
+      return names.length === 0 ? [] : [`${kind} ${text.say(text.activity[state])}: ${listed}`];
     }),
   );
-  return lines.filter(Boolean);
-}
-
-function activity(isOn: boolean): Words {
-  return READINESS_SENTENCES.activity[isOn ? "on" : "off"];
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
-
-type FailedItem = Pick<ChecklistItem, "reason" | "next">;
-
 const LIST_CAPABILITIES = "checkout capabilities list";
 
-function inactive(say: Translator): FailedItem {
-  return { reason: say(READINESS_SENTENCES.storeInactive), next: "checkout admin activate" };
-}
-
-/** Each must be active, and there must be one of each kind. Undefined if they are complete. */
-function missingCapability(capabilities: readonly Capability[], say: Translator): FailedItem | undefined {
+/** Each must be active, and there must be one of each kind. */
+function judgeCapabilities(
+  capabilities: readonly Capability[],
+  text: Voice,
+): Pick<ItemFinding, "reason" | "next"> & Partial<Pick<ItemFinding, "status">> {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)
     return {
-      reason: say(READINESS_SENTENCES.capabilitiesOff(off.join(", "))),
+      reason: text.capabilitiesOff(off.join(", ")),
       next: `checkout admin enable-capability ${first}`,
     };
   const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  return absent && { reason: say(READINESS_SENTENCES.capabilityMissing(absent)), next: LIST_CAPABILITIES };
+  if (absent !== undefined) return { reason: text.capabilityMissing(absent), next: LIST_CAPABILITIES };
+  return { status: "pass", reason: text.storeActive(capabilities.length), next: LIST_CAPABILITIES };
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
-function originsItem(facts: ReadinessFacts, say: Translator): ItemFinding {
+function originsItem(facts: ReadinessFacts, text: Voice): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example";
-  if (returnOrigins.length === 0) {
-    const reason = say(READINESS_SENTENCES.noOrigin);
-    return { status: "fail", reason, next: add };
-  }
-  const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const what = say(READINESS_SENTENCES.browserReturnDrill);
-  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts, say);
+  if (returnOrigins.length === 0) return { status: "fail", reason: text.noOrigin, next: add };
+  const what = text.browserReturnDrill;
+  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts, text);
   const { status, risks } = proof;
-  const count = say(READINESS_SENTENCES.origins(returnOrigins.length));
-  const registered: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
+  const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
+  const count = text.origins(returnOrigins.length);
+  const registered = returnOrigins.map(({ origin, createdAt }) => ({
     what: origin,
     reference: null,
     at: createdAt,
   }));
   return {
     status,
-    reason: status === "pass" ? count : say(READINESS_SENTENCES.but(count, proof.reason)),
+    reason: status === "pass" ? count : text.but(count, proof.reason),
     evidence: [...registered, ...proof.evidence],
-    assumptions: [
-      ...(status === "pass" && isLocal ? [say(READINESS_SENTENCES.originsOnlyLocal)] : []),
-      ...risks,
-    ],
-    next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
+    assumptions: isLocal ? [text.originsOnlyLocal, ...risks] : risks,
+    next: isLocal && risks.length === 0 ? add : proof.next,
   };
 }
 
@@ -184,72 +158,61 @@ function isOnThisMachine(origin: string): boolean {
 }
 
 /** Also an endpoint that a drill is holding. Listeners do not count, because production has none. */
-function webhookItem(facts: ReadinessFacts, say: Translator): ItemFinding {
+function webhookItem(facts: ReadinessFacts, text: Voice): ItemFinding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
-  const paused: Evidence[] = known
+  const paused = known
     .filter(({ state }) => state === "paused")
     .map((one) => ({
-      what: say(READINESS_SENTENCES.endpointPaused(one.url, say(reasonWords(one)))),
+      what: text.endpointPaused(one.url, text.say(reasonWords(one))),
       reference: one.id,
       at: null,
     }));
   const [first] = known;
+  if (first === undefined)
+    return {
+      status: "fail",
+      reason: text.noEndpoint,
+      next: "checkout endpoints add http://localhost:3000/hooks",
+    };
   if (on.length === 0) {
-    const reason = say(
-      first === undefined ? READINESS_SENTENCES.noEndpoint : READINESS_SENTENCES.noEndpointEnabled,
-    );
-    const next =
-      first === undefined
-        ? "checkout endpoints add http://localhost:3000/hooks"
-        : `checkout endpoints enable ${first.id}`;
-    return { status: "fail", reason, evidence: paused, next };
+    const next = `checkout endpoints enable ${first.id}`;
+    return { status: "fail", reason: text.noEndpointEnabled, evidence: paused, next };
   }
   const proofs = [
-    ...on.map((endpoint) => webhookProof(endpoint, facts, say)),
-    duplicatesProof(facts, on, say),
+    ...on.map((endpoint) => webhookProof(endpoint, facts, text)),
+    duplicatesProof(facts, on, text),
   ];
-  const passed = say(READINESS_SENTENCES.webhooksPassed(on.length));
-  return judgeByProofs(proofs, { passed, also: paused });
+  return judgeByProofs(proofs, { passed: text.webhooksPassed(on.length), also: paused });
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
-function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, say: Translator): Proof {
-  const where = printableLiteral(url);
-  const what = say(READINESS_SENTENCES.webhookDrill(where));
-  const changed = READINESS_SENTENCES.endpointChanged;
-  const proof = proofOf({ kind: "webhook", what, subject, changed, drill }, facts, say);
+function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts, text: Voice): Proof {
+  const what = text.webhookDrill(printableLiteral(url));
+  const claim = { kind: "webhook", what, subject, changed: text.endpointChanged, drill } as const;
+  const proof = proofOf(claim, facts, text);
   if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
-  return { ...proof, risks: [say(READINESS_SENTENCES.sentTestOnly(what))] };
+  return { ...proof, risks: [text.sentTestOnly(what)] };
 }
 
-function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], say: Translator): Proof {
-  const what = say(READINESS_SENTENCES.duplicatesDrill);
-  const changed = READINESS_SENTENCES.endpointsChanged;
-  const subject = duplicatesSubject(endpoints);
+function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[], text: Voice): Proof {
   const { duplicates: drill } = facts;
-  const proof = proofOf({ kind: "duplicates", what, subject, changed, drill }, facts, say);
+  const subject = duplicatesSubject(endpoints);
+  const what = text.duplicatesDrill;
+  const claim = { kind: "duplicates", what, subject, changed: text.endpointsChanged, drill } as const;
+  const proof = proofOf(claim, facts, text);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
-  return { ...proof, risks: risksIn(drill.steps).map((risk) => say(wordsOf(risk))) };
+  return { ...proof, risks: risksIn(drill.steps).map((risk) => text.say(wordsOf(risk))) };
 }
 
 /** Logged requests prove nothing: any client could have sent them, even one that confuses its keys. */
-function idempotencyItem(facts: ReadinessFacts, say: Translator): ItemFinding {
-  const { storeId, idempotency } = facts;
+function idempotencyItem(facts: ReadinessFacts, text: Voice): ItemFinding {
+  const { storeId: subject, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;
-  const claim = {
-    kind: "idempotency",
-    what: say(READINESS_SENTENCES.idempotencyDrill),
-    subject: storeId,
-    changed: READINESS_SENTENCES.storeChanged,
-    drill,
-  } as const;
-  const also = [
-    ...keyUse(replayed, READINESS_SENTENCES.keyReplayed, say),
-    ...keyUse(refused, READINESS_SENTENCES.keyRefused, say),
-  ];
-  const passed = say(READINESS_SENTENCES.idempotencyPassed);
-  return judgeByProofs([proofOf(claim, facts, say)], { passed, also });
+  const what = text.idempotencyDrill;
+  const claim = { kind: "idempotency", what, subject, changed: text.storeChanged, drill } as const;
+  const also = [...keyUse(replayed, text.keyReplayed), ...keyUse(refused, text.keyRefused)];
+  return judgeByProofs([proofOf(claim, facts, text)], { passed: text.idempotencyPassed, also });
 }
 
 /** An item that depends on its drills; `also` is further evidence that does not affect the result. */
@@ -269,6 +232,6 @@ function judgeByProofs(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function keyUse(use: KeyUseFact | null, what: (key: string) => Words, say: Translator): Evidence[] {
-  return use === null ? [] : [{ what: say(what(use.key)), reference: use.requestId, at: use.at }];
+function keyUse(use: KeyUseFact | null, what: (key: string) => string): Evidence[] {
+  return use === null ? [] : [{ what: what(use.key), reference: use.requestId, at: use.at }];
 }

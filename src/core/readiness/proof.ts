@@ -1,9 +1,8 @@
 // Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
-import type { Translator, Words } from "../language.ts";
 import { wordsOf } from "./drills/said.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
-import { READINESS_SENTENCES } from "./sentences.ts";
+import type { Voice } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
 import type { Evidence, ReadinessFacts, Waiver } from "./shapes.ts";
 
@@ -26,7 +25,7 @@ type Claim = {
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill with another subject no longer counts. */
-  readonly changed?: Words;
+  readonly changed?: string;
   readonly drill: DrillFact | null;
 };
 
@@ -37,28 +36,19 @@ export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 export function proofOf(
   claim: Claim,
   { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">,
-  say: Translator,
+  text: Voice,
 ): Proof {
   const { kind, what, drill } = claim;
-  const evidence = drill === null ? [] : drillAs(what, drill, say);
+  const evidence = drill === null ? [] : drillAs(what, drill, text);
   const base = { evidence, risks: [], next: commandOf(kind) };
-  const invalid = drill === null ? READINESS_SENTENCES.notRun : invalidity(claim, drill, now);
+  const invalid = drill === null ? text.notRun : invalidity(claim, drill, { now, text });
   if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
-  const waiver = waivers.find((one) => one.drill === kind && isCurrent(one, now));
+  const waiver = waivers.find((one) => one.drill === kind && staleness(one, { now, text }) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return {
-      ...base,
-      status: "pass",
-      reason: say(READINESS_SENTENCES.waived(what)),
-      risks: [riskOf(waiver, say)],
-    };
+    return { ...base, status: "pass", reason: text.waived(what), risks: [riskOf(waiver, text)] };
   if (drill !== null && invalid === undefined)
-    return { ...base, status: "fail", reason: say(READINESS_SENTENCES.failed(what, failureOf(drill, say))) };
-  return {
-    ...base,
-    status: "unknown",
-    reason: say(READINESS_SENTENCES.invalid(what, invalid === undefined ? "" : say(invalid))),
-  };
+    return { ...base, status: "fail", reason: text.failed(what, failureOf(drill, text)) };
+  return { ...base, status: "unknown", reason: text.invalid(what, invalid ?? "") };
 }
 
 /** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
@@ -67,58 +57,48 @@ export function worstProof(proofs: readonly Proof[]): Proof | undefined {
 }
 
 /** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
-function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
+function invalidity({ subject, changed }: Claim, drill: DrillFact, moment: Moment): string | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
-  return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
+  return !drill.passed && drill.at > moment.now ? undefined : staleness(drill, moment);
 }
 
 /** Evidence from the future, after the clock was set back, is also invalid. */
-function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
-  if (at > now) return READINESS_SENTENCES.inTheFuture;
-  return now - at < EVIDENCE_VALIDITY_MS ? undefined : READINESS_SENTENCES.tooOld;
+function staleness({ at }: { readonly at: number }, { now, text }: Moment): string | undefined {
+  if (at > now) return text.inTheFuture;
+  return now - at < EVIDENCE_VALIDITY_MS ? undefined : text.tooOld;
 }
 
-function isCurrent(evidence: { readonly at: number }, now: number): boolean {
-  return staleness(evidence, now) === undefined;
-}
+type Moment = { readonly now: number; readonly text: Voice };
 
-function riskOf({ drill, reason, at }: Waiver, say: Translator): string {
-  return say(READINESS_SENTENCES.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason));
+function riskOf({ drill, reason, at }: Waiver, text: Voice): string {
+  return text.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(what: string, { id, passed, steps, at }: DrillFact, say: Translator): Evidence[] {
+function drillAs(what: string, { id, passed, steps, at }: DrillFact, text: Voice): Evidence[] {
   const failed = steps.filter((step) => !step.passed);
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
-    {
-      what: say(READINESS_SENTENCES.ended(what, passed, steps.length - failed.length, steps.length)),
-      reference: id,
-      at,
-    },
-    ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
-      what: stepSaid(step, say),
-      reference: step.reference,
-      at,
-    })),
-    ...(more > 0 ? [{ what: say(READINESS_SENTENCES.moreFailed(more)), reference: id, at }] : []),
+    { what: text.ended(what, passed, steps.length - failed.length, steps.length), reference: id, at },
+    ...failed
+      .slice(0, MAX_STEPS_SHOWN)
+      .map((step) => ({ what: stepSaid(step, text), reference: step.reference, at })),
+    ...(more > 0 ? [{ what: text.moreFailed(more), reference: id, at }] : []),
   ];
 }
 
-function failureOf({ steps }: DrillFact, say: Translator): string {
+function failureOf({ steps }: DrillFact, text: Voice): string {
   const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return say(READINESS_SENTENCES.notFinished);
+  if (failed === undefined) return text.notFinished;
   const { name, cause } = failed;
-  return cause === null
-    ? stepSaid(failed, say)
-    : say(READINESS_SENTENCES.stepCause(name, say(wordsOf(cause))));
+  return cause === null ? stepSaid(failed, text) : text.stepCause(name, text.say(wordsOf(cause)));
 }
 
-function stepSaid({ name, expected, got }: DrillStep, say: Translator): string {
-  return say(READINESS_SENTENCES.step(name, say(wordsOf(expected)), say(wordsOf(got))));
+function stepSaid({ name, expected, got }: DrillStep, text: Voice): string {
+  return text.step(name, text.say(wordsOf(expected)), text.say(wordsOf(got)));
 }
 
 /** The command of a drill; its help if the drill needs arguments. */

@@ -1,4 +1,4 @@
-import type { Words } from "../language.ts";
+import type { Translator, Words } from "../language.ts";
 
 /** The checklist's texts for reasons, evidence and risks, one row for each fact. */
 export const READINESS_SENTENCES = {
@@ -133,3 +133,27 @@ export const READINESS_SENTENCES = {
 } satisfies { readonly [fact: string]: ReadinessTexts };
 
 type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;
+
+type Spoken<Text> = Text extends Words
+  ? string
+  : Text extends (...values: infer Values) => Words
+    ? (...values: Values) => string
+    : Text;
+type SpokenTexts = {
+  readonly [Fact in keyof typeof READINESS_SENTENCES]: Spoken<(typeof READINESS_SENTENCES)[Fact]>;
+};
+
+/** The texts in one language, and the translator into that language, which also says groups of texts. */
+export type Voice = SpokenTexts & { readonly say: Translator };
+
+export function voiceOf(say: Translator): Voice {
+  const spoken = Object.entries<ReadinessTexts>(READINESS_SENTENCES).map(([fact, text]) => {
+    if (typeof text === "function") return [fact, (...values: never[]) => say(text(...values))];
+    return [fact, isWords(text) ? say(text) : text];
+  });
+  return { ...(Object.fromEntries(spoken) as SpokenTexts), say };
+}
+
+function isWords(text: Words | Readonly<Record<string, Words>>): text is Words {
+  return Array.isArray(text);
+}
