@@ -4,6 +4,11 @@ export type Language = (typeof LANGUAGES)[number];
 
 export type Words = readonly [english: string, chinese: string];
 
+/** Punctuation between texts. */
+export const COMMA: Words = [", ", "，"];
+export const COLON: Words = [": ", "："];
+export const SEMICOLON: Words = ["; ", "；"];
+
 export type Translator = (words: Words) => string;
 
 /** Selects the English words, as in the APIs and the command line. */

@@ -1,6 +1,6 @@
 import { html as escaped, raw } from "hono/html";
 import { printable } from "../core/text.ts";
-import type { Language, Words } from "../core/language.ts";
+import { COMMA, type Language, type Words } from "../core/language.ts";
 import { textInLanguage } from "./language.ts";
 
 /** Markup in one language; hono's markup is an object, unlike any text. */
@@ -48,7 +48,7 @@ export function knownText<Name extends string>(texts: Readonly<Record<Name, Word
 }
 
 export function joinTexts(texts: readonly Text[]): Html {
-  return html`${texts.map((text, at) => html`${at === 0 ? "" : ", "}${text}`)}`;
+  return html`${texts.map((text, at) => html`${at === 0 ? "" : COMMA}${text}`)}`;
 }
 
 function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {

@@ -107,7 +107,8 @@ test("a checkout's page has the story of checkout explain, line for line", async
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);
-  expect(page.text).toContain(told.summary);
+  // The page says beside the title what its badges and facts leave open, and nothing twice.
+  expect(page.html).not.toContain('<p class="hint">order');
   for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
     expect(page.text).toContain(part);
 });
@@ -301,16 +302,33 @@ test("the list of checkouts has its filters in the address, and pages of 50 with
   );
 });
 
-test("an empty list has a button that creates a test order and leads to it", async () => {
+test("the list of checkouts creates a test order by price, amount and kind, and leads to it", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");
   expect((await portal.get(`${portal.home}/requests`)).text).toContain("Connect your application");
-  const page = await portal.act(`${portal.home}/checkouts/test-orders`);
+  const action = `${portal.home}/checkouts/test-orders`;
+  const page = await portal.act(action);
   expect(page.text).toMatch(/The test order (test-[\da-f]{8}) was created\. .*\1 .*order\.created/);
   const list = await portal.get(`${portal.home}/checkouts`);
   expect(list.text).toMatch(/test-[\da-f]{8} \S+ created/);
-  expect(list.text).not.toContain("Create a test order");
+  expect(list.text).toContain("Create a test order Price none, by amount price_bento · JP¥1,200");
+  const made = (fields: Record<string, string>) => portal.act(action, fields);
+  expect((await made({ price_id: "price_coffee", amount_minor: "", object: "order" })).text).toMatch(
+    /€4\.50 Alipay\+ .* Kind Order .* Price price_coffee/,
+  );
+  expect((await made({ price_id: "", amount_minor: "250", object: "checkout_session" })).text).toMatch(
+    /2\.50 Alipay\+ .* Kind Checkout session/,
+  );
+  for (const [fields, said] of [
+    [{ price_id: "price_coffee", amount_minor: "250" }, "leave out amount_minor"],
+    [{ price_id: "", amount_minor: "2.50" }, "expected a whole number"],
+    [{ price_id: "nothing", amount_minor: "" }, "which is not in its catalog"],
+  ] as const) {
+    const refused = await portal.post(action, fields);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(said)]);
+    expect(refused.html).toMatch(/<details class="test-order" open/);
+  }
   // It is not an act of the merchant's client.
   expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
   for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);

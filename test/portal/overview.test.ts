@@ -51,9 +51,13 @@ test("the overview shows failures with causes, refusals, due work and unpaid ord
   );
   expect(text).toMatch(/Recently refused .* POST \/v1\/orders 403 capability_missing order-2 /);
   expect(text).toMatch(/Due next .* next attempt order\.created → http:\/\/localhost:3001\/hooks/);
-  expect(text).toMatch(/\S+ expires order-1/);
+  expect(text).toMatch(/\S+ expires order-1 Open the clock/);
   expect(text).toMatch(/1 checkout is waiting for a payment , the oldest was created 1 min ago/);
   for (const path of ["/webhooks/endpoints/", "/requests/", "/checkouts/"])
     expect(html).toMatch(new RegExp(`href="${home}${path}[0-9a-f-]{36}"`));
   expect(html).toContain(`href="${home}/requests?status=4xx"`);
+  for (const id of ["order-3", "order-4"]) await create(id, "--price-id", "price_coffee");
+  const expiring = (await overview()).text;
+  expect(expiring).toMatch(/\S+ expires order-1 and 2 more /);
+  expect(expiring).not.toContain("expires order-3");
 });

@@ -253,6 +253,25 @@ test("the list of due work is limited and says that there is more", async () => 
   expect(text).toContain("The next 25 are listed.");
 });
 
+test("the Clock page says how many webhooks a move delivered to each endpoint, and how many failed", async () => {
+  const { harness, portal, home, create, run } = await openPortal();
+  const answer = { status: 200, headers: {}, body: "" };
+  harness.occupy(3000, { answer: () => Promise.resolve({ ...answer }), refuse: () => answer });
+  await run("endpoints", "add", "http://localhost:3000/hooks");
+  await create("order-1");
+  await create("order-2");
+  await harness.clock.sleep(1000);
+  const advance = async (): Promise<string> => {
+    const { location = "" } = await portal.post(`${home}/clock`, { action: "advance", by: "2h" });
+    return (await portal.get(location)).text;
+  };
+  expect(await advance()).toContain("→ http://localhost:3000/hooks 2 webhooks were delivered (200)");
+  await create("order-3");
+  await harness.clock.sleep(1000);
+  answer.status = 503;
+  expect(await advance()).toMatch(/→ http:\/\/localhost:3000\/hooks \d webhooks failed \(503\)/);
+});
+
 test("a due webhook links to its page, and is counted if it is due within the hour", async () => {
   const { create, get, run } = await openPortal();
   await run("endpoints", "add", "http://localhost:3000/hooks");
@@ -274,6 +293,8 @@ test("the form of a fault asks for the action in groups, and then only for that 
     );
   };
   const plain = await get("/faults");
+  expect(plain.text).toMatch(/Choose an action\. The form .* v1 answers/);
+  expect((await get("/faults?action=drop")).html).toContain('<option value="order.succeeded"');
   for (const action of FAULT_ACTIONS) expect(plain.html).toContain(`/faults?action=${action}#add"`);
   expect(plain.text).toContain("Choose an action");
   expect(names(await get("/faults?action=status"))).toEqual([
@@ -389,10 +410,12 @@ test("a snapshot is created, described, restored and removed", async () => {
   expect((await act("/snapshots/all", { name: "everything" })).text).toContain("everything");
   await create("order-2");
   expect((await get("/stores")).text).toContain("before");
-  expect((await get("/stores")).text).not.toContain("the whole sandbox 2026");
-  expect((await get("/stores?snapshots=details")).text).toMatch(
-    /everything the whole sandbox 2026-01-15 12:00:00 \d+ KiB/,
-  );
+  const { text: kinds } = await get("/stores");
+  expect(kinds).toMatch(/before this store 2026-01-15 12:00:00 \d+ KiB/);
+  expect(kinds).toMatch(/everything the whole sandbox 2026-01-15 12:00:00 \d+ KiB/);
+  expect(kinds).toContain("before replaces the current state of this store.");
+  expect(kinds).toContain("everything replaces the current state of the whole sandbox.");
+  expect(kinds).not.toContain("Show contents");
   const restored = await portal.post("/portal/snapshots/restore", { name: "before" });
   expect(restored.location).toMatch(/\/stores\?said=[\w-]+$/);
   const { text } = await portal.get(restored.location ?? "");

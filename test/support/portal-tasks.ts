@@ -310,7 +310,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     mostClicks: 2,
     act: async (hand) => {
       await hand.menu("Checkouts");
-      await hand.click("Create a test order");
+      await hand.click("Create", "details.test-order");
     },
     ends: /^The test order .* was created\.$/,
   },

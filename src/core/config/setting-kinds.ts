@@ -43,7 +43,7 @@ type Meaning<Name extends KindName> = {
   readonly text: (served: ServedOf<Name>) => string;
 };
 
-const NO_VALUE_TEXT = "none";
+export const NO_VALUE_TEXT = "none";
 
 const DURATION = { unit: "Ms", serve: same<number>, read: same<number>, text: durationText } as const;
 const LIST = {

@@ -4,32 +4,40 @@ import type { Words } from "../language.ts";
 import type { LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-const CREATE_AGAIN_TEXT = "the same order_id may be used again with a new key";
-const CREATE_AGAIN_TEXT_ZH = "可用新的幂等键以同一订单号再次创建";
+const UNUSED: Words = ["the payment page has not been used yet", "支付页尚未使用"];
+const CREATE_AGAIN: Words = [
+  "the same order_id may be used again with a new key",
+  "可用新的幂等键以同一订单号再次创建",
+];
+/** What the status, the last change and the times of a checkout do not say. */
+const BESIDE_STATUS: Readonly<Partial<Record<Status, Words>>> = {
+  created: UNUSED,
+  failed: CREATE_AGAIN,
+  cancelled: CREATE_AGAIN,
+  expired: CREATE_AGAIN,
+};
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const EXPLAIN_SENTENCES = {
+  besideStatus: BESIDE_STATUS,
   status: {
     created: (expires) => [
-      `the payment page has not been used yet; the checkout expires at ${expires}`,
-      `支付页尚未使用；${expires} 到期`,
+      `${UNUSED[0]}; the checkout expires at ${expires}`,
+      `${UNUSED[1]}；${expires} 到期`,
     ],
     pending: (expires) => [
       `the payer has started to pay; the checkout expires at ${expires}`,
       `付款人已开始支付；${expires} 到期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
-    failed: () => [
-      `not paid, and final: ${CREATE_AGAIN_TEXT}`,
-      `未支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
-    ],
+    failed: () => [`not paid, and final: ${CREATE_AGAIN[0]}`, `未支付，此为最终状态：${CREATE_AGAIN[1]}`],
     cancelled: () => [
-      `cancelled by the payer, and final: ${CREATE_AGAIN_TEXT}`,
-      `付款人已取消，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
+      `cancelled by the payer, and final: ${CREATE_AGAIN[0]}`,
+      `付款人已取消，此为最终状态：${CREATE_AGAIN[1]}`,
     ],
     expired: (expires) => [
-      `not paid before ${expires}, and final: ${CREATE_AGAIN_TEXT}`,
-      `${expires} 前无人支付，此为最终状态：${CREATE_AGAIN_TEXT_ZH}`,
+      `not paid before ${expires}, and final: ${CREATE_AGAIN[0]}`,
+      `${expires} 前无人支付，此为最终状态：${CREATE_AGAIN[1]}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */
@@ -102,12 +110,14 @@ export const EXPLAIN_SENTENCES = {
   attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
   attemptEnded: (number: number, outcome: string | null, left: number) => [
     `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${left} left` : ""}`,
-    `第 ${number} 次支付尝试：${outcome ?? "已结束"}${outcome === "declined" ? `，还可尝试 ${left} 次` : ""}`,
+    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${left} 次` : ""}`,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,
-    `第 ${number} 次支付尝试的结果 ${result} 来得太晚：只记录，不生效（见约定 10）`,
+    `第 ${number} 次支付尝试${outcomeInChinese(result)}，但结果来得太晚：只记录，不生效（见约定 10）`,
   ],
+  /** An attempt of a delivery. */
+  numbered: (number: number) => [`attempt ${number}`, `第 ${number} 次尝试`],
   noAnswer: ["no answer", "无响应"],
   nothing: ["nothing", "无"],
   /** The name of a delivery by its cause; the event's original delivery has no name. */
@@ -145,6 +155,17 @@ export const EXPLAIN_SENTENCES = {
   injected: (fault: string) => [`the injected fault ${fault}`, `注入的故障 ${fault}`],
   sameCause: ["same cause", "原因相同"],
 } satisfies Sentences;
+
+function outcomeInChinese(outcome: string | null): string {
+  return OUTCOMES_IN_CHINESE.get(outcome) ?? "已结束";
+}
+
+const OUTCOMES_IN_CHINESE: ReadonlyMap<string | null, string> = new Map([
+  ["succeeded", "成功"],
+  ["declined", "被拒"],
+  ["failed", "失败"],
+  ["abandoned", "未完成"],
+]);
 
 /** Texts by their facts; texts with values are functions. */
 type Sentences = { readonly [fact: string]: Words | ((...values: never[]) => Words) | Sentences };

@@ -1,38 +1,48 @@
-import { PAYMENT_METHODS, type Checkout, type PaymentMethod } from "../../core/checkout/checkout.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { ServiceContext } from "../context.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import { parseCreateRequest } from "../../core/checkout/create-request.ts";
+import { CREATE_PATHS } from "../../core/checkout/idempotency-key.ts";
 import { createCheckout } from "./create.ts";
 
-/** The amount of a test order, in minor units. */
+/** The default amount of a test order, in minor units. */
 const AMOUNT_MINOR = 1000;
 
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
-/** For a user without an application. Refuses with `state_conflict` without an active method or currency. */
+/**
+ * For a user without an application. Refuses with `state_conflict` without an active method or currency, and as v1 does:
+ * an unknown price, or an amount beside a price.
+ */
 export async function createTestOrder(
   context: ServiceContext,
-  { storeId, requestId }: { readonly storeId: string; readonly requestId: string },
+  {
+    storeId,
+    requestId,
+    body: { object = "order", priceId, amountMinor },
+  }: { readonly storeId: string; readonly requestId: string; readonly body: RequestOf<"createTestOrder"> },
 ): Promise<Outcome<TestOrder>> {
   const { store, world } = context;
-  const active = store.capabilities.of(storeId).filter((one) => one.active);
-  const method = active.find(({ kind }) => kind === "payment_method")?.name;
-  const currency = active.find(({ kind }) => kind === "currency")?.name;
-  if (!isMethod(method) || currency === undefined) return refuseFact("no_terms", {});
+  const terms = priceId === undefined ? defaultTerms(context, storeId) : { price_id: priceId };
+  if (terms === undefined) return refuseFact("no_terms", {});
   const key = world.uuid(storeId);
   const orderId = `test-${key.slice(-8)}`;
+  const amount = amountMinor === undefined ? {} : { amount_minor: amountMinor };
+  const request = parseCreateRequest({
+    order_id: orderId,
+    description: "Test order",
+    ...terms,
+    ...amount,
+  });
+  if (!request.ok) return request;
   const created = await createCheckout(context, {
     storeId,
-    object: "order",
-    path: "/v1/orders",
+    object,
+    path: CREATE_PATHS[object],
     idempotencyKey: `test-order-${key}`,
-    request: {
-      order_id: orderId,
-      amount_minor: AMOUNT_MINOR,
-      currency,
-      payment_method: method,
-      description: "Test order",
-    },
+    request: request.value,
     requestId,
     isOwnCommand: () => true,
   });
@@ -42,6 +52,11 @@ export async function createTestOrder(
   return accept({ id: made.id, orderId, status: made.status });
 }
 
-function isMethod(name: string | undefined): name is PaymentMethod {
-  return PAYMENT_METHODS.some((one) => one === name);
+/** The terms without a price; undefined without an active method or currency. */
+function defaultTerms({ store }: ServiceContext, storeId: string): object | undefined {
+  const active = store.capabilities.of(storeId).filter((one) => one.active);
+  const method = active.find(({ kind }) => kind === "payment_method")?.name;
+  const currency = active.find(({ kind }) => kind === "currency")?.name;
+  if (method === undefined || currency === undefined) return undefined;
+  return { amount_minor: AMOUNT_MINOR, currency, payment_method: method };
 }

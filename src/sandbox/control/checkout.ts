@@ -32,7 +32,7 @@ export const checkoutHandlers = {
       q === undefined || before !== undefined ? [] : findRefusedOrders(context, storeId, q).orders;
     return mapValue(await listCheckouts(context, storeId, body), (page) => ({ storeId, ...page, refused }));
   },
-  createTestOrder: (context, { storeId, requestId }) => createTestOrder(context, { storeId, requestId }),
+  createTestOrder,
   inspectCheckout: async (context, { storeId, id }) => {
     const view = await viewCheckout(context, { storeId, checkoutId: id });
     if (!view.ok) return view;

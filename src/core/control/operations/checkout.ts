@@ -76,10 +76,16 @@ export const checkoutOperations = {
     path: "/test-orders",
     summary: "Creates a test order without an API key",
     description:
-      "Creates an order with the first active payment method and currency of the store, and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency.",
-    request: () => z.strictObject({}),
+      "Creates an order or a session by a price of the catalog, or by an amount with the first active payment method and currency of the store (default: 1000), and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency, an unknown price, and an amount beside a price.",
+    request: () =>
+      z.strictObject({
+        /** Default: an order. */
+        object: z.optional(checkoutObject),
+        priceId: z.optional(nonEmptyText(MAX_SUBJECT_LENGTH)),
+        amountMinor: z.optional(z.int().check(z.minimum(1))),
+      }),
     answer: () => z.object({ id: z.uuid(), orderId: z.string(), status: checkoutStatus }),
-    refusals: ["state_conflict", "store_inactive"],
+    refusals: ["conflicting_parameters", "state_conflict", "store_inactive", "capability_missing"],
   }),
   inspectCheckout: storeOperation({
     path: "/checkouts/{id}",

@@ -1,3 +1,6 @@
+import { explainAmountFault } from "../../../core/money.ts";
+import { accept, refuseField, type Outcome } from "../../../core/outcome.ts";
+import { printableLiteral } from "../../../core/text.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { RefusedForm } from "./view.ts";
 
@@ -134,4 +137,16 @@ export function filledFields(
       return text === "" ? [] : [[name, text]];
     }),
   );
+}
+
+/** The field `amount_minor`. The refusal of an amount that is not in minor units names the likely value. */
+export function parseAmount(fields: ReadonlyMap<string, string>, currency: string): Outcome<number> {
+  const text = fields.get("amount_minor") ?? "";
+  const expected = explainAmountFault(text, currency);
+  if (expected === undefined) return accept(Number(text));
+  const got = printableLiteral(text);
+  return refuseField("amount_minor", [
+    `expected ${expected[0]}; got ${got}`,
+    `应为 ${expected[1]}；收到 ${got}`,
+  ]);
 }

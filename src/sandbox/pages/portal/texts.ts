@@ -136,6 +136,7 @@ export const COMMON_TEXTS = {
   notApproved: ["not approved", "未批准"],
   price: ["Price", "价格"],
   amount: ["Amount", "金额"],
+  amountMinor: ["Amount in minor units", "金额（最小货币单位）"],
   request: ["Request", "请求"],
   answer: ["Answer", "响应"],
   order: ["Order", "订单"],

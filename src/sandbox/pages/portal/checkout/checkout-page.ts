@@ -9,6 +9,7 @@ import {
   type FieldDisplay,
 } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
+import { EXPLAIN_SENTENCES } from "../../../../core/explain/sentences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
@@ -16,15 +17,7 @@ import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { linkOut, listUrl, storePath } from "../forms.ts";
-import {
-  amount,
-  copyableText,
-  momentWithDate,
-  factList,
-  textWithMoments,
-  statusBadge,
-  type Facts,
-} from "../parts.ts";
+import { amount, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
 import { payerActions } from "./actions.ts";
@@ -39,7 +32,8 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   if (!viewed.ok) return viewed;
   const told = readStory(context, viewed.value);
   const { checkout, ofOrder } = told;
-  const { summary, next } = explainCheckout(told, told, selectorOf(view.language));
+  const { next } = explainCheckout(told, told, selectorOf(view.language));
+  const besides = EXPLAIN_SENTENCES.besideStatus[checkout.status];
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">
@@ -47,7 +41,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
         ${statusBadge(checkout.status)}
         ${lastChangeText(view, lastChangeOf(context.store, checkout), viewed.value.now)}
       </p>
-      <p class="hint">${textWithMoments(summary)}</p>
+      ${besides === undefined ? "" : html`<p class="hint">${besides}</p>`}
       ${factList(terms(context, view, { checkout, command, ofOrder }))}
     </section>
     ${view.isSaved === true ? "" : html`${payerActions(view, viewed.value)} ${saveLink(view)}`}

@@ -5,7 +5,7 @@ import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts"
 import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { listUrl, storePath, testOrderForm } from "../forms.ts";
+import { listUrl, storePath } from "../forms.ts";
 import { listPage, type ListPart, type ListQuery } from "../list.ts";
 import {
   ageOf,
@@ -22,6 +22,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeText } from "./last.ts";
+import { testOrderPart } from "./test-order.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
 
@@ -44,7 +45,8 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
     },
     columns: (listed) => row(view, listed, storeTime(context, storeId)),
     read: (query) => readCheckouts(context, view, query),
-    none: noItems(CHECKOUTS_TEXTS.noCheckouts, command, testOrderForm(view)),
+    none: noItems(CHECKOUTS_TEXTS.noCheckouts, command),
+    around: (list) => html`${testOrderPart(context, view)} ${list}`,
     elsewhere: amongRequests(view),
     positionOf: ({ checkout: { id } }) => context.store.checkoutLists.positionOf(storeId, id) ?? 0,
     rowId: ({ checkout: { id } }) => `checkout-${id}`,

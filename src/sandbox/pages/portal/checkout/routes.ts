@@ -6,6 +6,7 @@ import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
+import { parseTestOrderForm } from "./test-order.ts";
 import { showCheckouts } from "./list-page.ts";
 import { SAVED_STORY_ROUTE } from "./saved-story.ts";
 
@@ -15,6 +16,7 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   SAVED_STORY_ROUTE,
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
+    parse: parseTestOrderForm,
     leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
     notice: ({ orderId }) => ({ words: COMMON_TEXTS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },

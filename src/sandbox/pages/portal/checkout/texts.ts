@@ -23,6 +23,9 @@ export const CHECKOUTS_TEXTS = {
     "Orders and checkout sessions will appear here when they are created.",
     "创建订单或结账会话后，会立即显示在这里。",
   ],
+  byAmount: ["none, by amount", "不用价格，按金额"],
+  amountHint: ["without a price; default: 1000", "不用价格时填写；默认 1000"],
+  create: ["Create", "创建"],
   amongRequests: ["Search the requests, including refused ones", "在请求中查找，包括被拒绝的请求"],
   foundTitle: (text: string) => [`Search: ${text}`, `搜索：${text}`],
   refusedOrders: ["Refused orders without a checkout", "被拒绝而没有收款单的订单"],
@@ -81,6 +84,7 @@ export const CHECKOUTS_TEXTS = {
     `${count.toLocaleString(tagOf("en"))} earlier lines are not shown here. checkout explain shows all of them:`,
     `更早的 ${count.toLocaleString(tagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,
   ],
+  cause: (text: string) => [`(${text})`, `（${text}）`],
   save: ["Save this story", "保存这份记录"],
   saved: (at: string) => [
     `Saved at ${at} by the store’s clock. All times are in UTC.`,

@@ -126,15 +126,27 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
   return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_READ, isMatch }).found;
 }
 
+/** The next due items, with one row for all expiries. */
 function due(context: PortalContext, view: View, now: number): Html {
-  const { items } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS, limit: MAX_SHOWN });
+  const { items, isMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
+  const expiries = items.filter(({ what }) => what === "expiry");
+  const [firstExpiry] = expiries;
+  const others = expiries.length - 1;
+  const more =
+    others < 1
+      ? ""
+      : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${others}+` : String(others))}</span>`;
   const list = table(
     OVERVIEW_TEXTS.due,
-    items,
-    ({ at, what, of, path }: PendingItem) => [
-      [COMMON_TEXTS.time, listTime(at, now)],
-      [OVERVIEW_TEXTS.what, OVERVIEW_TEXTS.kinds[what]],
-      [COMMON_TEXTS.of, linkTo(storePath(view, path), of), "head"],
+    items.filter((one) => one.what !== "expiry" || one === firstExpiry).slice(0, MAX_SHOWN),
+    (item: PendingItem) => [
+      [COMMON_TEXTS.time, listTime(item.at, now)],
+      [OVERVIEW_TEXTS.what, OVERVIEW_TEXTS.kinds[item.what]],
+      [
+        COMMON_TEXTS.of,
+        html`${linkTo(storePath(view, item.path), item.of)}${item === firstExpiry ? more : ""}`,
+        "head",
+      ],
     ],
     { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
   );
@@ -159,7 +171,7 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
   return part(
     OVERVIEW_TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`, ${OVERVIEW_TEXTS.oldest} ${ageOf(oldest, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldest, now)}`}
     </p>`,
   );
 }

@@ -27,11 +27,12 @@ export const OVERVIEW_TEXTS = {
     expiry: ["expires", "过期"],
     settlement: ["settles automatically", "自动结算"],
   },
+  others: (count: string) => [`and ${count} more`, `及另外 ${count} 项`],
   unpaid: ["Unpaid", "未支付"],
   noneUnpaid: ["No checkout is waiting for a payment.", "没有等待支付的收款单。"],
   unpaidCount: (count: string) => [
     count === "1" ? "1 checkout is waiting for a payment" : `${count} checkouts are waiting for a payment`,
     `${count} 个收款单等待支付`,
   ],
-  oldest: ["the oldest was created", "最早创建于"],
+  oldest: [", the oldest was created", "，最早创建于"],
 } satisfies Texts;

@@ -1,10 +1,9 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
-import { explainAmountFault } from "../../../../core/money.ts";
-import { accept, refuseField, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral, displayText } from "../../../../core/text.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { selectField, inputField, suggestions, checkbox, filledFields } from "../fields.ts";
+import { selectField, inputField, suggestions, checkbox, filledFields, parseAmount } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { amount, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
@@ -28,16 +27,11 @@ const FIELDS = ["price_id", "payment_method", "description"] as const;
 /** Parses the form of a new price. The refusal of an amount that is not in minor units names the likely value. */
 export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
-  const text = fields.get("amount_minor") ?? "";
-  const expected = explainAmountFault(text, currency);
-  if (expected !== undefined)
-    return refuseField("amount_minor", [
-      `expected ${expected[0]}; got ${printableLiteral(text)}`,
-      `应为 ${expected[1]}；收到 ${printableLiteral(text)}`,
-    ]);
+  const amountMinor = parseAmount(fields, currency);
+  if (!amountMinor.ok) return amountMinor;
   const { description = "", price_id: id, ...rest } = filledFields(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
-  return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
+  return accept({ ...rest, id, description, amount_minor: amountMinor.value, currency, approved });
 }
 
 function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
@@ -82,7 +76,7 @@ function addForm(
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
-    ${inputField(TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
+    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
     ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
     ${selectField(
       COMMON_TEXTS.paymentMethod,

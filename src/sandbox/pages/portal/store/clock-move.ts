@@ -1,6 +1,6 @@
 import { displayText, shortId } from "../../../../core/text.ts";
 import type { Status } from "../../../../core/checkout/checkout.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, joinTexts, type Html } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { countDue } from "../../../runtime/clock.ts";
 import type { ClockMove } from "../../../clock-moves.ts";
@@ -83,9 +83,11 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
   return [...attempts].map(([endpointId, results]) => {
     const endpoint = store.endpoints.find(endpointId);
     const name = endpoint === undefined ? `…${shortId(endpointId)}` : displayText(endpoint.url);
-    const counts = [...results].map(([result, count]) => (count === 1 ? result : `${result} ×${count}`));
+    const counts = [...results].map(([result, count]) =>
+      /^2\d\d$/.test(result) ? TEXTS.delivered(count, result) : TEXTS.notDelivered(count, result),
+    );
     const at = storePath(view, `/webhooks/endpoints/${endpointId}`);
-    return html`<li>→ <a href="${at}">${name}</a> ${counts.join(", ")}</li>`;
+    return html`<li>→ <a href="${at}">${name}</a> ${joinTexts(counts)}</li>`;
   });
 }
 

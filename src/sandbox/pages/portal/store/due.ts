@@ -22,12 +22,13 @@ export const MAX_PENDING_ITEMS = 100;
 /** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
 
-/** The items of a store that are due by a time on its clock: at most `limit` items. */
+/** The items of a store that are due by a time on its clock: at most `MAX_PENDING_ITEMS`. */
 export function dueItemsUntil(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
-  { until, limit = MAX_PENDING_ITEMS }: { readonly until: number; readonly limit?: number },
+  { until }: { readonly until: number },
 ): PendingItems {
+  const limit = MAX_PENDING_ITEMS;
   const checkouts = store.settlements.until(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>

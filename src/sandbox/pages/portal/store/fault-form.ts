@@ -10,9 +10,9 @@ import {
   FAULT_PARAMETERS,
   type FaultParameter,
 } from "../../../../core/fault/rules.ts";
-import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
+import { EVENT_PATTERNS } from "../../../../core/checkout/event-types.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { selectField, inputField, refusalText, suggestions, type TypedForm } from "../fields.ts";
+import { selectField, inputField, refusalText, type TypedForm } from "../fields.ts";
 import { actionForm, listUrl, storePath, typedValues } from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -37,11 +37,12 @@ export function addFaultForm(context: PortalContext, view: View): Html {
   const chosen = FAULT_ACTIONS.find((action) => action === named);
   return html`<section class="panel" id="add">
     <h2>${TEXTS.add}</h2>
+    <p class="hint">${TEXTS.chooseAction}</p>
     ${refusalText("action", refused)}
     <div class="fault-groups">
       ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
     </div>
-    ${chosen === undefined ? html`<p class="hint">${TEXTS.chooseAction}</p>` : formOf(context, view, chosen)}
+    ${chosen === undefined ? "" : formOf(context, view, chosen)}
   </section>`;
 }
 
@@ -97,7 +98,6 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
     </details>
   </div>`;
   return html`<h3><code>${action}</code> ${TEXTS.actions[action]}</h3>
-    ${suggestions("event-types", EVENT_TYPES)}
     ${actionForm(view, { action: path, label: TEXTS.addNow, fields: { action }, content, style: "primary" })}`;
 }
 
@@ -157,11 +157,12 @@ function matchFields(
     [
       !isApi,
       eventType,
-      inputField(COMMON_TEXTS.eventType, eventType, {
-        placeholder: "order.succeeded",
-        list: "event-types",
+      selectField(
+        COMMON_TEXTS.eventType,
+        eventType,
+        [any, ...EVENT_PATTERNS.map((pattern) => [pattern, pattern] as const)],
         typed,
-      }),
+      ),
     ],
     [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typed })],
     [!isApi, endpointId, selectField(TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],

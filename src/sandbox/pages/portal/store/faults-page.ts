@@ -104,14 +104,14 @@ function row(view: View, fault: FaultEntry): TableRow {
     label: COMMON_TEXTS.remove,
   });
   return [
-    [TEXTS.fault, html`<code title="${id}">${action}</code>`, "head"],
+    [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
     [TEXTS.with, parametersText(fault) ?? ""],
     [TEXTS.only, matchText(fault) ?? TEXTS.any, "named"],
     [TEXTS.matched, String(matched), "named"],
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
     until === null ? [TEXTS.until, ""] : [TEXTS.until, momentWithDate(until), "named"],
-    [COMMON_TEXTS.act, remove],
+    [COMMON_TEXTS.remove, remove],
   ];
 }
 
@@ -130,7 +130,7 @@ function profiles(view: View): Html {
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILE_FAULTS[profile].map((fault) => html`<code>${fault.action}</code> `)],
-    [COMMON_TEXTS.act, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
+    [TEXTS.addProfile, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
   return html`<section>
     <h2>${TEXTS.profiles}</h2>

@@ -1,6 +1,7 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
+import { NO_VALUE_TEXT } from "../../../../core/config/setting-kinds.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField, filledFields } from "../fields.ts";
@@ -99,7 +100,7 @@ function servedSettings({ description }: PortalContext): Html {
   const { version, dataDir, pid, settings } = description;
   const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
     [TEXTS.option, html`<code>${option}</code>`, "head"],
-    [TEXTS.value, html`<code>${text}</code>`],
+    [TEXTS.value, text === NO_VALUE_TEXT ? TEXTS.noValue : html`<code>${text}</code>`],
     [COMMON_TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
   ]);
   return html`<section>

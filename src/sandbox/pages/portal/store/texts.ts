@@ -1,3 +1,4 @@
+import type { Words } from "../../../../core/language.ts";
 import type { Texts } from "../../../../web/html.ts";
 
 export const CONNECT_TEXTS = {
@@ -47,7 +48,6 @@ export const CATALOG_TEXTS = {
   ],
   add: ["Add a price", "添加价格"],
   addNow: ["Add the price", "添加"],
-  amountMinor: ["Amount in minor units", "金额（最小货币单位）"],
   amountHint: ["1999 is 19.99 EUR; 1200 is 1200 JPY", "1999 即 19.99 EUR；1200 即 1200 JPY"],
   currency: ["Currency", "货币"],
   currencyHint: ["three letters, such as EUR", "三个字母，例如 EUR"],
@@ -112,6 +112,7 @@ export const SETTINGS_TEXTS = {
   ],
   option: ["Option", "选项"],
   value: ["Value", "值"],
+  noValue: ["none", "无"],
   changed: ["not the default", "非默认值"],
 } satisfies Texts;
 
@@ -139,6 +140,14 @@ export const CLOCK_TEXTS = {
   isAt: ["now at", "目前为"],
   became: (count: number) => [String(count), `${count} 个`],
   more: (count: number) => [`${count} more`, `另有 ${count} 个`],
+  delivered: (count: number, status: string) => [
+    `${count} ${count === 1 ? "webhook was" : "webhooks were"} delivered (${status})`,
+    `已推送 ${count} 个 webhook（${status}）`,
+  ],
+  notDelivered: (count: number, result: string) => [
+    `${count} ${count === 1 ? "webhook" : "webhooks"} failed (${result})`,
+    `${count} 个 webhook 推送失败（${result}）`,
+  ],
   underWay: (count: number) => [
     `${count} due ${count === 1 ? "delivery is" : "deliveries are"} in progress`,
     `${count} 个到期推送进行中`,
@@ -163,7 +172,7 @@ export const FAULTS_TEXTS = {
     "The active faults will appear here: failures on demand, to test your client and your receiver.",
     "生效中的故障将显示在此处：可按需为客户端和接收端注入故障。",
   ],
-  fault: ["Fault", "故障"],
+  action: ["Action", "故障类型"],
   with: ["Parameters", "参数"],
   only: ["Applies to", "范围"],
   matched: ["Matched", "匹配"],
@@ -292,6 +301,9 @@ export const STORES_TEXTS = {
   taken: ["Taken", "时间"],
   size: ["Size", "大小"],
   wholeSandbox: ["the whole sandbox", "整个沙箱"],
+  thisStore: ["this store", "本商店"],
+  otherStore: (name: string) => [`the store ${name}`, `商店 ${name}`],
+  asTaken: ["its store, or of the whole sandbox", "快照中的商店或整个沙箱"],
   details: ["Show contents", "显示快照内容"],
   snapshotStore: ["Snapshot of this store", "为此商店创建快照"],
   snapshotAll: ["Snapshot of the whole sandbox", "为整个沙箱创建快照"],
@@ -301,9 +313,9 @@ export const STORES_TEXTS = {
   ],
   restore: ["Restore", "恢复"],
   restoreNow: ["Restore this snapshot", "恢复此快照"],
-  restoreQuestion: (name: string) => [
-    `${name} replaces the current state of its store, or of the whole sandbox. Everything that happened since is lost.`,
-    `${name} 的内容（一个商店或整个沙箱）将取代当前状态。快照之后发生的一切都会丢失。`,
+  restoreQuestion: (name: string, [english, chinese]: Words) => [
+    `${name} replaces the current state of ${english}. Everything that happened there since is lost.`,
+    `${name} 将取代${chinese}的当前状态。快照之后发生的一切都会丢失。`,
   ],
   trust: ["Trust a snapshot that another sandbox took", "信任由其他沙箱创建的快照"],
   removeNow: ["Remove this snapshot", "移除此快照"],

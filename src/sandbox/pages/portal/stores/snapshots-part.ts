@@ -1,6 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { displayText } from "../../../../core/text.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
@@ -13,17 +14,21 @@ import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** The snapshots. The contents of a snapshot are read only on request, because that reads the whole file. */
+/** Maximum total size of the snapshots that are read without a request: to describe a snapshot, its whole file is read. */
+const MAX_READ_BYTES = 4 * 1024 * 1024;
+
+/** The snapshots, each with its kind and time; large snapshots are described only on request. */
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
   // Which snapshots are of one store is known only by their contents.
-  const isDetailed = view.query.get("snapshots") === "details" || view.call.caller?.limit !== undefined;
+  const isLimited = view.call.caller?.limit !== undefined;
+  const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSmall(context);
   const listed = isDetailed
     ? await runAsViewer(context, "listSnapshots", { ...view, body: undefined })
     : undefined;
   if (listed?.ok === false) return listed;
   const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
   const names = listed === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
-  const rowOf = (name: string): TableRow => snapshotRow(view, name, details.get(name));
+  const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, found: details.get(name) });
   const none = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
@@ -40,17 +45,27 @@ export async function snapshotSection(context: PortalContext, view: View): Promi
   );
 }
 
+function areSmall({ snapshotStorage: storage }: PortalContext): boolean {
+  const bytes = storage.names().reduce((sum, name) => sum + (storage.size(name) ?? 0), 0);
+  return bytes <= MAX_READ_BYTES;
+}
+
 function snapshotForm(view: View, label: Words, action: string): Html {
   const typed = typedValues(view, action);
   const content = inputField(COMMON_TEXTS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
   return actionForm(view, { action, label, content });
 }
 
-function snapshotRow(view: View, name: string, found: Snapshot | undefined): TableRow {
+function snapshotRow(
+  context: PortalContext,
+  view: View,
+  { name, found }: { readonly name: string; readonly found: Snapshot | undefined },
+): TableRow {
   const fields = { name };
+  const replaced = found === undefined ? TEXTS.asTaken : contentOf(context, view, found);
   const restore = formWithConfirmation(
     view,
-    { label: TEXTS.restore, question: TEXTS.restoreQuestion(name) },
+    { label: TEXTS.restore, question: TEXTS.restoreQuestion(name, replaced) },
     {
       action: "/portal/snapshots/restore",
       label: TEXTS.restoreNow,
@@ -71,15 +86,22 @@ function snapshotRow(view: View, name: string, found: Snapshot | undefined): Tab
   );
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
-    ...(found === undefined ? [] : detailCells(found)),
+    ...(found === undefined ? [] : detailCells(found, replaced)),
     [COMMON_TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
   ];
 }
 
-function detailCells({ storeId, takenAt, bytes, problem }: Snapshot): TableRow {
-  const holds = storeId ?? TEXTS.wholeSandbox;
+/** The part of the sandbox that a snapshot contains, which is what a restore replaces. */
+function contentOf({ store }: PortalContext, view: View, { storeId }: Snapshot): Words {
+  if (storeId === null) return TEXTS.wholeSandbox;
+  if (storeId === view.storeId) return TEXTS.thisStore;
+  const name = store.stores.names(storeId)?.store;
+  return TEXTS.otherStore(name === undefined ? storeId : displayText(name));
+}
+
+function detailCells({ takenAt, bytes, problem }: Snapshot, content: Text): TableRow {
   return [
-    [TEXTS.holds, problem === null ? holds : html`<span class="badge bad">${problem}</span>`],
+    [TEXTS.holds, problem === null ? content : html`<span class="badge bad">${problem}</span>`],
     [TEXTS.taken, takenAt === null ? "" : momentWithDate(takenAt)],
     [TEXTS.size, `${Math.ceil(bytes / 1024)} KiB`, "whole"],
   ];
