@@ -638,16 +638,16 @@ test("a Chinese line names the fault of a delivery, the event that it waits for,
   const forged = { ...attempt, status: 400, fault: "changed_body" } as const;
   const holders = new Map([["waits", { type: "order.created", fault: "delay" }]]);
   const rows: readonly (readonly [StoryDelivery, string])[] = [
-    [delayed, "被故障 delay 推迟, 2 秒后下次尝试"],
+    [delayed, "被故障 delay 推迟，2 秒后下次尝试"],
     [{ ...DUE, id: "waits" }, "等待被故障 delay 推迟的 order.created"],
     [{ ...DUE, state: "dropped", fault: { id: "fault", action: "drop" } }, "被故障 drop 丢弃，未推送"],
     [
       { ...delayed, state: "succeeded", attempts: [attempt] },
-      "204, 被故障 delay 推迟, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
+      "204，被故障 delay 推迟，1970-01-01T00:00:02.000Z 送达，比事件晚 2 秒",
     ],
     [
       { ...DUE, state: "succeeded", attempts: [forged, attempt] },
-      "400（故障 changed_body）, 204, 1970-01-01T00:00:02.000Z 送达, 比事件晚 2 秒",
+      "400（故障 changed_body），204，1970-01-01T00:00:02.000Z 送达，比事件晚 2 秒",
     ],
   ];
   for (const [delivery, said] of rows) {

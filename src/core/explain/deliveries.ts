@@ -1,4 +1,4 @@
-import type { Translator } from "../language.ts";
+import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
 import {
@@ -119,7 +119,7 @@ export function pendingAttempts(
     const label = labels.get(endpointId) ?? endpointId;
     const due = say(EXPLAIN_SENTENCES.dueAttempt(attempts.length + 1, types.get(eventId) ?? "", label));
     const fault = attempts.length === 0 ? holdingFault(delivery) : undefined;
-    const text = joinTexts([due, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))]);
+    const text = joinTexts([due, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))], say);
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -144,21 +144,22 @@ function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): str
 
 /** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
 function pairParts(pair: readonly StoryDelivery[], telling: DeliveryContext): readonly LinePart[] {
+  const [comma, colon, semicolon] = [telling.say(COMMA), telling.say(COLON), telling.say(SEMICOLON)];
   return pair.flatMap((delivery, index) => {
     const name = CAUSE_NAMES[delivery.cause];
     const results = resultParts(delivery.attempts, telling);
-    const rest = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)]);
+    const rest = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)], telling.say);
     return [
-      `${index === 0 ? "" : "; "}${name === undefined ? "" : `${telling.say(name)}: `}`,
+      `${index === 0 ? "" : semicolon}${name === undefined ? "" : `${telling.say(name)}${colon}`}`,
       ...results,
-      results.length === 0 || rest === "" ? rest : `, ${rest}`,
+      results.length === 0 || rest === "" ? rest : `${comma}${rest}`,
       ...whyParts(delivery, telling),
     ];
   });
 }
 
-function joinTexts(texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").join(", ");
+function joinTexts(texts: readonly string[], say: Translator): string {
+  return texts.filter((text) => text !== "").join(say(COMMA));
 }
 
 /** Of an accepted delivery that was late or held by a fault; empty for other deliveries. */
@@ -171,7 +172,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const held = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
   const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
-  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after]);
+  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after], say);
 }
 
 const CAUSE_NAMES: Readonly<
@@ -190,8 +191,8 @@ function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): r
   const [only] = attempts.length === 1 ? attempts : [];
   const counted: LinePart[] = [];
   for (const { parts, count } of runs)
-    counted.push(counted.length === 0 ? "" : ", ", ...parts, count === 1 ? "" : ` ×${count}`);
-  return only === undefined ? counted : [...counted, tookText(only)];
+    counted.push(counted.length === 0 ? "" : telling.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
+  return only === undefined ? counted : [...counted, tookText(only, telling)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -209,7 +210,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   );
   if (attempts.length > 0) return next;
   const holding = holdingFault(delivery);
-  if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next]);
+  if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next], say);
   const holder = holders?.get(id);
   if (holder === undefined) return next;
   const { type, fault: by } = holder;
@@ -222,7 +223,7 @@ function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly L
   const cause = last && causeText(last, say);
   if (last === undefined || cause === undefined) return [];
   // An injected fault is already in the result.
-  return last.fault === null ? [quoteAnswer(last), { cause }] : [quoteAnswer(last)];
+  return last.fault === null ? [quoteAnswer(last, say), { cause }] : [quoteAnswer(last, say)];
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
@@ -250,18 +251,17 @@ function attemptText(
   telling: LineContext,
 ): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
-  const to = where === undefined ? "" : `${where}, `;
+  const { say } = telling;
   const later =
-    before === undefined
-      ? ""
-      : `, ${telling.say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, telling.say)))}`;
-  const cause = causeText(attempt, telling.say);
-  const isSame = before !== undefined && cause === causeText(before, telling.say);
-  const why = isSame ? telling.say(EXPLAIN_SENTENCES.sameCause) : cause;
+    before === undefined ? "" : say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, say)));
+  const cause = causeText(attempt, say);
+  const isSame = before !== undefined && cause === causeText(before, say);
+  const why = isSame ? say(EXPLAIN_SENTENCES.sameCause) : cause;
+  const name = joinTexts([where ?? "", say(EXPLAIN_SENTENCES.numbered(number)), later], say);
   return textOfParts([
-    `${to}attempt ${number}${later}: `,
+    `${name}${say(COLON)}`,
     resultPart(attempt, telling),
-    `${faultOf(attempt, telling)}${tookText(attempt)}${quoteAnswer(attempt)}`,
+    `${faultOf(attempt, telling)}${tookText(attempt, telling)}${quoteAnswer(attempt, say)}`,
     ...(why === undefined || attempt.fault !== null ? [] : [{ cause: why }]),
   ]);
 }
@@ -275,14 +275,14 @@ function resultPart({ status, error }: StoryAttempt, { say }: LineContext): Line
   return status === null ? (error ?? say(EXPLAIN_SENTENCES.underWay)) : { status };
 }
 
-function tookText({ milliseconds }: StoryAttempt): string {
-  return milliseconds === null ? "" : ` in ${milliseconds} ms`;
+function tookText({ milliseconds }: StoryAttempt, { say }: LineContext): string {
+  return milliseconds === null ? "" : say(EXPLAIN_SENTENCES.tookMs(milliseconds));
 }
 
 /** The beginning of an unsuccessful answer, or the text of the error. */
-function quoteAnswer({ answer, status, facts }: StoryAttempt): string {
+function quoteAnswer({ answer, status, facts }: StoryAttempt, say: Translator): string {
   const said = isSuccess(status) ? "" : excerpt(textSaid(answer, facts?.message) ?? "");
-  return said === "" ? "" : `, "${said}"`;
+  return said === "" ? "" : `${say(COMMA)}"${said}"`;
 }
 
 function isInFlight({ status, error }: StoryAttempt): boolean {

@@ -2,7 +2,7 @@ import type { PageView } from "../checkout/page-view.ts";
 import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
-import { english, type Translator, type Words } from "../language.ts";
+import { COLON, COMMA, english, type Translator, type Words } from "../language.ts";
 import { cutText } from "../text.ts";
 import {
   deliveriesBehindEarlier,
@@ -190,7 +190,7 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const keyed = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
-  const met = fault === null ? "" : `, ${faultReason(fault)}`;
+  const met = fault === null ? "" : `${say(COMMA)}${faultReason(fault)}`;
   const told = textOfParts([
     `${method} ${path}: `,
     status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
@@ -207,7 +207,7 @@ function differencesText({ differences }: StoryRequest, say: Translator): string
     ({ field, first, this: now }) =>
       `${cutText(field, MAX_SHOWN)} ${cutText(first ?? nothing, MAX_SHOWN)} → ${cutText(now ?? nothing, MAX_SHOWN)}`,
   );
-  return texts.length === 0 ? "" : `: ${texts.join(", ")}`;
+  return texts.length === 0 ? "" : `${say(COLON)}${texts.join(say(COMMA))}`;
 }
 
 function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
@@ -220,7 +220,7 @@ function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
 
 function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
-  const began = attempt === undefined ? "" : `, ${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
+  const began = attempt === undefined ? "" : `${say(COMMA)}${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
   const entry: StoryEntry = {
     at,
     what: "event",

@@ -55,17 +55,17 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
 
 function credentialItem({ production }: ReadinessFacts, text: Voice): ItemFinding {
   const { request, approval } = production;
-  const evidence = actionEvidence(approval);
+  const evidence = actionEvidence(text, approval);
   if (isApproved(production))
     return { status: "pass", reason: text.approved, evidence, next: "checkout admin log" };
   if (request === null) return { status: "fail", reason: text.notRequested, evidence, next: REQUEST_COMMAND };
   const reason = approval === null ? text.notApproved : text.approvalRevoked;
-  return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
+  return { status: "fail", reason, evidence: actionEvidence(text, request, approval), next: APPROVE_COMMAND };
 }
 
 function gateItem({ production }: ReadinessFacts, text: Voice): ItemFinding {
   const { request, gate } = production;
-  const evidence = actionEvidence(gate);
+  const evidence = actionEvidence(text, gate);
   if (isGateOpen(production))
     return { status: "pass", reason: text.gateOpen, evidence, next: "checkout admin log" };
   const closed = gate?.action === "revoke_credential" ? text.gateClosedByRevocation : text.gateClosed;
@@ -75,11 +75,11 @@ function gateItem({ production }: ReadinessFacts, text: Voice): ItemFinding {
 }
 
 /** The evidence of the actions; null actions are skipped. */
-function actionEvidence(...acts: readonly (RecordedAction | null)[]): Evidence[] {
+function actionEvidence(text: Voice, ...acts: readonly (RecordedAction | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) => ({
-      what: `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
+      what: text.act(actor, action, note),
       reference: `act ${number}`,
       at,
     }));
@@ -101,10 +101,10 @@ const ACTIVATE = "checkout admin activate";
 /** The capabilities of each kind, active capabilities first. */
 function capabilityLines(capabilities: readonly Capability[], text: Voice): string[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
-    (["on", "off"] as const).flatMap((state) => {
-      const names = capabilities.filter((one) => one.kind === kind && one.active === (state === "on"));
+    [true, false].flatMap((isOn) => {
+      const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
       const listed = names.map(({ name }) => name).join(", ");
-      return names.length === 0 ? [] : [`${kind} ${text.say(text.activity[state])}: ${listed}`];
+      return names.length === 0 ? [] : [text.capabilities(kind, isOn, listed)];
     }),
   );
 }

@@ -52,6 +52,14 @@ export const READINESS_SENTENCES = {
     "撤销凭证批准时，生产环境随之关闭",
   ],
   store: (activity: string) => [`store ${activity}`, `商店${activity}`],
+  act: (actor: string, action: string, note: string | null) => [
+    `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
+    `${actor === "merchant" ? "商户" : "管理员"}：${action}${note === null ? "" : `（${note}）`}`,
+  ],
+  capabilities: (kind: string, isOn: boolean, names: string) => [
+    `${kind} ${isOn ? "active" : "inactive"}: ${names}`,
+    `${kind} ${isOn ? "已启用" : "未启用"}：${names}`,
+  ],
   activity: { on: ["active", "已启用"], off: ["inactive", "未启用"] },
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,

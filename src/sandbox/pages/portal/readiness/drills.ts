@@ -1,3 +1,4 @@
+import { COLON } from "../../../../core/language.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
 import { wordsOf } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
@@ -141,8 +142,8 @@ function drillResult({
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
-      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}:
-      ${held} · ${ageOf(at, now)}
+      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}${COLON}${held}
+      · ${ageOf(at, now)}
     </summary>
     ${
       wrong.length === 0

@@ -1,4 +1,4 @@
-import { selectorOf } from "../../../../core/language.ts";
+import { COLON, selectorOf } from "../../../../core/language.ts";
 import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -76,7 +76,7 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
       <p>${textWithMoments(reason)}</p>
       ${risks.map((risk) => html`<p class="risk"><strong>${LAUNCH_TEXTS.risk}</strong> <span>${risk}</span></p>`)}
       ${kinds.map((kind) => drillResults(kind, known))} ${otherEvidence(view, item, known)}
-      ${isDone ? "" : html`<p>${LAUNCH_TEXTS.next}: ${copyableText(next)}</p>`}
+      ${isDone ? "" : html`<p>${LAUNCH_TEXTS.next}${COLON}${copyableText(next)}</p>`}
     </div>
     <div class="acts">${acts}</div>
   </li>`;
@@ -88,7 +88,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: Rea
   const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
   if (others.length === 0) return html``;
   return html`<details class="evidence-list">
-    <summary>${LAUNCH_TEXTS.evidence} (${String(others.length)})</summary>
+    <summary>${LAUNCH_TEXTS.evidence(others.length)}</summary>
     <ul class="evidence">
       ${others.map(
         ({ what, reference, at }) =>

@@ -7,7 +7,7 @@ export const LAUNCH_TEXTS = {
     fail: ["fail", "未通过"],
     unknown: ["unknown", "未知"],
   },
-  evidence: ["Evidence", "证据"],
+  evidence: (count: number) => [`Evidence (${count})`, `证据（${count}）`],
   risk: ["Risk:", "风险："],
   next: ["Run", "运行"],
   checklist: ["Checklist", "检查清单"],

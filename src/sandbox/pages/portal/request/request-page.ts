@@ -8,7 +8,7 @@ import type { ErrorCode } from "../../../../core/errors.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { selectorOf, type Words } from "../../../../core/language.ts";
+import { COLON, COMMA, selectorOf, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listUrl, storePath } from "../forms.ts";
@@ -101,7 +101,9 @@ function whyPart(
 function ruleReference(number: Words, stated: RuleText | undefined): Html {
   if (stated === undefined) return html`${number}`;
   const { title, words, isQuoted } = stated;
-  return html`${number}, <span ${isQuoted ? html`lang="en"` : ""}><strong>${title}</strong>: ${words}</span>`;
+  return html`${number}${COMMA}<span ${isQuoted ? html`lang="en"` : ""}
+      ><strong>${title}</strong>${COLON}${words}</span
+    >`;
 }
 
 /** The checks in their order: passed, failed, and not reached. */
@@ -115,7 +117,7 @@ function ladder(method: string, code: ErrorCode | null): Html {
       ${rungs.map((name, at) => {
         const result = at < refusedAt ? "passed" : at === refusedAt ? "refusedHere" : "notReached";
         return html`<li class="${result}">
-          ${CHECKS[name]}<span class="visually-hidden">: ${REQUEST_TEXTS[result]}</span>
+          ${CHECKS[name]}<span class="visually-hidden">${COLON}${REQUEST_TEXTS[result]}</span>
         </li>`;
       })}
     </ol>

@@ -1,3 +1,4 @@
+import { COLON } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { accept, refuseValue, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
@@ -68,7 +69,7 @@ function requestRow(
 ): TableRow {
   const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const mark =
-    fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}: ${fault.action}</span>`;
+    fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}${COLON}${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
     [
