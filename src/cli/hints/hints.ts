@@ -20,6 +20,7 @@ const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 const DURATION = /^\+?\d+(?:ms|s|m|h|d)$/;
 const PORT = /^\d{2,5}$/;
+const ADDRESS = /^https?:|^localhost:/;
 const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color", "--trust-folder"]);
 /** The options that say where a command acts, with a placeholder for each value. */
 const PLACES: ReadonlyMap<string, string> = new Map([
@@ -81,11 +82,14 @@ function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): s
   // A line that leaves out a typed option would do something else.
   if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
-  if (code === UNKNOWN_OPTION) return correctedLine([...words, argument ?? "", name], ofOption);
+  if (code === UNKNOWN_OPTION)
+    return correctedLine(argument === undefined ? [...words, name] : [...words, argument, name], ofOption);
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
     return `checkout sandbox clock advance ${next.replace("+", "")}`;
   if (code === "commander.excessArguments" && PORT.test(next)) return correctedLine(words, next);
+  if (code === "commander.excessArguments" && ADDRESS.test(next))
+    return correctedLine([...words, "<url>"], next);
   if (code === "commander.help") return correctedLine(words);
   return correctedLine([...words, next], value);
 }
