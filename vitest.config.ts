@@ -31,6 +31,8 @@ export default defineConfig({
     // A worker loads the program once, and not for each file: a sixth of all processor time. No test keeps anything in a
     // module, or changes one.
     isolate: false,
+    // Room for short-lived values, in MiB: collecting them in less took a tenth of a worker's time.
+    execArgv: ["--max-semi-space-size=64"],
     sequence: { sequencer: LongestFirst },
   },
 });

@@ -1,4 +1,13 @@
+import { serveHttp } from "../../src/web/server/serve.ts";
 import { realWorld } from "../../src/world/real.ts";
 
-/** The real world of this process. One for all tests: it listens for errors of the standard streams. */
-export const REAL = realWorld();
+const world = realWorld();
+
+/**
+ * The real world of this process. One for all tests: it listens for errors of the standard streams. Its servers give no
+ * memory back when they are quiet, which would collect the garbage of all other tests too.
+ */
+export const REAL = {
+  ...world,
+  listen: (makeService, options) => serveHttp(makeService, { ...options, after: world.after }),
+} satisfies typeof world;
