@@ -12,9 +12,7 @@ import { factOf } from "../../core/readiness/drills/said.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Context } from "../command.ts";
 import { callAt, underLease } from "../target/call.ts";
-import type { RunReport } from "./report.ts";
-
-export type PartRecord = Omit<RunReport["steps"][number], "steps"> & { readonly steps: readonly DrillStep[] };
+import { verdictOf, worstVerdict, type PartRecord } from "./report.ts";
 
 type Recording = {
   readonly control: ControlTarget;
@@ -97,7 +95,8 @@ export async function recordParts(
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
     const steps = stepsOf(judged, part, missing);
-    const verdict = verdictOf(judged.filter((one) => one.part === part));
+    const own = judged.filter((one) => one.part === part);
+    const verdict = own.length === 0 ? "unknown" : worstVerdict(own.map(verdictOf));
     const isRecordable = verdict !== "unknown" && steps.length > 0;
     if (!isRecordable) {
       records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
@@ -109,11 +108,4 @@ export async function recordParts(
     records.push({ part, verdict, drillId: recorded.id, steps });
   }
   return records;
-}
-
-function verdictOf(judged: readonly JudgedHistory[]): PartRecord["verdict"] {
-  if (judged.some(({ verdict }) => verdict.state === "broken")) return "failed";
-  return judged.length === 0 || judged.some(({ verdict }) => verdict.state === "not_judged")
-    ? "unknown"
-    : "passed";
 }

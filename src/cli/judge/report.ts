@@ -4,12 +4,13 @@ import { causeOf } from "../../core/judge/judge.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
-import type { ShownStep } from "../../core/readiness/drill-shapes.ts";
-import { englishOf } from "../../core/readiness/drills/said.ts";
+import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
+import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
+import { EXIT } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
 
 export type RunReport = {
@@ -19,55 +20,83 @@ export type RunReport = {
   readonly kept: string;
   readonly missing: readonly MissingField[];
   readonly judged: readonly JudgedHistory[];
-  readonly held: number;
-  readonly broken: readonly JudgedHistory[];
-  readonly notJudged: readonly JudgedHistory[];
-  /** The number of failed parts, and of parts that were tried and not judged. */
-  readonly failed: number;
-  readonly unknown: number;
   /** The parts that were judged, with the steps that were recorded. */
-  readonly steps: readonly {
-    readonly part: DrillKind;
-    readonly verdict: "passed" | "failed" | "unknown";
-    readonly drillId: string | null;
-    readonly steps: readonly ShownStep[];
-  }[];
+  readonly records: readonly PartRecord[];
 };
+
+export type PartRecord = {
+  readonly part: DrillKind;
+  readonly verdict: DrillVerdict;
+  readonly drillId: string | null;
+  readonly steps: readonly DrillStep[];
+};
+
+/** Of all histories, and of the parts that were tried. */
+export function verdictOfRun({ judged, records }: RunReport): DrillVerdict {
+  const tried = records.filter(({ steps }) => steps.length > 0);
+  return worstVerdict([...judged.map(verdictOf), ...tried.map(({ verdict }) => verdict)]);
+}
+
+export function verdictOf({ verdict }: JudgedHistory): DrillVerdict {
+  return ({ held: "passed", broken: "failed", not_judged: "unknown" } as const)[verdict.state];
+}
+
+export function worstVerdict(verdicts: readonly DrillVerdict[]): DrillVerdict {
+  if (verdicts.includes("failed")) return "failed";
+  return verdicts.includes("unknown") ? "unknown" : "passed";
+}
+
+export const EXIT_OF_VERDICT = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
+
+type Judged<State> = JudgedHistory & { readonly verdict: { readonly state: State } };
+
+function isBroken(one: JudgedHistory): one is Judged<"broken"> {
+  return one.verdict.state === "broken";
+}
+
+function isOpen(one: JudgedHistory): one is Judged<"not_judged"> {
+  return one.verdict.state === "not_judged";
+}
+
+function heldIn(judged: readonly JudgedHistory[]): readonly Judged<"held">[] {
+  return judged.filter((one): one is Judged<"held"> => one.verdict.state === "held");
+}
+
+function titleOf({ name }: JudgedHistory): string {
+  return english(HISTORY_TITLES[name].title);
+}
 
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
 export function runJson(report: RunReport) {
-  const { seed, judged, held, broken, notJudged, steps, missing, failed, unknown } = report;
-  const [only] = steps;
-  const isOne = steps.length === 1 && only !== undefined;
+  const { seed, judged, records, missing } = report;
+  const parts = records.map(({ steps, ...record }) => Object.assign(record, { steps: steps.map(inEnglish) }));
+  const [only, ...others] = parts;
   const leftOut = leftOutOf(report);
   return {
-    ok: broken.length + notJudged.length + failed + unknown === 0,
-    ...(isOne ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps } : {}),
+    ok: verdictOfRun(report) === "passed",
+    ...(only !== undefined && others.length === 0
+      ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps }
+      : {}),
     seed,
     histories: judged.length,
-    held,
+    held: heldIn(judged).length,
     ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
-    broken: broken.flatMap(({ name, verdict, story }) =>
-      verdict.state === "broken"
-        ? [
-            {
-              invariant: verdict.invariant,
-              cause: englishOf(causeOf(verdict)),
-              places: [english(HISTORY_TITLES[name].title)],
-              history: name,
-              got: englishOf(verdict.got),
-              story,
-              rerun: rerunOf(report, name),
-            },
-          ]
-        : [],
-    ),
+    broken: judged.filter(isBroken).map((one) => ({
+      invariant: one.verdict.invariant,
+      cause: englishOf(causeOf(one.verdict)),
+      places: [titleOf(one)],
+      history: one.name,
+      got: englishOf(one.verdict.got),
+      story: one.story,
+      rerun: rerunOf(report, one.name),
+    })),
     not_judged: [
-      ...notJudged.flatMap(({ name, verdict }) =>
-        verdict.state === "not_judged"
-          ? [{ invariant: null, history: name, reason: englishOf(verdict.reason), field: verdict.field }]
-          : [],
-      ),
+      ...judged.filter(isOpen).map(({ name, verdict: { reason, field } }) => ({
+        invariant: null,
+        history: name,
+        reason: englishOf(reason),
+        field,
+      })),
       ...missing.map((field) => ({
         invariant: null,
         history: null,
@@ -75,13 +104,13 @@ export function runJson(report: RunReport) {
         field,
       })),
     ],
-    items: steps.map(({ part, verdict, drillId, steps: rows }) => ({
+    items: parts.map(({ part, verdict, drillId, steps }) => ({
       part: DRILL_NAMES[part],
       verdict,
       drill_id: drillId,
-      steps: rows.length,
-      failed: rows.filter(({ passed }) => !passed).length,
-      failures: rows.flatMap(({ name, got, cause, passed }) => (passed ? [] : [{ name, got, cause }])),
+      steps: steps.length,
+      failed: steps.filter(({ passed }) => !passed).length,
+      failures: steps.flatMap(({ name, got, cause, passed }) => (passed ? [] : [{ name, got, cause }])),
     })),
   };
 }
@@ -108,57 +137,50 @@ function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string
 
 /** The result for people: each finding with its story and the command that repeats it, then the parts. */
 export async function runText(report: RunReport, look: DrillLayout): Promise<string> {
-  const { style } = look;
-  const { broken, notJudged, held, judged, seed, steps, missing } = report;
-  const findings = broken.flatMap((one) => {
-    const { name, verdict, story } = one;
-    if (verdict.state !== "broken") return [];
-    return [
-      [
-        `${style.red("✗")} ${english(HISTORY_TITLES[name].title)}: ${printable(englishOf(verdict.got))}`,
-        `  ${style.cyan("→")} ${englishOf(causeOf(verdict))}`,
-        ...story.map((line) => style.dim(`    ${line}`)),
-        `  ${style.cyan("→")} ${rerunOf(report, name)}`,
-      ].join("\n"),
-    ];
-  });
+  const { style, all } = look;
+  const { judged, seed, records, missing } = report;
+  const arrow = style.cyan("→");
+  const broken = judged.filter(isBroken);
+  const open = judged.filter(isOpen);
+  const held = heldIn(judged);
+  const findings = broken.map((one) =>
+    [
+      `${style.red("✗")} ${titleOf(one)}: ${printable(englishOf(one.verdict.got))}`,
+      `  ${arrow} ${englishOf(causeOf(one.verdict))}`,
+      ...one.story.map((line) => style.dim(`    ${line}`)),
+      `  ${arrow} ${rerunOf(report, one.name)}`,
+    ].join("\n"),
+  );
+  const unclear = open
+    .filter((one) => !isLeftOut(one))
+    .map((one) => `not judged: ${titleOf(one)}: ${englishOf(one.verdict.reason)}`);
   const leftOut = leftOutOf(report);
-  const open = notJudged.flatMap(({ name, verdict }) =>
-    verdict.state === "not_judged" && !isLeftOut({ verdict })
-      ? [
-          `${style.bold("?")} not judged: ${english(HISTORY_TITLES[name].title)}: ${englishOf(verdict.reason)}`,
-        ]
-      : [],
+  if (leftOut !== undefined) unclear.push(leftOut.text);
+  const forms = records.filter(({ part }) => part === "webhook").map((one) => formsText(one, look));
+  const hints = held.flatMap((one) =>
+    one.verdict.note === null ? [] : [`${titleOf(one)}: ${englishOf(one.verdict.note)}`],
   );
-  const others = await Promise.all(
-    steps
-      .filter(({ part }) => part === "webhook")
-      .map(async ({ verdict, steps: rows }) => {
-        const head = `${verdictMark(verdict, style)} forged and genuine webhooks`;
-        const hasNote = rows.some(({ passed, cause }) => passed && cause !== null);
-        return verdict === "passed" && !hasNote && !look.all
-          ? `${head}: ${rows.length} steps`
-          : `${head}\n${await drillLines(rows, { titles: WEBHOOK_STEPS, ...look })}`;
-      }),
-  );
-  const all = look.all
-    ? judged
-        .filter(({ verdict }) => verdict.state === "held")
-        .map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
-    : [];
-  const hints = judged.flatMap(({ name, verdict }) =>
-    verdict.state === "held" && verdict.note !== null
-      ? [`  ${style.cyan("→")} ${english(HISTORY_TITLES[name].title)}: ${englishOf(verdict.note)}`]
-      : [],
-  );
-  const notes = missing.map((field) => `  ${style.cyan("→")} ${english(MISSING_FIELDS[field].note)}`);
-  const mark = broken.length > 0 ? style.red("✗") : notJudged.length > 0 ? style.bold("?") : style.green("✓");
-  const last = `${mark} ${judged.length} histories: ${held} held, ${broken.length} broken, ${notJudged.length} not judged (seed ${printable(seed)})`;
-  if (leftOut !== undefined) open.push(`${style.bold("?")} ${leftOut.text}`);
+  const notes = missing.map((field) => english(MISSING_FIELDS[field].note));
+  const mark = broken.length > 0 ? style.red("✗") : open.length > 0 ? style.bold("?") : style.green("✓");
+  const counts = `${held.length} held, ${broken.length} broken, ${open.length} not judged`;
   return [
     ...findings,
-    ...(open.length > 0 ? [open.join("\n")] : []),
-    ...others,
-    [...all, ...hints, ...notes, last].join("\n"),
+    ...(unclear.length > 0 ? [unclear.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
+    ...(await Promise.all(forms)),
+    [
+      ...(all
+        ? held.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
+        : []),
+      ...[...hints, ...notes].map((line) => `  ${arrow} ${line}`),
+      `${mark} ${judged.length} histories: ${counts} (seed ${printable(seed)})`,
+    ].join("\n"),
   ].join("\n\n");
+}
+
+async function formsText({ verdict, steps }: PartRecord, look: DrillLayout): Promise<string> {
+  const head = `${verdictMark(verdict, look.style)} forged and genuine webhooks`;
+  const hasNote = steps.some(({ passed, cause }) => passed && cause !== null);
+  return verdict === "passed" && !hasNote && !look.all
+    ? `${head}: ${steps.length} steps`
+    : `${head}\n${await drillLines(steps.map(inEnglish), { titles: WEBHOOK_STEPS, ...look })}`;
 }

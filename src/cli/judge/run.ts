@@ -19,7 +19,6 @@ import type { MissingField } from "../../core/readiness/drills/judge-sentences.t
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
-import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
@@ -35,11 +34,19 @@ import {
   type RunOptions,
 } from "./options.ts";
 import { orderIdsOfShop, orderSource } from "./orders.ts";
-import { recordParts, recordPlain, type PartRecord } from "./records.ts";
-import { runJson, runText, type RunReport } from "./report.ts";
+import { recordParts, recordPlain } from "./records.ts";
+import {
+  EXIT_OF_VERDICT,
+  runJson,
+  runText,
+  verdictOfRun,
+  worstVerdict,
+  type PartRecord,
+  type RunReport,
+} from "./report.ts";
 import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
-import { judgeReceivers, NOTHING_TO_DRILL, worstVerdict } from "./webhooks.ts";
+import { judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
 /** Default time after which no new history starts, in milliseconds. */
@@ -80,8 +87,27 @@ export function registerChecklistRun(group: Group): void {
 
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
-  const parts = { ...group, command };
-  registerPart(parts, {
+  for (const { part, ...spec } of PARTS) {
+    const isOfClient = part === "idempotency";
+    const of = isOfClient ? clientCommandOption() : checkoutOption();
+    register<RunOptions>(
+      { ...group, command },
+      {
+        ...spec,
+        exitCodes: EXIT_CODES,
+        options: [...runOptions(durationText(BUDGET_MS)), of],
+        conflicts: isOfClient ? [...SHOP_RULES.conflicts, ["clientCommand", "create"]] : SHOP_RULES.conflicts,
+        run: (context, { clientCommand, ...options }) => {
+          const create = clientCommand ?? options.create;
+          return runChecked(context, { ...options, ...(create && { create }) }, new Set([part]));
+        },
+      },
+    );
+  }
+}
+
+const PARTS = [
+  {
     name: "duplicates",
     part: "duplicates",
     summary:
@@ -90,8 +116,8 @@ export function registerChecklistParts(group: Group): void {
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
       `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
     ],
-  });
-  registerPart(parts, {
+  },
+  {
     name: "browser-return",
     part: "browser_return",
     summary:
@@ -99,8 +125,8 @@ export function registerChecklistParts(group: Group): void {
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
     ],
-  });
-  registerPart(parts, {
+  },
+  {
     name: "idempotency",
     part: "idempotency",
     summary:
@@ -109,40 +135,8 @@ export function registerChecklistParts(group: Group): void {
       'checkout checklist run idempotency --create "node create-order.js"',
       'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',
     ],
-  });
-}
-
-function registerPart(group: Group, part: Parameters<typeof partSpec>[0]): void {
-  register<RunOptions>(group, partSpec(part));
-}
-
-function partSpec({
-  name,
-  part,
-  summary,
-  examples,
-}: {
-  readonly name: string;
-  readonly part: Part;
-  readonly summary: string;
-  readonly examples: readonly string[];
-}) {
-  const isOfClient = part === "idempotency";
-  return {
-    name,
-    summary,
-    exitCodes: EXIT_CODES,
-    examples,
-    options: [...runOptions(durationText(BUDGET_MS)), isOfClient ? clientCommandOption() : checkoutOption()],
-    conflicts: [...SHOP_RULES.conflicts, ...(isOfClient ? ([["clientCommand", "create"]] as const) : [])],
-    run: (context: Context, { clientCommand, ...options }: RunOptions) =>
-      runChecked(
-        context,
-        clientCommand === undefined ? options : { ...options, create: clientCommand },
-        new Set([part]),
-      ),
-  };
-}
+  },
+] as const;
 
 /** Refuses a store for which nothing is delivered, such as one of a copied folder: only there has an enabled endpoint a reason. */
 async function refuseHeld(context: Context, control: ControlTarget): Promise<void> {
@@ -181,8 +175,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
   );
-  if (report.broken.length + report.failed > 0) return EXIT.failed;
-  return report.notJudged.length + report.unknown > 0 ? EXIT.notReady : EXIT.done;
+  return EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
 type Run = {
@@ -231,7 +224,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   if (plain.verdict.state !== "held") {
     const isWhole = options.only === undefined;
     const records = isWhole ? await recordPlain(context, { ...run, ...base }, first) : [];
-    return toReport(base, { judged: [first], records });
+    return { ...base, judged: [first], records };
   }
   const lease = {
     drill: "duplicates",
@@ -305,7 +298,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
   const seen = mergeRuns(later);
   const records = isWhole ? await recordParts(context, { ...run, ...base }, seen) : [];
-  return toReport(base, { judged: seen, records: [...records, ...others] });
+  return { ...base, judged: seen, records: [...records, ...others] };
 }
 
 async function drillWebhooks(
@@ -317,7 +310,7 @@ async function drillWebhooks(
   const endpointId = await endpointOf(context, control, described);
   const wanted = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, signal };
   const judged = await judgeReceivers(context, control, wanted);
-  const verdict = worstVerdict(judged);
+  const verdict = worstVerdict(judged.map((one) => one.verdict));
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
   const drillId = judged[0]?.recorded?.id ?? null;
   return { part: "webhook", verdict, drillId, steps: judged.flatMap(({ steps }) => steps) };
@@ -341,22 +334,4 @@ function missingFields(
     quick: options.quick === true,
   } satisfies Record<MissingField, boolean>;
   return (Object.keys(isMissing) as MissingField[]).filter((field) => isMissing[field]);
-}
-
-function toReport(
-  base: LeasedRun["base"],
-  { judged, records }: { readonly judged: readonly JudgedHistory[]; readonly records: readonly PartRecord[] },
-): RunReport {
-  const of = (state: JudgedHistory["verdict"]["state"]): readonly JudgedHistory[] =>
-    judged.filter(({ verdict }) => verdict.state === state);
-  return {
-    ...base,
-    judged,
-    held: of("held").length,
-    broken: of("broken"),
-    notJudged: of("not_judged"),
-    failed: records.filter(({ verdict }) => verdict === "failed").length,
-    unknown: records.filter(({ verdict, steps }) => verdict === "unknown" && steps.length > 0).length,
-    steps: records.map((record) => Object.assign(record, { steps: record.steps.map(inEnglish) })),
-  };
 }

@@ -22,6 +22,7 @@ import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../target/waiting.ts";
 import { endpointOf } from "./endpoint.ts";
+import { EXIT_OF_VERDICT, worstVerdict } from "./report.ts";
 import { output } from "../output/output.ts";
 
 type WebhookOptions = CommonOptions & {
@@ -43,8 +44,6 @@ type JudgedReceiver = {
 const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 /** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
-
-const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
 const SHOW_ENDPOINTS = "checkout endpoints list shows the endpoints";
 export const NOTHING_TO_DRILL =
@@ -95,7 +94,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
       return receivers;
     });
   });
-  const verdict = worstVerdict(judged);
+  const verdict = worstVerdict(judged.map((one) => one.verdict));
   const look = { ...context.printer, all: options.all === true };
   const json = output("webhook_drill", {
     verdict,
@@ -105,7 +104,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   await context.printer.result(json, async () =>
     (await Promise.all(judged.map((one) => report(one, orderView, look)))).join("\n\n"),
   );
-  return EXIT_CODES[verdict];
+  return EXIT_OF_VERDICT[verdict];
 }
 
 /** Sends the forms to each receiver under a lease, and records what each one did. */
@@ -212,12 +211,6 @@ function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiv
     url,
     order: checkout === null ? null : { id: checkout.id, order_id: checkout.orderId },
   };
-}
-
-export function worstVerdict(judged: readonly Pick<JudgedReceiver, "verdict">[]): DrillVerdict {
-  const has = (wanted: DrillVerdict): boolean => judged.some(({ verdict }) => verdict === wanted);
-  if (has("failed")) return "failed";
-  return has("unknown") ? "unknown" : "passed";
 }
 
 async function report(
