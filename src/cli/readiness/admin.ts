@@ -1,5 +1,6 @@
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { ADMINISTRATOR_ACTIONS, type AdministratorAction } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
@@ -11,83 +12,64 @@ import type { CommonOptions } from "../target/surroundings.ts";
 type ActionOptions = CommonOptions & { readonly note?: string };
 
 type Action = {
-  readonly name: string;
   readonly summary: string;
-  readonly request: (subject: string) => RequestOf<"adminAct">;
   readonly done: string;
-  /** The hint for finding the argument. Default: the action has no argument. */
-  readonly find?: string;
+  /** What the action is about; undefined: the store. */
+  readonly of?: keyof typeof FIND;
 };
 
-const FIND_CAPABILITY = "checkout capabilities list shows them";
-const FIND_PRICE = "checkout prices list shows the prices";
+/** The argument of an action on a part of the store, and the command that shows such parts. */
+const FIND = {
+  capability: { argument: "<name>", shows: "checkout capabilities list shows them" },
+  price: { argument: "<id>", shows: "checkout prices list shows the prices" },
+} as const;
 
-const ACTIONS: readonly Action[] = [
-  {
-    name: "approve-credential",
+const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
+  approve_credential: {
     summary: "approve a production credential for the store; v1 still accepts only test credentials",
-    request: () => ({ action: "approve_credential" }),
     done: "the production credential is approved",
   },
-  {
-    name: "revoke-credential",
+  revoke_credential: {
     summary: "revoke the approval of the production credential; this also closes an open gate",
-    request: () => ({ action: "revoke_credential" }),
     done: "the approval of the production credential is revoked, and the production gate is closed",
   },
-  {
-    name: "activate",
+  activate: {
     summary: "activate the store",
-    request: () => ({ action: "activate" }),
     done: "the store is active",
   },
-  {
-    name: "deactivate",
+  deactivate: {
     summary: "deactivate the store; it accepts no new orders",
-    request: () => ({ action: "deactivate" }),
     done: "the store is inactive and accepts no new orders",
   },
-  {
-    name: "enable-capability <name>",
+  enable_capability: {
     summary: "enable a payment method or a currency for the store",
-    request: (subject) => ({ action: "enable_capability", subject: parseCurrency(subject) }),
     done: "is active",
-    find: FIND_CAPABILITY,
+    of: "capability",
   },
-  {
-    name: "disable-capability <name>",
+  disable_capability: {
     summary: "disable a payment method or a currency for the store",
-    request: (subject) => ({ action: "disable_capability", subject: parseCurrency(subject) }),
     done: "is inactive",
-    find: FIND_CAPABILITY,
+    of: "capability",
   },
-  {
-    name: "approve-price <id>",
+  approve_price: {
     summary: "approve a price of the store's catalog, so that orders can use it",
-    request: (subject) => ({ action: "approve_price", subject }),
     done: "is approved",
-    find: FIND_PRICE,
+    of: "price",
   },
-  {
-    name: "revoke-price <id>",
+  revoke_price: {
     summary: "revoke the approval of a price; new orders cannot use it",
-    request: (subject) => ({ action: "revoke_price", subject }),
     done: "is no longer approved",
-    find: FIND_PRICE,
+    of: "price",
   },
-  {
-    name: "open-gate",
+  open_gate: {
     summary: "open the store's production gate, after production was requested and its credential approved",
-    request: () => ({ action: "open_gate" }),
     done: "the production gate is open; none of this affects production\n  → checkout checklist shows the items that are still open",
   },
-  {
-    name: "close-gate",
+  close_gate: {
     summary: "close the store's production gate",
-    request: () => ({ action: "close_gate" }),
     done: "the production gate is closed",
   },
-];
+};
 
 const CHECK_TOKEN =
   "check CHECKOUT_ADMIN_TOKEN: the token is in admin.json, or was set at the start with CHECKOUT_SANDBOX_ADMIN_TOKEN";
@@ -99,22 +81,27 @@ const NEXT_AFTER: Remedies = {
 
 /** `checkout admin …`: actions of the service's administrator, who has a separate token (decision 49). */
 export function registerAdmin(group: Group): void {
-  for (const { name, summary, request, done, find } of ACTIONS) {
+  for (const action of ADMINISTRATOR_ACTIONS) {
+    const { summary, done, of } = ACTIONS[action];
+    const name = action.replaceAll("_", "-");
+    const [first, second] = of === undefined ? ["", ""] : EXAMPLES[of];
     register<ActionOptions>(group, {
-      name,
+      name: of === undefined ? name : `${name} ${FIND[of].argument}`,
       summary,
       examples: [
-        `checkout admin ${exampleOf(name, ["wechat_pay", "price_coffee"])}`,
-        `checkout admin ${exampleOf(name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
+        `checkout admin ${name}${first}`,
+        `checkout admin ${name}${second} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
       run: runnerFor("adminAct", {
-        body: ({ note }, { argument }) => ({ ...request(argument), note }),
-        nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
-        text: (_answer, { style }, { argument }) => {
-          const wanted = request(argument);
-          return `${style.green("✓")} ${"subject" in wanted ? `${printable(wanted.subject)} ${done}` : done}`;
+        body: ({ note }, { argument }) => {
+          const subject = of === "capability" ? parseCurrency(argument) : argument;
+          // An action on a part of the store has a subject.
+          return { action, note, ...(of && { subject }) } as RequestOf<"adminAct">;
         },
+        nextAfter: of === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: FIND[of].shows },
+        text: ({ subject }, { style }) =>
+          `${style.green("✓")} ${subject === null ? done : `${printable(subject)} ${done}`}`,
       }),
     });
   }
@@ -130,9 +117,10 @@ export function registerAdmin(group: Group): void {
   });
 }
 
-function exampleOf(name: string, [capability, price]: readonly [string, string]): string {
-  return name.replace("<name>", capability).replace("<id>", price);
-}
+const EXAMPLES = {
+  capability: [" wechat_pay", " EUR"],
+  price: [" price_coffee", " price_ticket"],
+} as const;
 
 function actionLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise<string> {
   return table(
