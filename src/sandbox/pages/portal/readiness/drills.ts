@@ -17,42 +17,25 @@ import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shap
 
 /** The one run that proves all of them; the section `shop` of checkout.config.json replaces its options. */
 const RUN = `checkout checklist run --create "npm run checkout-once" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`;
+/** The part that needs no description of the shop. */
+const RUN_WEBHOOKS = "checkout checklist run webhooks";
 
-/** A result, and its subject if there can be several subjects. */
-type Result = { readonly drill: DrillFact | null; readonly of: string };
+function titlesOf(kind: DrillKind): StepTitles {
+  return kind === "webhook" ? WEBHOOK_STEPS : RUN_STEPS;
+}
 
-/** Each drill: its steps, its command with common options, and its last results. */
-const DRILLS: Readonly<
-  Record<
-    DrillKind,
-    {
-      readonly steps: StepTitles;
-      readonly command: string;
-      readonly results: (facts: ReadinessFacts) => readonly Result[];
-    }
-  >
-> = {
-  webhook: {
-    steps: WEBHOOK_STEPS,
-    command: "checkout checklist run webhooks",
-    results: ({ endpoints }) => endpoints.map(({ drill, url }) => ({ drill, of: url })),
-  },
-  duplicates: {
-    steps: RUN_STEPS,
-    command: RUN,
-    results: ({ duplicates: drill }) => [{ drill, of: "" }],
-  },
-  idempotency: {
-    steps: RUN_STEPS,
-    command: RUN,
-    results: ({ idempotency: { drill } }) => [{ drill, of: "" }],
-  },
-  browser_return: {
-    steps: RUN_STEPS,
-    command: RUN,
-    results: ({ browserReturn: drill }) => [{ drill, of: "" }],
-  },
-};
+/** The last result of a kind of drill for each endpoint that has one, or for the shop. */
+function resultsOf(
+  kind: DrillKind,
+  { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
+): readonly { readonly drill: DrillFact; readonly of: string }[] {
+  const shop = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
+  const results =
+    kind === "webhook"
+      ? endpoints.map(({ drill, url }) => ({ drill, of: url }))
+      : [{ drill: shop[kind], of: "" }];
+  return results.flatMap(({ drill, of }) => (drill === null ? [] : [{ drill, of }]));
+}
 
 export function runningDrills(
   { retrieveWatch }: Pick<PortalContext, "retrieveWatch">,
@@ -73,32 +56,23 @@ export function runningDrills(
 }
 
 export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
-  return DRILL_KINDS.flatMap((kind) =>
-    DRILLS[kind].results(known).flatMap(({ drill }) => (drill === null ? [] : [drill])),
-  );
+  return DRILL_KINDS.flatMap((kind) => resultsOf(kind, known).map(({ drill }) => drill));
 }
 
-/** The last results of a kind of drill, each collapsed: one for each endpoint, or one for the shop. */
+/** The last results of a kind of drill, each collapsed. */
 export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
-  const results = DRILLS[kind].results(known);
-  return html`${results.map(({ drill, of }) => (drill === null ? html`` : drillResult({ drill, of, now: known.now })))}`;
+  return html`${resultsOf(kind, known).map((result) => drillResult(result, known.now))}`;
 }
 
-/** The actions for a kind of drill: run it here or in a terminal, or skip it. */
+/** The actions for a kind of drill: run it in a terminal, or skip it. */
 export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts): Html {
-  const { command, results } = DRILLS[kind];
-  const isNew = results(known).every(({ drill }) => drill === null);
   const waiver = known.waivers.find(
     ({ drill, at }) => drill === kind && known.now - at < EVIDENCE_VALIDITY_MS,
   );
-  const run = html`<details>
-    <summary>${LAUNCH_TEXTS.needsShell}</summary>
-    <p>${copyableText(command)}</p>
-  </details>`;
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
       ${LAUNCH_TEXTS.drillKinds[kind]}
-      ${isNew ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
+      ${resultsOf(kind, known).length === 0 ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
       ${waiver === undefined ? "" : html`<span class="badge warn">${LAUNCH_TEXTS.waived}</span>`}
     </h4>
     <p class="hint">${LAUNCH_TEXTS.drillHints[kind]}</p>
@@ -110,19 +84,17 @@ export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts)
             ${momentWithDate(waiver.at + EVIDENCE_VALIDITY_MS)}
           </p>`
     }
-    <div class="actions">${run} ${waiver === undefined ? waiveForm(view, kind) : ""}</div>
+    <div class="actions">
+      <details>
+        <summary>${LAUNCH_TEXTS.needsShell}</summary>
+        <p>${copyableText(kind === "webhook" ? RUN_WEBHOOKS : RUN)}</p>
+      </details>
+      ${waiver === undefined ? waiveForm(view, kind) : ""}
+    </div>
   </div>`;
 }
 
-function drillResult({
-  drill,
-  of,
-  now,
-}: {
-  readonly drill: DrillFact;
-  readonly of: string;
-  readonly now: number;
-}): Html {
+function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: number): Html {
   const { kind, passed, steps, at } = drill;
   const right = steps.filter((step) => step.passed);
   const wrong = steps.filter((step) => !step.passed);
@@ -131,7 +103,7 @@ function drillResult({
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.notOk)}
-        ${stepTitle(DRILLS[kind].steps, step.name)}`,
+        ${stepTitle(titlesOf(kind), step.name)}`,
         "head",
       ],
       [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
@@ -171,7 +143,7 @@ function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepLis
     const cause = wordsOf(steps[0]?.cause ?? "");
     const others = steps
       .slice(SHOWN_OF_CAUSE)
-      .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(DRILLS[kind].steps, name)}`);
+      .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(titlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
       ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
