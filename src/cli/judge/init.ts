@@ -14,7 +14,7 @@ import { catchRefusal, EXIT, refuseUsage, unwrap } from "../problem.ts";
 import { unlessInterrupted, type Questions } from "../prompts.ts";
 import { controlTarget } from "../target/control.ts";
 import { describeSection, trustWritten } from "./section.ts";
-import { tryCreating, tryShop, type Trial } from "./trials.ts";
+import { tryShop, type Trial } from "./trials.ts";
 import { output } from "../output/output.ts";
 
 /** The answers so far; `form` belongs to `create`. */
@@ -178,9 +178,7 @@ async function tryAnswer(
   if (answers[field] === "" || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
   const parts = PARTS[field] ?? [field === "form" ? "create" : field];
   const trying = describeSection(context, sectionOf(answers), {}).then((described) =>
-    described.orderView === undefined && described.orderViewCommand === undefined
-      ? tryCreating(context, control, described)
-      : tryShop(context, control, described),
+    tryShop(context, control, { described, isRead: false }),
   );
   const tried = await catchRefusal(trying);
   if (!tried.ok) return [{ field: parts[0] ?? "serve", ok: false, text: tried.refusal.message }];

@@ -26,7 +26,7 @@ export function registerShop(group: Group): void {
     options: shopOptions(),
     run: async (context, options) => {
       const described = await describeShop(context, options);
-      const trials = await tryShop(context, await controlTarget(context), described);
+      const trials = await tryShop(context, await controlTarget(context), { described, isRead: true });
       const { style } = context.printer;
       const line = ({ ok, text }: Trial): string => `${ok ? style.green("✓") : style.red("✗")} ${text}`;
       const isOk = trials.every(({ ok }) => ok);

@@ -24,51 +24,30 @@ import { bindShop, type BoundShop } from "./shop.ts";
 
 export type Trial = { readonly field: ShopField; readonly ok: boolean; readonly text: string };
 
-/** Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes. */
+/**
+ * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes.
+ * `isRead`: refuses a description without a view.
+ */
 export function tryShop(
   context: Context,
   control: ControlTarget,
-  described: ShopDescription,
+  { described, isRead }: { readonly described: ShopDescription; readonly isRead: boolean },
 ): Promise<readonly Trial[]> {
-  return withBench(context, control, { described, isRead: true }, async (bench) => {
-    const { shop } = bench;
+  const { world } = context;
+  return runWithSpinner(context, async ({ signal }) => {
+    await using shop = await bindShop(context, { control, described, isRead, signal });
+    const newId = await orderIdsOfShop(context, control, world.freshId());
+    const call = operationsAt(context, control);
+    const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = newPurchase(bench.newId());
     const trials = [...tryServing(described), ...(await tryCreate(bench, purchase))];
-    if (trials.some(({ ok }) => !ok)) return trials;
+    if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
     trials.push(...(await tryView(bench, purchase)));
     if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
       trials.push(await tryReturn(bench, purchase, shop.returnUrl));
     if (described.restart !== undefined && shop.restart !== undefined)
       trials.push(await tryRestart(shop.restart));
     return trials;
-  });
-}
-
-/** Starts the shop and creates an order, of a description that has no view yet. */
-export function tryCreating(
-  context: Context,
-  control: ControlTarget,
-  described: ShopDescription,
-): Promise<readonly Trial[]> {
-  return withBench(context, control, { described, isRead: false }, async (bench) => [
-    ...tryServing(described),
-    ...(await tryCreate(bench, newPurchase(bench.newId()))),
-  ]);
-}
-
-function withBench(
-  context: Context,
-  control: ControlTarget,
-  bound: { readonly described: ShopDescription; readonly isRead: boolean },
-  use: (bench: Bench) => Promise<readonly Trial[]>,
-): Promise<readonly Trial[]> {
-  const { world } = context;
-  return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, ...bound, signal });
-    const newId = await orderIdsOfShop(context, control, world.freshId());
-    const call = operationsAt(context, control);
-    // Awaited here: the shop ends with this block.
-    return await use(createBench({ world, target: control, call, shop, newId, signal }));
   });
 }
 
@@ -80,27 +59,18 @@ function tryServing({ serve }: ShopDescription): readonly Trial[] {
 }
 
 async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
-  if (bench.shop.create === undefined) return [];
+  const { create, orderIdOf } = bench.shop;
+  if (create === undefined) return [];
   const [run] = await createOrders(bench, purchase, { times: 1 });
   const [made] = purchase.checkouts;
-  if (made === undefined)
-    return [
-      {
-        field: "create",
-        ok: false,
-        text: `create made no order: ${run === undefined ? "it did not run" : englishOf(run.got)}`,
-      },
-    ];
-  const created: Trial = {
-    field: "create",
-    ok: run?.isDone === true,
-    text: `create made ${printable(made.orderId)}: ${run === undefined ? "" : englishOf(run.got)}`,
-  };
-  const { orderIdOf } = bench.shop;
+  const got = run === undefined ? "it did not run" : englishOf(run.got);
+  if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${got}` }];
+  const text = `create made ${printable(made.orderId)}: ${got}`;
+  const created: Trial = { field: "create", ok: run?.isDone === true, text };
   if (orderIdOf === undefined) return [created];
   const [, found] = orderIdOf.exec(run?.text ?? "") ?? [];
-  const text = `order_id_of finds ${found === undefined ? "nothing" : printable(found)} in the output of create`;
-  return [created, { field: "orderIdOf", ok: found === made.orderId, text }];
+  const named = `order_id_of finds ${found === undefined ? "nothing" : printable(found)} in the output of create`;
+  return [created, { field: "orderIdOf", ok: found === made.orderId, text: named }];
 }
 
 /** Time for the shop to know a new order, in milliseconds. */
@@ -136,27 +106,12 @@ async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial
   ];
 }
 
-async function tryReturn(
-  { world, target, shop, signal }: Bench,
-  purchase: Purchase,
-  page: string,
-): Promise<Trial> {
+async function tryReturn(bench: Bench, purchase: Purchase, page: string): Promise<Trial> {
+  const { cookies } = purchase;
   const checkout = viewedCheckout(purchase);
-  const { hasArrived, got } = await openReturnPage(world, {
-    target,
-    page,
-    checkout,
-    form: {},
-    session: checkout.id,
-    cookies: purchase.cookies,
-    cookie: shop.cookie,
-    signal,
-  });
-  return {
-    field: "returnUrl",
-    ok: hasArrived,
-    text: `the return page answered ${printable(englishOf(got))}`,
-  };
+  const { hasArrived, got } = await openReturnPage(bench, { page, checkout, session: checkout.id, cookies });
+  const text = `the return page answered ${printable(englishOf(got))}`;
+  return { field: "returnUrl", ok: hasArrived, text };
 }
 
 async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {

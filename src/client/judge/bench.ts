@@ -13,9 +13,9 @@ import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
-import { BROWSER_HEADERS } from "./returns.ts";
 import type { ServedShop } from "./served-shop.ts";
 import {
+  BROWSER_HEADERS,
   fillAddress,
   noAnswer,
   sendLocally,

@@ -329,7 +329,7 @@ async function visit(
   form: Extract<Step, { act: "visit" }>["form"] = {},
 ): Promise<void> {
   const { bench, facts } = play;
-  const { world, shop, target, signal } = bench;
+  const { shop } = bench;
   const purchase = purchaseOf(play, of);
   // A function that fails proves nothing, and what it did is seen in the view.
   if (shop.returns !== undefined)
@@ -343,16 +343,9 @@ async function visit(
       : session === undefined
         ? checkout.id
         : lastCheckout(purchaseOf(play, session)).id;
-  const visited = await openReturnPage(world, {
-    target,
-    page: shop.returnUrl,
-    checkout,
-    form: rest,
-    session: sessionId,
-    cookies: purchase.cookies,
-    cookie: shop.cookie,
-    signal,
-  });
+  const { cookies } = purchase;
+  const opened = { page: shop.returnUrl, checkout, form: rest, session: sessionId, cookies };
+  const visited = await openReturnPage(bench, opened);
   facts.push({ kind: "visit", ...visited });
 }
 

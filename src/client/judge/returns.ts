@@ -4,38 +4,29 @@ import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
-import type { OutboundResult, World } from "../../world.ts";
-import type { ControlTarget } from "../control/control.ts";
+import type { Bench } from "./bench.ts";
 import type { CookieJar } from "./cookies.ts";
-import { noAnswer, sendLocally, type ViewedCheckout } from "./view.ts";
+import { BROWSER_HEADERS, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was shown, and what came instead. */
 type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
 
 type Returning = {
-  readonly target: Pick<ControlTarget, "origin">;
   readonly page: string;
   readonly checkout: ViewedCheckout;
-  readonly form: Omit<ReturnForm, "session">;
+  readonly form?: Omit<ReturnForm, "session">;
   /** The session in the address; null: none. */
   readonly session: string | null;
   /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
   readonly cookies: CookieJar;
-  /** The `Cookie` header of a signed-in customer, in addition. */
-  readonly cookie: string | undefined;
-  readonly signal: AbortSignal;
 };
 
 /** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
-/** Pause before a page that answered 429 is reopened, in milliseconds. */
-const LIMITED_PAUSE_MS = 1100;
-const MAX_LIMITED = 5;
-
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
-  world: Pick<World, "send" | "sleep">,
-  { target, page, checkout, form, session, cookies, cookie, signal }: Returning,
+  { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
+  { page, checkout, form = {}, session, cookies }: Returning,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
   const address = returnUrl(page, { ...checkout, id: session ?? "" });
@@ -51,7 +42,7 @@ export async function openReturnPage(
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
     const sent = { ...how, headers: { ...how.headers, ...joinCookies(cookies.of(url), cookie) } };
-    const answer = await openDespiteLimit(world, target, { ...sent, url, signal });
+    const answer = await sendPatiently(world, target, { ...sent, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
@@ -81,19 +72,6 @@ function joinCookies(
   return all.length === 0 ? {} : { Cookie: all.join("; ") };
 }
 
-/** A customer would reload the page after a rate limit's pause. */
-async function openDespiteLimit(
-  world: Pick<World, "send" | "sleep">,
-  target: Pick<ControlTarget, "origin">,
-  wanted: Parameters<typeof sendLocally>[2],
-): Promise<OutboundResult> {
-  for (let attempts = 1; ; attempts += 1) {
-    const answer = await sendLocally(world, target, wanted);
-    if (attempts === MAX_LIMITED || !answer.ok || answer.status !== 429) return answer;
-    await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
-  }
-}
-
 function refererOf(
   from: ReturnForm["from"],
   { shop, origin }: { readonly shop: string; readonly origin: string },
@@ -103,14 +81,3 @@ function refererOf(
     ? { "Sec-Fetch-Site": "same-origin", Referer: `${shop}/` }
     : { "Sec-Fetch-Site": "cross-site", Referer: `${origin}/` };
 }
-
-export const BROWSER_HEADERS = {
-  "Upgrade-Insecure-Requests": "1",
-  "User-Agent":
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
-  Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
-  "Sec-Fetch-Mode": "navigate",
-  "Sec-Fetch-User": "?1",
-  "Sec-Fetch-Dest": "document",
-  "Accept-Language": "en-GB,en;q=0.9",
-} as const;

@@ -48,7 +48,7 @@ type ViewRequest = {
 /** Timeout of each request and each run of the command, in milliseconds. */
 const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Pause before a view that answered 429 is read again, in milliseconds. */
+/** Pause before a request that was answered with 429 is sent again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED = 5;
 
@@ -68,24 +68,13 @@ export function fillAddress(template: string, { id, orderId }: ViewedCheckout): 
     .replaceAll("{session_id}", () => encodeURIComponent(id));
 }
 
-/** Reads the merchant's view of an order, and again after a pause if it answers 429. */
-export async function readView(
+const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null };
+
+/** Reads the merchant's view of an order. */
+export function readView(
   world: Pick<World, "send" | "run" | "sleep">,
   look: ViewRequest,
 ): Promise<ViewReading> {
-  for (let attempts = 1; ; attempts += 1) {
-    const reading = await ask(world, look);
-    const isLimited = reading.order === null && reading.got === TOO_MANY;
-    if (!isLimited || attempts === MAX_LIMITED || look.signal.aborted) return reading;
-    await world.sleep(LIMITED_PAUSE_MS, look.signal);
-  }
-}
-
-/** The text of a reading if the shop answers 429. */
-const TOO_MANY = "429";
-const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null };
-
-function ask(world: Pick<World, "send" | "run">, look: ViewRequest): Promise<ViewReading> {
   const { from } = look.view;
   if ("read" in from) return askFunction(look.checkout, from.read);
   return "url" in from
@@ -107,13 +96,13 @@ async function askFunction(
 
 /** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */
 async function askPage(
-  world: Pick<World, "send">,
+  world: Pick<World, "send" | "sleep">,
   { target, view, cookie, signal }: ViewRequest,
   url: string,
 ): Promise<ViewReading> {
   const signedIn = cookie === undefined ? {} : { Cookie: cookie };
   const headers = { Accept: "application/json,text/*;q=0.9", ...signedIn };
-  const answer = await sendLocally(world, target, { url, headers, signal });
+  const answer = await sendPatiently(world, target, { url, headers, signal });
   if (!answer.ok) return unreadable(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
@@ -154,6 +143,20 @@ function readText(text: string, view: OrderViewSource): ViewReading {
   return { order: parseView(text, view) ?? null, got: excerpt(text), text, isMissing: false };
 }
 
+/** Sends a request again after a pause if the shop answers 429, as a customer reloads a page. */
+export async function sendPatiently(
+  world: Pick<World, "send" | "sleep">,
+  target: Pick<ControlTarget, "origin">,
+  wanted: Parameters<typeof sendLocally>[2],
+): Promise<OutboundResult> {
+  for (let attempts = 1; ; attempts += 1) {
+    const answer = await sendLocally(world, target, wanted);
+    const isLimited = answer.ok && answer.status === 429;
+    if (!isLimited || attempts === MAX_LIMITED || wanted.signal.aborted) return answer;
+    await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
+  }
+}
+
 /** Sends a request to this machine, GET by default. Other addresses count as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
@@ -187,3 +190,15 @@ export async function sendLocally(
   const isStale = !answer.ok && answer.onKept === true && answer.failure === "connection_lost";
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
+
+/** What a customer's browser sends with a visit of a page. */
+export const BROWSER_HEADERS = {
+  "Upgrade-Insecure-Requests": "1",
+  "User-Agent":
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+  Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+  "Sec-Fetch-Mode": "navigate",
+  "Sec-Fetch-User": "?1",
+  "Sec-Fetch-Dest": "document",
+  "Accept-Language": "en-GB,en;q=0.9",
+} as const;
