@@ -10,8 +10,7 @@ import {
   type Purchase,
 } from "../../client/judge/bench.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
-import { read } from "../../client/judge/looks.ts";
-import { poll } from "../../client/poll.ts";
+import { awaitKnown } from "../../client/judge/looks.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -73,19 +72,9 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   return [created, { field: "orderIdOf", ok: found === made.orderId, text: named }];
 }
 
-/** Time for the shop to know a new order, in milliseconds. */
-const KNOWN_MS = 1500;
-const LOOK_AGAIN_MS = 150;
-
 async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
-  const { world, signal } = bench;
   const checkout = viewedCheckout(purchase);
-  const { order, got, isMissing } = await poll(world, () => read(bench, purchase), {
-    isEnough: (reading) => reading.order !== null && (!reading.isMissing || purchase.checkouts.length === 0),
-    waitMs: KNOWN_MS,
-    firstPauseMs: LOOK_AGAIN_MS,
-    signal,
-  });
+  const { order, got, isMissing } = await awaitKnown(bench, purchase);
   const name = `the view of ${printable(checkout.orderId)}`;
   if (order === null)
     return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${printable(englishOf(got))}` }];

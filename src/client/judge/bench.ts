@@ -234,20 +234,20 @@ export async function createOrders(
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
   const { cartId } = purchase;
-  const runs = (): Promise<readonly CreateRun[]> =>
-    Promise.all(
-      Array.from({ length: times }, () => runCreate({ ...bench, signal }, create, { cartId, timeoutMs })),
-    );
+  const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { cartId, timeoutMs });
+  const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
+  const add = (found: readonly Listed[]): void => {
+    purchase.checkouts = mergeLists(purchase.checkouts, found);
+  };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const ran = await runs();
-    purchase.checkouts = await listed(call, { orderId: purchase.cartId }, purchase.checkouts);
+    add(await listed(call, { orderId: cartId }));
     return ran;
   }
   if (recording.namesCheckout && !isAlone) {
     const ran = await runs();
     const ids = new Set(ran.flatMap(({ text }) => text.match(UUIDS) ?? []));
-    const named = await Promise.all([...ids].map((q) => listed(call, { q })));
-    purchase.checkouts = mergeLists(purchase.checkouts, named.flat());
+    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat());
     return ran;
   }
   return bench.alone(async () => {
@@ -258,30 +258,25 @@ export async function createOrders(
     const known = new Set(purchase.checkouts.map(({ id }) => id));
     // In a store of its own, an order of a killed run may be stored late.
     const isOwn = named !== undefined || search?.isOwn === true;
-    const mine = found.filter(({ id }) => isOwn || known.has(id) || !before.has(id));
-    purchase.checkouts = mergeLists(purchase.checkouts, mine);
+    add(found.filter(({ id }) => isOwn || known.has(id) || !before.has(id)));
     return ran;
   });
 }
 
-/** The checkouts of the store, oldest first, after the known ones. */
+/** The checkouts of the store, oldest first. */
 async function listed(
   call: CallOperation,
   filter: { readonly orderId?: string; readonly q?: string },
-  known: readonly Listed[] = [],
 ): Promise<readonly Listed[]> {
   const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: NEWEST } });
-  return mergeLists(known, checkouts.toReversed());
+  return checkouts.toReversed();
 }
 
 export async function refresh({ call, search }: Bench, purchase: Purchase): Promise<void> {
-  if (search?.isOwn === true) {
-    purchase.checkouts = await listed(call, {}, purchase.checkouts);
-    return;
-  }
   const ids = new Set(purchase.checkouts.map(({ orderId }) => orderId));
-  for (const orderId of ids)
-    purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, { orderId }, purchase.checkouts));
+  const filters = search?.isOwn === true ? [{}] : [...ids].map((orderId) => ({ orderId }));
+  for (const filter of filters)
+    purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, filter));
 }
 
 function mergeLists(known: readonly Listed[], newer: readonly Listed[]): readonly Listed[] {

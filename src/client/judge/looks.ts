@@ -9,6 +9,8 @@ import { viewedCheckout, type Bench, type Purchase } from "./bench.ts";
 import { readView, type ViewReading } from "./view.ts";
 
 const LOOK_AGAIN_MS = 150;
+/** Time for the shop to know a new order, in milliseconds. */
+const KNOWN_MS = 1500;
 /** The shortest wait before a reading of what should not change, in milliseconds. */
 export const LEAST_QUIET_MS = 500;
 
@@ -16,7 +18,7 @@ export const LEAST_QUIET_MS = 500;
 const SEARCH_PATIENCE_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
-export async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { world, shop, target, signal, noted } = bench;
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
@@ -25,6 +27,24 @@ export async function read(bench: Bench, purchase: Purchase): Promise<ViewReadin
   if (containsSecret(reading.text)) noted.secrets.add("view");
   noted.viewError = reading.error;
   return reading;
+}
+
+/** Reads the view until a reading is enough. */
+export function awaitReading(
+  bench: Bench,
+  purchase: Purchase,
+  wanted: { readonly isEnough: (reading: ViewReading) => boolean; readonly waitMs: number },
+): Promise<ViewReading> {
+  const { world, search, signal } = bench;
+  const firstPauseMs = search === undefined ? LOOK_AGAIN_MS : SEARCH_PAUSE_MS;
+  return poll(world, () => read(bench, purchase), { ...wanted, firstPauseMs, signal });
+}
+
+/** Waits until the shop knows a new order. */
+export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+  const hasOrder = purchase.checkouts.length > 0;
+  const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
+  return awaitReading(bench, purchase, { isEnough, waitMs: KNOWN_MS });
 }
 
 /** How long a history waits for a payment to be shown, in milliseconds. Later is late; `lookAgain` tells late from lost. */
@@ -59,12 +79,7 @@ export async function lookAt(
   // After all deliveries of a search, a view that cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const seen = await poll(world, () => read(bench, purchase), {
-      isEnough,
-      waitMs: patienceMs(bench),
-      firstPauseMs: search === undefined ? LOOK_AGAIN_MS : SEARCH_PAUSE_MS,
-      signal,
-    });
+    const seen = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
     waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
     if (!isEnough(seen) || search !== undefined) return factOf(bench, { of, purchase, waitedMs }, seen);
   }

@@ -1,4 +1,5 @@
 // The first purchase of a run: as a customer makes it, over the service's own deliveries. It measures the shop.
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Observation } from "../../core/judge/observation.ts";
 import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
@@ -16,7 +17,7 @@ import {
   type Recording,
 } from "./bench.ts";
 import { logOf } from "./buy.ts";
-import { isBooked, lookAt, quietMs, read } from "./looks.ts";
+import { awaitKnown, awaitReading, isBooked, lookAt, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
 /** The plain purchase: what it has shown, its verdict, and its order. */
@@ -34,8 +35,6 @@ export type PlainPurchase = {
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERED_MS = 10_000;
-/** Time for the shop to know a new order, in milliseconds. */
-const KNOWN_MS = 1500;
 const LOOK_AGAIN_MS = 150;
 /** Time after which a payment that is not shown is slow, in milliseconds: the service has delivered it twice by then. */
 const SLOW_MS = 8000;
@@ -78,9 +77,10 @@ export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise
   const paidAt = await payOnPage(bench, purchase);
   const seen = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
-  await awaitDeliveries(bench, lastCheckout(purchase));
-  purchase.isTold = await isAccepted(bench, id, facts);
-  const measured = { ...recording, slowestMs, answerMs: await slowestAnswerMs(bench, id) };
+  const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
+  purchase.isTold = isAccepted(deliveries);
+  facts.push(...refusedFacts(deliveries));
+  const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries) };
   if (!isBooked(seen)) facts.push(lookFact(purchase, seen, { isPaid: true, waitedMs: 0 }));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
@@ -131,33 +131,15 @@ function lookFact(
   return { kind: "look", of: "a", view: order, got, truth, waitedMs };
 }
 
-function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
-  return poll(bench.world, () => read(bench, purchase), {
-    isEnough: ({ isMissing, order }) => !isMissing && order !== null,
-    waitMs: KNOWN_MS,
-    firstPauseMs: LOOK_AGAIN_MS,
-    signal: bench.signal,
-  });
-}
-
 /** Waits until the payment is shown, and the whole time only if the shop has accepted its event. */
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
-  const soon = await awaitBooked(bench, purchase, SLOW_MS);
+  const soon = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(soon)) return soon;
-  const checkout = lastCheckout(purchase);
-  await awaitDeliveries(bench, checkout);
-  if (!(await isAccepted(bench, checkout.id, []))) return read(bench, purchase);
+  const last = { isEnough: isBooked, waitMs: 0 };
+  if (!isAccepted(await awaitDeliveries(bench, lastCheckout(purchase))))
+    return awaitReading(bench, purchase, last);
   onSlow();
-  return awaitBooked(bench, purchase, MAX_SETTLE_MS - SLOW_MS);
-}
-
-function awaitBooked(bench: Bench, purchase: Purchase, waitMs: number): Promise<ViewReading> {
-  return poll(bench.world, () => read(bench, purchase), {
-    isEnough: isBooked,
-    waitMs,
-    firstPauseMs: LOOK_AGAIN_MS,
-    signal: bench.signal,
-  });
+  return awaitReading(bench, purchase, { ...last, waitMs: MAX_SETTLE_MS - SLOW_MS });
 }
 
 /** Opens the payment page, pays, and returns when. */
@@ -178,11 +160,13 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
   return world.monotonic();
 }
 
-/** Waits until the service has delivered the events of a checkout; a shop that says that it is busy gets them again. */
+type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
+
+/** Until the service has delivered the events of a checkout; a shop that says that it is busy gets them again. */
 async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
   { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
-): Promise<void> {
+): Promise<Deliveries> {
   const list = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
     const isBusy = deliveries.some(({ attempts }) => BUSY.has(attempts.at(-1)?.status ?? 0));
@@ -198,32 +182,26 @@ async function awaitDeliveries(
     firstPauseMs: LOOK_AGAIN_MS,
     signal,
   });
+  return (await call({ name: "listDeliveries", body: { checkoutId } })).deliveries;
 }
 
-/** Whether the shop accepted the event of the payment; each event without a 2xx is a fact. */
-async function isAccepted(
-  { call }: Pick<Bench, "call">,
-  checkoutId: string,
-  facts: Observation[],
-): Promise<boolean> {
-  const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId } });
-  for (const { type, state, attempts } of deliveries.toReversed()) {
-    const last = attempts.at(-1);
-    if (state !== "succeeded" && last !== undefined)
-      facts.push({
-        kind: "refused",
-        of: "a",
-        type,
-        isForeign: false,
-        got: last.status === null ? factOf("no_answer") : String(last.status),
-      });
-  }
+/** Whether the shop accepted the event of the payment. */
+function isAccepted(deliveries: Deliveries): boolean {
   return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
 }
 
-/** The slowest answer to an event of a checkout, in milliseconds. */
-async function slowestAnswerMs({ call }: Pick<Bench, "call">, checkoutId: string): Promise<number> {
-  const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId } });
+/** Each event without a 2xx is a fact. */
+function refusedFacts(deliveries: Deliveries): readonly Observation[] {
+  return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
+    const last = attempts.at(-1);
+    if (state === "succeeded" || last === undefined) return [];
+    const got = last.status === null ? factOf("no_answer") : String(last.status);
+    return [{ kind: "refused", of: "a", type, isForeign: false, got }];
+  });
+}
+
+/** The slowest answer to an event, in milliseconds. */
+function slowestAnswerMs(deliveries: Deliveries): number {
   return Math.max(
     0,
     ...deliveries.flatMap(({ attempts }) => attempts.map(({ milliseconds }) => milliseconds ?? 0)),

@@ -21,12 +21,11 @@ import {
 import { buy, createElsewhere } from "./buy.ts";
 import { advance, deliverAll } from "./clock.ts";
 import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
-import { LEAST_QUIET_MS, lookAt, quietMs, read } from "./looks.ts";
+import { awaitReading, LEAST_QUIET_MS, lookAt, quietMs } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
 
 /** How long a restarted shop may need until its view answers, in milliseconds. */
 const RESTARTED_MS = 15_000;
-const LOOK_AGAIN_MS = 150;
 /** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
 const QUESTION_MS = 2500;
 const ASKED_AGAIN_MS = 50;
@@ -363,10 +362,5 @@ async function restart(
   await telling;
   const [purchase] = orders.values();
   if (purchase === undefined || shop.view === undefined) return;
-  await poll(world, () => read(bench, purchase), {
-    isEnough: ({ order }) => order !== null,
-    waitMs: RESTARTED_MS,
-    firstPauseMs: LOOK_AGAIN_MS,
-    signal,
-  });
+  await awaitReading(bench, purchase, { isEnough: ({ order }) => order !== null, waitMs: RESTARTED_MS });
 }
