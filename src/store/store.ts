@@ -1,7 +1,14 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal, OpenOptions } from "./connection/database.ts";
-import { checkpoint } from "./connection/checkpoint.ts";
-import { createGroupCommit, filesLostError, type Scheduler } from "./connection/group-commit.ts";
+import {
+  createGroupCommit,
+  filesLostError,
+  lockError,
+  LOCK_WAIT_MS,
+  toStorageUnavailable,
+  type Scheduler,
+} from "./connection/group-commit.ts";
+import { copyLog } from "./connection/opening.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
@@ -34,6 +41,17 @@ export function openStore(
   connection.pragma("busy_timeout = 0");
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
+  const checkpoint = (): void => {
+    connection.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
+    try {
+      if (!copyLog(connection)) throw lockError();
+      if (!watch.isIntact()) throw filesLostError();
+    } catch (error) {
+      throw toStorageUnavailable(error);
+    } finally {
+      connection.pragma("busy_timeout = 0");
+    }
+  };
   const ofTables = createTables(connection, {
     scheduler,
     snapshots: (parts) =>
@@ -47,7 +65,7 @@ export function openStore(
   return accept({
     ...ofTables,
     write: createGroupCommit(connection, { ...scheduler, watch, ended, tie }),
-    checkpoint: () => checkpoint(opened.value, scheduler),
+    checkpoint: async () => checkpoint(),
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close: () => {
       // Otherwise the connection of a snapshot in progress would be the last connection to the file.

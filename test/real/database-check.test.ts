@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { createTransactor, openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
+import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -83,7 +84,8 @@ test("a database check finds a wrong page in the file and in the log", () => {
 
 /** Writes without end, and puts the log into the file, and begins it anew, as often as it can. */
 const WRITER = `
-  import { createTransactor, openWatchedDatabase } from "./src/store/connection/watched-database.ts";
+  import { createTransactor } from "./src/store/connection/group-commit.ts";
+  import { openWatchedDatabase } from "./src/store/connection/watched-database.ts";
   const opened = openWatchedDatabase(process.argv[1], { kind: JSON.parse(process.argv[2]) });
   const { connection } = opened.value;
   connection.pragma("synchronous = OFF");

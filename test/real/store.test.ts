@@ -12,7 +12,8 @@ import { failureInVerdict, storageFailureOf } from "../../src/store/connection/s
 import { REAL } from "../support/real.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { openWatchedDatabase, createTransactor } from "../../src/store/connection/watched-database.ts";
+import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const scheduler = {

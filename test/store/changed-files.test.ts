@@ -128,7 +128,6 @@ test("the file watch reports a database file or log that was unlinked", () => {
     expect([ending, watch.isIntact()]).toEqual([ending, true]);
     rmSync(path + ending);
     expect([ending, watch.isIntact()]).toEqual([ending, false]);
-    watch.close();
   }
 });
 

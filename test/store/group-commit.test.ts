@@ -164,7 +164,6 @@ test("the log is recorded before the first commit, and no write to missing files
   const commits = openCommits({
     tie: {
       isDue: () => seen.length === 0,
-      isNew: () => false,
       make: (inTransaction) => {
         seen.push(commits.connection.inTransaction, rows().length);
         return inTransaction(() => void seen.push(commits.connection.inTransaction));

@@ -17,7 +17,8 @@ import {
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION, NO_TIE } from "../../src/store/connection/opening.ts";
-import { createTransactor, openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
+import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";

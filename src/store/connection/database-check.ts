@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
@@ -14,7 +14,8 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { judgeLog } from "./opening.ts";
+import { readPart, sizeOf } from "./durable-files.ts";
+import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
 /** A usable database file: its size including its log, and its schema version if the whole file was checked. */
 type CheckedFile = {
@@ -52,12 +53,14 @@ export function checkDatabase(
     const head = inspectHead(path, options.kind);
     if (head !== undefined) return { ok: false, refusal: head };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
-    if (bytes > MAX_COPY_BYTES) return accept({ bytes, checked: "head", format: null, unreadable: 0 });
+    const unchecked = { bytes, format: null, unreadable: 0 };
+    if (bytes > MAX_COPY_BYTES) return accept({ ...unchecked, checked: "head" });
     try {
       mkdirSync(options.scratch, { mode: 0o700 });
       const copy = copyWhole(path, options);
-      if (copy === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
-      return checkCopy(path, copy, options, bytes);
+      return copy === undefined
+        ? accept({ ...unchecked, checked: "busy" })
+        : checkCopy(path, copy, options, bytes);
     } finally {
       rmSync(options.scratch, { recursive: true, force: true });
     }
@@ -65,33 +68,20 @@ export function checkDatabase(
 }
 
 /** Checks the pages and rows of a copy; refusals name the path of the original. */
-function checkCopy(
-  path: string,
-  copy: string,
-  options: CheckOptions,
-  bytes: number,
-): Outcome<CheckedFile, FileRefusal> {
+function checkCopy(path: string, copy: string, options: CheckOptions, bytes: number) {
   let [format, unreadable] = [0, 0];
-  const open = (): FileConnection => openToRead(copy, options);
-  const refusal = checkForDamage(path, options.kind, () => {
-    const refused = inspectContent(path, options, { open, checksPages: true });
-    if (refused !== undefined) return refused;
-    const connection = open();
-    try {
-      format = schemaVersion(connection);
-      unreadable = options.countUnreadable?.(connection) ?? 0;
-    } finally {
-      connection.close();
-    }
-    return undefined;
-  });
-  return refusal === undefined
-    ? accept({ bytes, checked: "whole", format, unreadable })
-    : { ok: false, refusal };
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const refusal = checkForDamage(path, options.kind, () =>
+    inspectContent(path, options, {
+      open: () => openToRead(copy, options),
+      checksPages: true,
+      read: (connection) => {
+        format = schemaVersion(connection);
+        unreadable = options.countUnreadable?.(connection) ?? 0;
+      },
+    }),
+  );
+  if (refusal !== undefined) return { ok: false, refusal } as const;
+  return accept<CheckedFile>({ bytes, checked: "whole", format, unreadable });
 }
 
 /**
@@ -104,16 +94,10 @@ function copyWhole(path: string, { scratch, kind }: CheckOptions): string | unde
   const log = `${path}-wal`;
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     rmSync(`${copy}-wal`, { force: true });
-    const before = headerOf(log);
+    const before = readPart(log, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copy);
     if (existsSync(log) && judgeLog(path, firstTiedVersion(kind)) === "own") copyFileSync(log, `${copy}-wal`);
-    if (headerOf(log) === before) return copy;
+    if (readPart(log, 0, LOG_HEADER_BYTES).equals(before)) return copy;
   }
   return undefined;
-}
-
-const LOG_HEADER_BYTES = 32;
-
-function headerOf(log: string): string {
-  return existsSync(log) ? readFileSync(log).toString("hex", 0, LOG_HEADER_BYTES) : "";
 }

@@ -1,7 +1,8 @@
 import Database, { type Statement } from "better-sqlite3";
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeOfFailureIn, causeOf, causeOfMisread, readWithoutSqlite } from "./cause.ts";
+import { causeOf, causeOfMisread } from "./cause.ts";
+import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION } from "./opening.ts";
 import {
   failureInVerdict,
@@ -87,13 +88,13 @@ export function withFileRefusal<Value>(
 
 /** Whether the log of a killed process was removed or emptied, so that commits may be lost. */
 export function hasLostLog(path: string): boolean {
-  return existsSync(path) && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
 /** It contains acknowledged commits, and next to a new file it would be mistaken for that file's log. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
+  if (sizeOf(log) === 0) return undefined;
   return {
     reason: "file_missing",
     message: `${path} is missing, but its log ${log} exists`,
@@ -131,31 +132,41 @@ export function openConnection(
 }
 
 /** Before closing, which frees space and descriptors, and removes the files next to the database. */
-function findCause(
+export function findCause(
   path: string,
-  options: Pick<OpenOptions, "nativeBinding">,
+  { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isSound: () => isSoundFile(path, options) }, error);
+  return causeOf({ path, isOpen, readAgain: (named) => readAgain(path, options, named) }, error);
 }
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** Whether SQLite finds every page of a file intact; opens the file for that. */
-export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
+/** The failure of the disk behind an error about damage; undefined if SQLite finds the damage again. */
+function readAgain(
+  path: string,
+  options: Pick<OpenOptions, "nativeBinding">,
+  named: Cause,
+): Cause | undefined {
   try {
     const connection = openToRead(path, options);
     try {
-      return connection.pragma("quick_check(1)", { simple: true }) === "ok";
+      const detail = quickCheck(connection);
+      const failure = failureInVerdict(detail);
+      if (failure !== undefined) return { failure, detail };
+      return detail === "ok" ? causeOfMisread(named) : undefined;
     } finally {
       connection.close();
     }
-  } catch {
-    // The database cannot be read.
-    return false;
+  } catch (error) {
+    return isMalformed(error) ? undefined : causeByCode(error);
   }
+}
+
+function quickCheck(connection: FileConnection): string {
+  return String(connection.pragma("quick_check(1)", { simple: true }));
 }
 
 /** Checks a file without writing to it. */
@@ -183,7 +194,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory())
     return refusal("foreign", path, { kind, what: "is not a regular file" });
-  const header = readHeader(path);
+  const header = readPart(path, 0, HEADER_BYTES);
   if (header.length === 0)
     return refusal("zero_bytes", path, {
       kind,
@@ -202,7 +213,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstTiedVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** SQLite reports failed reads as damage, too: the file is read without SQLite, and checked again. */
+/** SQLite reports failed reads as damage, too: the file is checked again. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -210,8 +221,6 @@ export function checkForDamage(
 ): FileRefusal | undefined {
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
-  const unreadable = causeOfFailureIn(() => readWithoutSqlite(path));
-  if (unreadable !== undefined) return unusableFile(path, unreadable);
   return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
 }
 
@@ -234,11 +243,19 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and by choice its pages, and closes it. */
+/** Opens a database, checks its schema version and by choice its pages, reads it by choice, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
-  { open, checksPages }: { readonly open: () => FileConnection; readonly checksPages: boolean },
+  {
+    open,
+    checksPages,
+    read,
+  }: {
+    readonly open: () => FileConnection;
+    readonly checksPages: boolean;
+    readonly read?: (connection: FileConnection) => void;
+  },
 ): FileRefusal | undefined {
   const { kind } = options;
   let connection: FileConnection | undefined;
@@ -247,8 +264,11 @@ export function inspectContent(
     const refused = inspectSchemaVersion(schemaVersion(connection), path, kind);
     if (refused !== undefined) return refused;
     if (!checksPages) return undefined;
-    const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
-    if (verdict === "ok") return undefined;
+    const verdict = quickCheck(connection);
+    if (verdict === "ok") {
+      read?.(connection);
+      return undefined;
+    }
     const failure = failureInVerdict(verdict);
     return failure === undefined
       ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
@@ -313,16 +333,6 @@ export function currentSchemaVersion({ firstVersion, migrations }: FileKind): nu
 
 export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
-}
-
-function readHeader(path: string): Buffer {
-  const file = openSync(path, "r");
-  try {
-    const header = Buffer.alloc(HEADER_BYTES);
-    return header.subarray(0, readSync(file, header, 0, HEADER_BYTES, 0));
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains these characters. */

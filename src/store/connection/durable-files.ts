@@ -5,8 +5,10 @@ import {
   linkSync,
   mkdtempSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -89,3 +91,23 @@ export function flushFolder(folder: string): void {
 }
 
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
+
+/** The size of a file in bytes; 0 if it is missing. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** A part of a file; fewer bytes if the file is shorter or missing. */
+export function readPart(path: string, at: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+  } catch (error) {
+    if (isError(error) && "code" in error && error.code === "ENOENT") return bytes.subarray(0, 0);
+    throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
-import { NO_FILE_WATCH, type FileWatch } from "./file-watch.ts";
-import { NO_TIE, Untied, type Tie } from "./opening.ts";
+import type { FileWatch } from "./file-watch.ts";
+import { NO_TIE, type InTransaction, type Tie } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,10 +10,12 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
+/** The files of a database; default: it has none. */
+type Files = { readonly tie: Tie; readonly watch: FileWatch };
+const NO_FILES: Files = { tie: NO_TIE, watch: { isIntact: () => true } };
+
 /** The listener for the end of a batch is called with undefined after a successful commit. */
-type Observers = {
-  readonly tie?: Tie;
-  readonly watch?: Pick<FileWatch, "isIntact">;
+type Observers = Partial<Files> & {
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
@@ -23,12 +25,12 @@ type Write = <Value>(work: () => Value) => Promise<Value>;
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
 /** Maximum time that all queued writes wait for another process's lock, in milliseconds. Reads continue meanwhile. */
-const LOCK_WAIT_MS = 2000;
+export const LOCK_WAIT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
-export const LOCK_RETRY_MS = 5;
+const LOCK_RETRY_MS = 5;
 
 /** Begins a wait for another process's lock; the returned function returns whether the wait has taken too long. */
-export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
+function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_WAIT_MS, () => {
     isOver = true;
@@ -47,8 +49,9 @@ type Result =
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
-  const { watch = NO_FILE_WATCH, ended, tie = NO_TIE } = scheduler;
-  const commitTied = createTiedCommit(connection, tie);
+  const { ended, ...files } = scheduler;
+  const statements = prepare(connection);
+  const commitWatched = createCommit(statements, connection, { ...NO_FILES, ...files });
   let queue: Job[] = [];
   let scheduled = false;
   let isLockedOut: (() => boolean) | undefined;
@@ -72,8 +75,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 
   function flush(): void {
     let batch = queue.slice(0, MAX_BATCH);
-    const results = commitWatched(batch);
-    if (results === "locked") {
+    const results = commit(batch);
+    if (results === undefined) {
       isLockedOut ??= beginLockWait(scheduler);
       if (!isLockedOut()) {
         scheduler.after(LOCK_RETRY_MS, flush);
@@ -88,25 +91,72 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     if (scheduled) scheduler.soon(flush);
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
-      const result = results === "locked" ? undefined : results[index];
-      const told: Result = result ?? { ok: false, error: lockError() };
+      const told: Result = results?.[index] ?? { ok: false, error: lockError() };
       if (!told.ok && told.error instanceof StorageUnavailable) failure ??= told.error;
       job.settle(told);
     }
     ended?.(failure);
   }
 
-  /** Before, so that nothing is written to deleted files, and after, so that no such write is acknowledged. */
-  function commitWatched(batch: readonly Job[]): Result[] | "locked" {
+  /** Undefined if another process holds the lock. */
+  function commit(batch: readonly Job[]): Result[] | undefined {
     try {
-      if (!watch.isIntact()) return failAll(batch, filesLostError());
-      const results = commitTied(batch);
-      return watch.isIntact() ? results : failAll(batch, filesLostError());
+      return commitWatched(() => batch.map(runBare));
     } catch (error) {
-      // If the files cannot be checked, no write is acknowledged.
+      if (!(error instanceof JobFailure)) return failAll(batch, error);
+    }
+    try {
+      return commitWatched(() => batch.map((job) => runInSavepoint(statements, connection, job)));
+    } catch (error) {
       return failAll(batch, error);
     }
   }
+}
+
+/** Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. */
+export function createTransactor({
+  connection,
+  ...files
+}: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
+  const commit = createCommit(prepare(connection), connection, files);
+  return (work) => {
+    const done = commit(() => [work()] as const);
+    if (done === undefined) throw lockError();
+    return done[0];
+  };
+}
+
+/** Thrown to roll back the first transaction that changes a row, which runs again after the log was tied. */
+class Untied extends Error {
+  override readonly name = "Untied";
+}
+
+/**
+ * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was
+ * replaced: before, so that nothing is written to deleted files, and after, so that no such write is acknowledged.
+ */
+function createCommit(statements: Statements, connection: FileConnection, { watch, tie }: Files) {
+  const alone: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
+  const checkFiles = (): void => {
+    if (!watch.isIntact()) throw filesLostError();
+  };
+  return <Value>(work: () => Value): Value | undefined => {
+    checkFiles();
+    let value: Value | undefined;
+    try {
+      value = inTransaction(statements, connection, () => {
+        const result = work();
+        if (tie.isDue()) throw new Untied();
+        return result;
+      });
+    } catch (error) {
+      if (!(error instanceof Untied)) throw error;
+      value = tie.make(alone) ? inTransaction(statements, connection, work) : undefined;
+    }
+    tie.noteCommit(alone);
+    checkFiles();
+    return value;
+  };
 }
 
 /** The error for callers when the files of the database are no longer the opened files. */
@@ -119,7 +169,7 @@ export function lockError(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
 
-type Statements = ReturnType<typeof prepare> & { readonly isUntied: () => boolean };
+type Statements = ReturnType<typeof prepare>;
 
 function prepare(connection: FileConnection) {
   return {
@@ -130,50 +180,6 @@ function prepare(connection: FileConnection) {
     release: connection.prepare("RELEASE job"),
     undo: connection.prepare("ROLLBACK TO job"),
   };
-}
-
-/** Commits batches. The first one that changes a row is rolled back, and runs again after the log was tied. */
-function createTiedCommit(
-  connection: FileConnection,
-  tie: Tie,
-): (batch: readonly Job[]) => Result[] | "locked" {
-  const untied = { ...prepare(connection), isUntied: () => false };
-  const statements = { ...untied, isUntied: tie.isDue };
-  const alone = (work: () => void): boolean =>
-    inTransaction(untied, connection, () => [work()]) !== undefined;
-  const commit = (batch: readonly Job[]): Result[] | "locked" => {
-    if (tie.isNew() && !tie.make(alone)) return "locked";
-    const first = commitTogether(statements, connection, batch);
-    if (first !== "untied") return first;
-    if (!tie.make(alone)) return "locked";
-    const again = commitTogether(untied, connection, batch);
-    return again === "untied" ? "locked" : again;
-  };
-  return (batch) => {
-    const results = commit(batch);
-    tie.noteCommit(alone);
-    return results;
-  };
-}
-
-/** Runs a batch in one transaction. The results count only after the commit has returned. */
-function commitTogether(
-  statements: Statements,
-  connection: FileConnection,
-  batch: readonly Job[],
-): Result[] | "locked" | "untied" {
-  const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
-  try {
-    return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
-  } catch (error) {
-    if (error instanceof Untied) return "untied";
-    if (!(error instanceof JobFailure)) return failAll(batch, error);
-  }
-  try {
-    return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
-  } catch (error) {
-    return error instanceof Untied ? "untied" : failAll(batch, error);
-  }
 }
 
 function failAll(batch: readonly Job[], error: unknown): Result[] {
@@ -189,7 +195,6 @@ function inTransaction<Value>(
   try {
     statements.begin.run();
     const value = run();
-    if (statements.isUntied()) throw new Untied();
     statements.commit.run();
     return value;
   } catch (error) {

@@ -12,7 +12,8 @@ import {
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
-import { createTransactor, type WatchedDatabase } from "../connection/watched-database.ts";
+import { createTransactor } from "../connection/group-commit.ts";
+import type { WatchedDatabase } from "../connection/watched-database.ts";
 
 type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
 type NewEntry = Omit<

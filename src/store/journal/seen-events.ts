@@ -1,5 +1,6 @@
 import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/webhook/seen-events.ts";
-import { createTransactor, type WatchedDatabase } from "../connection/watched-database.ts";
+import { createTransactor } from "../connection/group-commit.ts";
+import type { WatchedDatabase } from "../connection/watched-database.ts";
 
 /** The DDL of the events that a target of `checkout listen` accepted. */
 export const SEEN_EVENTS_DDL = `

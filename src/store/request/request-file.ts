@@ -1,9 +1,8 @@
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { causeOf } from "../connection/cause.ts";
 import {
+  findCause,
   IN_MEMORY,
-  isSoundFile,
   withFileRefusal,
   type FileConnection,
   type FileKind,
@@ -137,7 +136,7 @@ function isUseless(path: string, options: RequestFileOptions, error: unknown): e
   // Another process has written a row with the same position.
   if (error.code.startsWith("SQLITE_CONSTRAINT")) return false;
   if (error.code === "SQLITE_IOERR_SHORT_READ") return true;
-  const { code } = causeOf({ path, isSound: () => isSoundFile(path, options) }, error)?.failure ?? {};
+  const { code } = findCause(path, options, error)?.failure ?? {};
   return code === undefined || code === "database_damaged" || code === "database_changed";
 }
 
