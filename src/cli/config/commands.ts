@@ -159,9 +159,7 @@ async function send(
   const resolved = unwrap(await file.stores());
   const target = await sandboxTarget(context);
   for (const secret of secretsOf(resolved)) context.printer.hide(secret);
-  const served = unwrap(
-    answered(await callControl(context.world, target, { name: "showConfig", body: undefined })),
-  );
+  const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
   const body = { stores: resolved, prune: options.prune === true, dryRun };
   const done = await callControl(context.world, target, { name: "applyConfig", body });
   if (done.end === "refusal" && done.status < 500)
@@ -169,7 +167,7 @@ async function send(
       ...problemOf(file.refused({ ...done.error, code: "state_conflict" })),
       code: done.error.code,
     });
-  return { answer: unwrap(answered(done)), settings: settingsOf(file, served) };
+  return { answer: answered(done), settings: settingsOf(file, served) };
 }
 
 function secretsOf(stores: readonly RequestedStore[]): string[] {

@@ -5,7 +5,7 @@ import type { Context } from "../command.ts";
 import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
-import { catchRefusal, unwrap } from "../problem.ts";
+import { catchRefusal } from "../problem.ts";
 import { askHealth } from "../sandbox/running.ts";
 import { answered } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
@@ -59,13 +59,13 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 /** Calls the folder's running sandbox, otherwise the environment's. What no sandbox answers is unknown. */
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
-    const found =
-      catchRefusal(() => sandboxOfFolder(context)).value ?? catchRefusal(() => findSandbox(context)).value;
+    const own = catchRefusal(() => sandboxOfFolder(context)).value;
+    const found = own ?? catchRefusal(() => findSandbox(context)).value;
     if (found === undefined || (await health())?.answer.ok === false)
       return ["unknown", "no sandbox answers"];
     const quiet = { ...found, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
     const target = await resolveStore(context, quiet);
-    return check(async (call) => unwrap(answered(await callControl(context.world, target, call))), context);
+    return check(async (call) => answered(await callControl(context.world, target, call)), context);
   };
   return async (subjects) => {
     const { ok, value, refusal } = await catchRefusal(run(subjects));

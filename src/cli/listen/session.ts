@@ -32,7 +32,7 @@ import {
   typeWidthOf,
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
-import { EXIT, problemOf, Refused, type Problem, unwrap } from "../problem.ts";
+import { catchRefusal, EXIT, problemOf, Refused, type Problem } from "../problem.ts";
 import { answered } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
@@ -217,11 +217,7 @@ async function start(
     await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
     return;
   }
-  const {
-    id: endpointId,
-    signingSecrets: secrets,
-    replayed,
-  } = unwrap(answered(await link.register(sender.since)));
+  const { id: endpointId, signingSecrets: secrets, replayed } = answered(await link.register(sender.since));
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
@@ -291,11 +287,8 @@ async function tellChange(
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
       return undefined;
-    case "refused": {
-      const { answer } = change;
-      const ended = answered(answer, { credential_invalid: ASK_OWNER });
-      return ended.ok ? undefined : ended.refusal;
-    }
+    case "refused":
+      return catchRefusal(() => answered(change.answer, { credential_invalid: ASK_OWNER })).refusal;
     case "taken_over":
       return TAKEOVER_PROBLEM;
   }

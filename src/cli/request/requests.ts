@@ -9,7 +9,7 @@ import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, catchRefusal, unwrap } from "../problem.ts";
+import { EXIT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { table, type TableStyle } from "../table.ts";
 import { answered } from "../target/call.ts";
@@ -113,7 +113,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }
-    const listed = unwrap(answered(result));
+    const listed = answered(result);
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
     printNewRequests(context, listed);

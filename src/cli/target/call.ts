@@ -8,7 +8,6 @@ import {
 } from "../../client/control/control.ts";
 import { withLease, type HeldLease, type LeaseRequest } from "../../client/control/lease.ts";
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import type { Context } from "../command.ts";
 import {
@@ -18,7 +17,6 @@ import {
   Refused,
   catchRefusal,
   type Problem,
-  unwrap,
 } from "../problem.ts";
 import { printableVersion } from "./notes.ts";
 import { TOKEN_VARIABLES } from "./surroundings.ts";
@@ -31,9 +29,9 @@ export async function callAt<Name extends OperationName>(
   call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
-  if (result.end !== "unreachable") return unwrap(answered(result, call.nextAfter));
+  if (result.end !== "unreachable") return answered(result, call.nextAfter);
   const source = catchRefusal(around.address).value?.source ?? "run.json";
-  throw new Refused(unreachableProblem(`${result.message}; the address is from ${source}`));
+  return answered({ ...result, message: `${result.message}; the address is from ${source}` });
 }
 
 /** The operations of a sandbox; a call may name another store. */
@@ -57,21 +55,17 @@ export async function underLease<Value>(
   act: (lease: HeldLease) => Promise<Value>,
 ): Promise<Value> {
   const leased = await withLease(world, target, wanted, async (lease) => wrapAnswer(await act(lease)));
-  return unwrap(answered(leased, nextAfter));
+  return answered(leased, nextAfter);
 }
 
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly nextAfter?: Remedies;
 };
 
-/** The outcome of a call; `nextAfter` contains the remedy for each code. */
-export function answered<Value>(
-  result: ControlResult<Value>,
-  nextAfter: Remedies = {},
-): Outcome<Value, Problem> {
-  return result.end === "success"
-    ? accept(result.value)
-    : { ok: false, refusal: problemOfCall(result, nextAfter) };
+/** The answer of a call. Refuses every other end; `nextAfter` contains the remedy for each code. */
+export function answered<Value>(result: ControlResult<Value>, nextAfter: Remedies = {}): Value {
+  if (result.end === "success") return result.value;
+  throw new Refused(problemOfCall(result, nextAfter));
 }
 
 function problemOfCall(
@@ -82,7 +76,12 @@ function problemOfCall(
     case "interrupted":
       return interruptedProblem();
     case "unreachable":
-      return unreachableProblem(result.message);
+      return {
+        exitCode: EXIT.unreachable,
+        code: "unreachable",
+        message: `the sandbox cannot be reached: ${result.message}`,
+        next: "start it: checkout sandbox start; checkout whoami shows the source of its address",
+      };
     case "other_version": {
       const theirs = printableVersion(result.sandboxVersion);
       return {
@@ -102,12 +101,6 @@ function problemOfCall(
       return { exitCode, code, message, next };
     }
   }
-}
-
-function unreachableProblem(why: string): Problem {
-  const message = `the sandbox cannot be reached: ${why}`;
-  const next = "start it: checkout sandbox start; checkout whoami shows the source of its address";
-  return { exitCode: EXIT.unreachable, code: "unreachable", message, next };
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;

@@ -15,7 +15,7 @@ import {
   wholeNumberParser,
 } from "../parsers.ts";
 import { fieldLines, programName } from "../printer.ts";
-import { Refused, type Problem, unwrap } from "../problem.ts";
+import { Refused, type Problem } from "../problem.ts";
 import { findId, findOptionalId } from "../target/ids.ts";
 import {
   waitForDelivery,
@@ -203,7 +203,7 @@ async function nextEvents(
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const listed = unwrap(answered(result));
+  const listed = answered(result);
   if (listed.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
   throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));

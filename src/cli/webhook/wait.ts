@@ -4,7 +4,7 @@ import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
-import { EXIT, type Problem, unwrap } from "../problem.ts";
+import { EXIT, type Problem } from "../problem.ts";
 import { answered, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -38,7 +38,7 @@ export async function waitForDelivery(
   const shown = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
   );
-  return unwrap(answered(shown, EVENT_REMEDIES));
+  return answered(shown, EVENT_REMEDIES);
 }
 
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {
