@@ -5,7 +5,7 @@ import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
-import { atNamedTarget } from "./target/connect.ts";
+import { atNamedTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";

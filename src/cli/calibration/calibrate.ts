@@ -24,7 +24,7 @@ import { confirm } from "../prompts.ts";
 import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { abortOnStop } from "../stopping.ts";
-import { connectToService } from "../target/connect.ts";
+import { connectToService } from "../target/resolve.ts";
 import { targetOptions } from "../target/options.ts";
 import { retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";

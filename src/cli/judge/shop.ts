@@ -8,7 +8,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { connectToSandbox } from "../target/connect.ts";
+import { connectToSandbox } from "../target/resolve.ts";
 
 /** A shop that a run can use; a served one ends with it. */
 export type BoundShop = JudgedShop & AsyncDisposable;

@@ -8,7 +8,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { choiceParser, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findOptionalId, sandboxToList } from "../target/ids.ts";
+import { findId, sandboxToList } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
@@ -65,7 +65,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         status,
         orderId,
         limit,
-        before: await findOptionalId(context, "checkout", before, target),
+        before: await findId(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (listed, printer, { context: { world } }) => {

@@ -5,7 +5,7 @@ import type { Context } from "../command.ts";
 import type { CreatedCheckout, CheckoutKind } from "./create-report.ts";
 import { createAllWithManagedKeys } from "./managed-create.ts";
 import { refuseUsage } from "../problem.ts";
-import { connectToSandbox } from "../target/connect.ts";
+import { connectToSandbox } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { retryPolicyOf } from "../target/resolve.ts";
 

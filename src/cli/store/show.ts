@@ -6,7 +6,7 @@ import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
-import { controlTarget, resolveNamedStore } from "../target/control.ts";
+import { controlTarget, resolveStore, sandboxTarget } from "../target/control.ts";
 import { output } from "../output/output.ts";
 
 export function registerStoresShow(group: Group): void {
@@ -15,8 +15,10 @@ export function registerStoresShow(group: Group): void {
     summary: "show a store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
     run: runnerFor("storeSummary", {
-      target: (context, _options, store) =>
-        store === undefined ? controlTarget(context) : resolveNamedStore(context, store),
+      target: async (context, _options, store) =>
+        store === undefined
+          ? controlTarget(context)
+          : resolveStore(context, await sandboxTarget(context), store),
       text: (summary, printer) => summaryLines(summary, printer),
     }),
   });

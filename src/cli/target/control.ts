@@ -20,11 +20,11 @@ import {
 import { findNamedStore, requireOneStore, unknownStoreProblem } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import {
-  NO_CREDENTIALS,
   TOKEN_VARIABLES,
   type ValueWithSource,
   isOwnSandbox,
   surroundingsAt,
+  withoutFolder,
 } from "./surroundings.ts";
 import { callAt, type CallWithRemedies } from "./call.ts";
 import { limitFromVariable, misspellingHint } from "./options.ts";
@@ -57,47 +57,40 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
   return resolveStore(context, await sandboxTarget(context, role));
 }
 
-/** Without a named store, calls are about the first one. Only the name of a store needs a request (decision 90). */
-export async function resolveStore(context: Context, target: ControlTarget): Promise<ControlTarget> {
-  const { origin, send } = target;
+/**
+ * The store of the text, an id or a name, otherwise the store that the command is about; without one, calls are about
+ * the first. Only the name of a store needs a request (decision 90).
+ */
+export async function resolveStore(
+  context: Context,
+  target: ControlTarget,
+  text = storeFor(context, target),
+): Promise<ControlTarget> {
+  if (text === undefined) return target;
+  if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
+  // Only the control token may list stores; an administrator may not have it.
+  const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
+  if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
+  const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
+  const named = stores.map(({ storeId: id, name }) => ({ id, name }));
+  return { ...target, storeId: requireOneStore(named, text).id };
+}
+
+/** The store that the command is about, by id; a flag may also give its name. */
+function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
   const around = surroundingsAt(context.around, origin);
-  const named = findNamedStore(around, {
-    credentials: catchRefusal(around.folder).ok ? around.credentials() : NO_CREDENTIALS,
-    // In-process calls are to the folder's sandbox, which is not running.
-    isOwn: send !== undefined || isOwnSandbox(around, origin),
-  });
-  if (named === undefined) return target;
-  const { text, by, source } = named;
-  if (by !== "flag" && !isUuid(text))
-    throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES_HINT);
-  return targetWithStore(context, target, text);
+  // In-process calls are to the folder's sandbox, which is not running.
+  const isOwn = send !== undefined || isOwnSandbox(around, origin);
+  const home = catchRefusal(around.folder).ok ? around : withoutFolder(around);
+  const { value, source } = findNamedStore(home, isOwn) ?? {};
+  if (value === undefined || home.storeFlag !== undefined || isUuid(value)) return value;
+  throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
 }
 
 /** The command's sandbox and store, without waiting; undefined if no sandbox is running. */
 export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
   const found = findSandbox(context);
   return found && resolveStore(context, found);
-}
-
-export async function resolveNamedStore(context: Context, text: string): Promise<ControlTarget> {
-  return targetWithStore(context, await sandboxTarget(context), text);
-}
-
-async function targetWithStore(
-  context: Context,
-  target: ControlTarget,
-  text: string,
-): Promise<ControlTarget> {
-  if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
-  // Only the control token may list stores; an administrator may not have it.
-  const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
-  if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
-  const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
-  const found = requireOneStore(
-    stores.map(({ storeId: id, name }) => ({ id, name })),
-    text,
-  );
-  return { ...target, storeId: found.id };
 }
 
 /**

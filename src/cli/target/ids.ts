@@ -4,14 +4,16 @@ import type { CheckoutEntry } from "../../core/checkout/shapes.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { parseUuid, isShortId } from "../parsers.ts";
 import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
-import { selectStoreOfKey } from "./store-of-key.ts";
+import { callAt } from "./call.ts";
 import { controlTarget, callSandbox } from "./control.ts";
+import { surroundingsAt } from "./surroundings.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
@@ -73,28 +75,25 @@ const KINDS = {
 export type IdKind = keyof typeof KINDS;
 
 /** An id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104). Others: exit 2. */
-export async function findId(
+export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
-  text: string,
+  text: Text,
   target?: ControlTarget,
-): Promise<string> {
-  const id = parseUuid(text);
-  if (id !== undefined) return id;
-  const found =
-    (isCheckoutKind(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??
-    (await findByEnding(asking(context, target), kind, text));
-  if (found === undefined) throw new Refused(notFoundText(kind, text));
-  return found;
-}
-
-export async function findOptionalId(
+): Promise<string | (Text & undefined)>;
+export async function findId(
   context: Context,
   kind: IdKind,
   text: string | undefined,
   target?: ControlTarget,
 ): Promise<string | undefined> {
-  return text === undefined ? undefined : findId(context, kind, text, target);
+  if (text === undefined) return undefined;
+  const found =
+    parseUuid(text) ??
+    (isCheckout(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??
+    (await findByEnding(asking(context, target), kind, text));
+  if (found === undefined) throw new Refused(notFoundProblem(kind, text));
+  return found;
 }
 
 /** Undefined if there is none. Refuses with exit 2 if there are several. */
@@ -102,17 +101,15 @@ export async function findByOrderId(
   context: Context,
   text: string,
   target?: ControlTarget,
-  kind: "checkout" | "payable" = "checkout",
+  kind: IdKind = "checkout",
 ): Promise<string | undefined> {
   if (!isOrderId(text)) return undefined;
   const body = { orderId: text, limit: MAX_CHOICES + 1 };
   const { checkouts } = await asking(context, target)("listCheckouts", body);
   const open = checkouts.filter(({ status }) => !isFinal(status));
   const found = kind === "payable" && open.length === 1 ? open : checkouts;
-  return requireOne(
-    found.map(checkoutOf),
-    (count) => `${count} orders or sessions have the order_id ${printableLiteral(text)}`,
-  );
+  const shared = `orders or sessions have the order_id ${printableLiteral(text)}`;
+  return requireOne(found.map(checkoutOf), shared);
 }
 
 /** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
@@ -143,41 +140,37 @@ async function findByEnding(ask: Ask, kind: IdKind, text: string): Promise<strin
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
   const listed = await KINDS[kind].newest(ask, ending);
-  const found = listed.filter(({ id }) => id.endsWith(ending));
-  return requireOne(found, (count) => `${count} ids end with ${ending}`);
+  return requireOne(
+    listed.filter(({ id }) => id.endsWith(ending)),
+    `ids end with ${ending}`,
+  );
 }
 
-function requireOne(found: readonly Candidate[], several: (count: string) => string): string | undefined {
-  const [one, ...others] = found;
-  if (one === undefined || others.length === 0) return one?.id;
-  const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : `${found.length}`;
+function requireOne(found: readonly Candidate[], shared: string): string | undefined {
+  if (found.length <= 1) return found[0]?.id;
+  const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : found.length;
   const candidates = found.slice(0, MAX_CHOICES);
-  throw new Refused({ ...usageProblem(several(count), "type the whole id"), candidates });
+  throw new Refused({ ...usageProblem(`${count} ${shared}`, "type the whole id"), candidates });
 }
 
-function notFoundText(kind: IdKind, text: string): Problem {
+function notFoundProblem(kind: IdKind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
-  const isCheckout = isCheckoutKind(kind);
+  const isShort = isShortId(text);
   const tried = [
-    ...(isShortId(text) ? [noMatchText(text)] : []),
-    ...(isCheckout && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
+    ...(isShort ? [noMatchText(text)] : []),
+    ...(isCheckout(kind) && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
   ];
-  if (tried.length > 0) {
-    const code = isCheckout ? "session_not_found" : "not_found";
-    const message = `no ${noun} ${tried.join(", and none ")}`;
+  if (tried.length > 0)
     return {
       exitCode: EXIT.failed,
-      code,
-      message,
-      next: isShortId(text) ? `type the whole id; ${next}` : next,
+      code: isCheckout(kind) ? "session_not_found" : "not_found",
+      message: `no ${noun} ${tried.join(", and none ")}`,
+      next: isShort ? `type the whole id; ${next}` : next,
     };
-  }
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
-  const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
-  return usageProblem(
-    `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`,
-    next,
-  );
+  const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout(kind) ? ", or its order_id" : ""}`;
+  const message = `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`;
+  return usageProblem(message, next);
 }
 
 function noMatchText(ending: string): string {
@@ -198,8 +191,8 @@ function asking(context: Context, target: ControlTarget | undefined): Ask {
   return (name, body) => callSandbox(context, { name, body }, target);
 }
 
-function isCheckoutKind(kind: IdKind): kind is "checkout" | "payable" {
-  return kind === "checkout" || kind === "payable";
+function isCheckout(kind: IdKind): boolean {
+  return KINDS[kind] === CHECKOUT;
 }
 
 function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {
@@ -217,4 +210,23 @@ export async function sandboxToList(context: Context, things: string): Promise<C
   if (service === "") return selectStoreOfKey(context, await controlTarget(context));
   const message = `only a sandbox lists ${things}; the interface of ${service} has no list`;
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
+}
+
+/** The folder may not know the key. Refuses a key of no store: it is probably a key of another sandbox. */
+export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
+  const { apiKey } = surroundingsAt(context.around, target.origin);
+  if (apiKey === undefined || target.storeId !== undefined) return target;
+  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
+  const end = apiKey.value.slice(-4);
+  for (const { storeId } of stores) {
+    const inStore = { ...target, storeId };
+    const { keys } = await callAt(context, inStore, { name: "listKeys", body: undefined });
+    if (keys.some(({ lastFour }) => lastFour === end)) return inStore;
+  }
+  throw new Refused({
+    exitCode: EXIT.credential,
+    code: "credential_invalid",
+    message: `CHECKOUT_API_KEY (${redactKey(apiKey.value)}) is not a key of this sandbox, so the store cannot be determined`,
+    next: 'name the store with --store, unset CHECKOUT_API_KEY, or eval "$(checkout env)"',
+  });
 }

@@ -7,7 +7,7 @@ import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
 import { missingCredential, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-import type { Surroundings, ValueWithSource } from "./surroundings.ts";
+import { withSource, type Surroundings, type ValueWithSource } from "./surroundings.ts";
 
 /**
  * The surroundings with the service that `--target` names in the configuration (decision 85); its address, API key and
@@ -28,15 +28,18 @@ export async function withNamedTarget({ world, around }: Context, name: string):
   const named = targetIn(world, loaded, name);
   const { file, target } = named;
   const source = `target ${name} of ${shortPath(world, file.path)}`;
-  const from = <Value>(value: Value | undefined) => (value === undefined ? undefined : { value, source });
   const address = { value: parseBaseUrl(target.baseUrl) ?? target.baseUrl, source };
   return {
     ...around,
     address: () => address,
     apiKey: await keyOf(world, named),
     // The key is not tied to this store: `--store` may name another one.
-    storeId: around.storeFlag === undefined ? from(target.storeId) : undefined,
-    target: { name, timeout: from(target.timeout), retries: from(target.retries) },
+    storeId: around.storeFlag === undefined ? withSource(target.storeId, source) : undefined,
+    target: {
+      name,
+      timeout: withSource(target.timeout, source),
+      retries: withSource(target.retries, source),
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { proxyFor } from "../../core/network/proxy.ts";
 import { ownerOf, type Credentials } from "../../core/state-files.ts";
 import { isUuid, printable } from "../../core/text.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
@@ -22,19 +23,22 @@ import {
   usageProblem,
   type Problem,
 } from "../problem.ts";
-import { findNamedStore, requireOneStore, type NamedStore } from "./named-store.ts";
+import { findNamedStore, requireOneStore } from "./named-store.ts";
+import { noteTarget, noteVersion } from "./notes.ts";
 import { misspellingHint } from "./options.ts";
 import {
   execFolder,
   isOwnSandbox,
   isQuoted,
-  NO_CREDENTIALS,
   optionWithSource,
+  surroundingsAt,
   UNSET_VALUE,
   withoutFolder,
+  withSource,
   type Surroundings,
   type ValueWithSource,
 } from "./surroundings.ts";
+import { awaitSandbox } from "./waiting.ts";
 
 /** What a v1 command is about: service, store and key, each with its source (decision 57). */
 export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
@@ -56,25 +60,24 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const running = around.ownUrl();
   const named = around.address();
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
-  const baseUrl: ValueWithSource<string | null> =
-    named ??
-    (running === undefined
-      ? { value: null, source: NO_SANDBOX }
-      : { value: running, source: stateFile(folder, "run") });
+  const baseUrl: ValueWithSource<string | null> = named ??
+    withSource(running, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
   const { value: address } = baseUrl;
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
   const place = { isOwn: named === undefined || isSandbox, local: local && target === undefined };
   const identity = identityOf(around, place);
   const { apiKey, storeId } = identity;
-  const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
   const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
+  /** Whether the folder has keys, which are not for this service. */
+  const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
     if (named === undefined || address === null) return around.ownUrl();
     return isOwnSandbox(around, address) ? address : undefined;
   };
+  const byDefault = <Value>(value: Value) => ({ value, source: "default" });
   const limit = (name: "timeout" | "retries", usual: number): ValueWithSource<number> =>
     optionWithSource(world, name, options[name]) ?? target?.[name] ?? byDefault(usual);
   return {
@@ -85,7 +88,9 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** The folder's running sandbox, if that is the service. */
     sandbox: isSandbox ? run : undefined,
     /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
-    isExplained: isSandbox || (local && isControlled(world, baseUrl)),
+    isExplained:
+      isSandbox ||
+      (local && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
     /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : running,
     target: target?.name,
@@ -105,66 +110,55 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
 /** `isOwn`: the service is the folder's sandbox, running or not. */
 function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
-  const credentials = local ? around.credentials() : NO_CREDENTIALS;
-  const named = findNamedStore(around, { credentials, isOwn });
+  const home = local ? around : withoutFolder(around);
+  const credentials = home.credentials();
+  const { stores } = credentials;
+  const named = findNamedStore(home, isOwn);
   const file = stateFile(around.location(), "credentials");
-  const meant = catchRefusal(() => named && findStoreId(credentials.stores, named, local));
+  const isFlag = around.storeFlag !== undefined;
+  const meant = catchRefusal(() => named && (isFlag && local ? idOfStore(stores, named.value) : named.value));
   const first = around.ownUrl() === undefined ? undefined : around.run()?.store_id;
-  const usual = first ?? Object.keys(credentials.stores)[0];
+  const usual = first ?? Object.keys(stores)[0];
   const own = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf(credentials, own ?? "") ?? (named?.by === "flag" ? around.storeId?.value : undefined);
+  const owner = ownerOf(credentials, own ?? "") ?? (isFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
-  const isStranger = own !== undefined && owner === undefined && named?.by === "choice";
+  const isStranger = own !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
   const ofFolder = own === undefined && meant.ok && isOwn ? usual : undefined;
   const id = isStranger ? undefined : (meant.value ?? ofFolder);
-  const store = id === undefined ? undefined : credentials.stores[id];
+  const store = id === undefined ? undefined : stores[id];
   const key = own === undefined && isOwn ? store?.api_key : undefined;
   const isOther = own !== undefined && id !== undefined && owner !== undefined && id !== owner;
   const lacksKey = own === undefined && isOwn && id !== undefined && key === undefined;
+  const { source } = named ?? { source: "the first store" };
   return {
-    apiKey: around.apiKey ?? setBy(key, file),
-    storeId: setBy(id, named?.source ?? file),
-    storeName: setBy(store?.name, file),
+    apiKey: around.apiKey ?? withSource(key, file) ?? UNSET_VALUE,
+    storeId: withSource(id, named?.source ?? file) ?? UNSET_VALUE,
+    storeName: withSource(store?.name, file) ?? UNSET_VALUE,
     /** The problem if the named store is not the key's store; independent of the running sandbox. */
-    contradiction: isOther ? otherStoreProblem(owner, id, named) : undefined,
+    contradiction: isOther
+      ? usageProblem(
+          `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`,
+          "unset one of them; nothing was sent",
+        )
+      : undefined,
     /** The problem if the current sandbox does not have the store. */
-    lacksStore: meant.refusal ?? (lacksKey ? missingKeyProblem(id, file, named) : undefined),
+    lacksStore:
+      meant.refusal ??
+      (lacksKey
+        ? missingCredential(
+            `${file} has no API key of store ${printable(id)} (${source})`,
+            "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
+          )
+        : undefined),
   };
 }
 
-function byDefault<Value>(value: Value): ValueWithSource<Value> {
-  return { value, source: "default" };
-}
-
-function setBy(value: string | undefined, source: string): ValueWithSource<string | null> {
-  return value === undefined ? UNSET_VALUE : { value, source };
-}
-
-/** The id of a named store. Names are known only for the folder's sandbox; another service's ids can have any form. */
-function findStoreId(stores: Credentials["stores"], { text, by }: NamedStore, local: boolean): string {
-  if (by !== "flag" || !local) return text;
+/** The id of a store that a flag names. Another service's ids can have any form, and its names are not known. */
+function idOfStore(stores: Credentials["stores"], text: string): string {
   if (isUuid(text)) return text.toLowerCase();
-  return requireOneStore(
-    Object.entries(stores).map(([id, { name }]) => ({ id, name })),
-    text,
-  ).id;
-}
-
-function otherStoreProblem(owner: string, id: string, named: NamedStore | undefined): Problem {
-  const message = `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${named?.source ?? ""})`;
-  return usageProblem(message, "unset one of them; nothing was sent");
-}
-
-function missingKeyProblem(id: string, file: string, named: NamedStore | undefined): Problem {
-  const message = `${file} has no API key of store ${printable(id)} (${named?.source ?? "the first store"})`;
-  const next = "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores";
-  return missingCredential(message, next);
-}
-
-/** In the environment there is a control token for the named service, as in a command of `checkout exec`. */
-function isControlled({ env }: World, { source }: ValueWithSource<string | null>): boolean {
-  return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
+  const named = Object.entries(stores).map(([id, { name }]) => ({ id, name }));
+  return requireOneStore(named, text).id;
 }
 
 /** The address is unknown, or the key is only for the folder's running sandbox. */
@@ -182,33 +176,75 @@ function whyNoService(
 
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
-  if (address === null) return UNSET_VALUE;
-  const found = proxyFor(address, env);
-  if (found.ok) return { value: found.value?.url ?? null, source: found.value?.source ?? UNSET_VALUE.source };
-  // The value is not shown: it may hold a password.
-  const expected = "an http or https proxy such as http://proxy.example:3128";
-  const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
-  throw refuseUsage(`${found.refusal.variable} must be ${expected}`, next);
+  const found = address === null ? undefined : proxyFor(address, env);
+  if (found?.ok === false)
+    // The value is not shown: it may hold a password.
+    throw refuseUsage(
+      `${found.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
+      "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent",
+    );
+  return found?.value === undefined ? UNSET_VALUE : { value: found.value.url, source: found.value.source };
 }
 
-/** The service as a client calls it. Refuses a target without a service, or without an API key for it. */
-export function requireService(resolved: ResolvedTarget): ServiceTarget {
-  const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = resolved;
-  const { contradiction, lacksStore } = resolved;
+export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
+
+/** The service of the command; if that is the folder's sandbox, waits until it is running. */
+export async function connectToService(context: Context): Promise<ServiceConnection> {
+  const connected = await connectIn(await atNamedTarget(context));
+  noteTarget(context, { url: connected.target.baseUrl });
+  return connected;
+}
+
+/** The context at the service that `--target` names; the configuration is loaded only if the option is given. */
+export async function atNamedTarget(context: Context): Promise<Context> {
+  const { target } = context.around.options;
+  if (target === undefined) return context;
+  const { withNamedTarget } = await import("./named-target.ts");
+  return { ...context, around: await withNamedTarget(context, target) };
+}
+
+/** The v1 API of the sandbox that a command controls, whatever service the environment names. */
+export function connectToSandbox(
+  context: Context,
+  { origin, storeId }: ControlTarget,
+): Promise<ServiceConnection> {
+  const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
+  const found = withSource(storeId, "the store that this command acts on");
+  const store = found === undefined ? {} : { storeFlag: undefined, storeId: found };
+  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...store };
+  return connectIn({ ...context, around });
+}
+
+async function connectIn(context: Context): Promise<ServiceConnection> {
+  const settings = await awaitSandbox(context, {
+    look: () => resolveTarget(context),
+    // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
+    isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
+  });
+  const { sandbox } = settings;
+  if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
+  return { target: requireService(context, settings), settings };
+}
+
+/**
+ * The service as a client calls it; redacts its key in all output, and warns if the key is sent over plain HTTP to
+ * another machine. Refuses a target without a service, or without an API key for it.
+ */
+function requireService({ printer }: Context, resolved: ResolvedTarget): ServiceTarget {
+  const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = resolved;
+  const [baseUrl, apiKey, proxy] = [resolved.baseUrl.value, resolved.apiKey.value, resolved.proxy.value];
   if (contradiction !== undefined) throw new Refused(contradiction);
-  if (baseUrl.value === null || lacksSandbox !== "")
+  if (baseUrl === null || lacksSandbox !== "")
     throw new Refused(noSandboxProblem(folder.value, lacksSandbox));
   if (lacksStore !== undefined) throw new Refused(lacksStore);
-  if (apiKey.value === null || !/^[\x21-\x7e]+$/.test(apiKey.value) || isQuoted(apiKey.value))
-    throw new Refused(keyProblem(resolved, baseUrl.value));
-  return {
-    baseUrl: baseUrl.value,
-    apiKey: apiKey.value,
-    service,
-    storeId: storeId.value,
-    proxy: proxy.value ?? undefined,
-    ...(locate === undefined ? {} : { locate }),
-  };
+  if (apiKey === null || !/^[\x21-\x7e]+$/.test(apiKey) || isQuoted(apiKey))
+    throw new Refused(keyProblem(resolved, baseUrl));
+  printer.hide(apiKey);
+  if (proxy !== null) printer.hidePassword(new URL(proxy).password);
+  if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname))
+    printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
+  const where = locate === undefined ? {} : { locate };
+  return { baseUrl, apiKey, service, storeId: resolved.storeId.value, proxy: proxy ?? undefined, ...where };
 }
 
 function keyProblem({ apiKey, baseUrl, folder, otherSandbox }: ResolvedTarget, url: string): Problem {

@@ -90,7 +90,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     apiKey: variable(world, "CHECKOUT_API_KEY"),
     storeId: variable(world, STORE_VARIABLE),
     /** The value of `--store`; `options` has the variable too. */
-    storeFlag: isTyped(world, "store") ? options.store : undefined,
+    storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
       for (const one of forget) one();
       forget = [];
@@ -98,11 +98,8 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/** A service in the configuration replaces address, key, store and limits. `foundStore` precedes every other store. */
-export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
-  readonly foundStore?: string;
-  readonly target?: NamedService;
-};
+/** A service in the configuration replaces address, key, store and limits. */
+export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & { readonly target?: NamedService };
 
 type NamedService = {
   readonly name: string;
@@ -116,36 +113,24 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
 }
 
 /** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
-export function execFolder({
-  world,
-  around,
-}: {
-  readonly world: Pick<World, "env">;
-  readonly around: Surroundings;
-}): string | undefined {
+export function execFolder({ world, around }: ExecContext): string | undefined {
   const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
   const address = around.target === undefined ? around.address()?.value : undefined;
   if (folder === "" || address === undefined || !URL.canParse(url)) return undefined;
   return isSameServer(address, url) ? folder : undefined;
 }
 
+type ExecContext = { readonly world: Pick<World, "env">; readonly around: Surroundings };
+
 /** The surroundings without the state folder, which is not looked at. */
 export function withoutFolder(around: Surroundings): Surroundings {
-  const nothing = (): undefined => undefined;
-  const credentials = (): Credentials => NO_CREDENTIALS;
-  return {
-    ...around,
-    folder: around.location,
-    run: nothing,
-    ownUrl: nothing,
-    chosenStore: nothing,
-    credentials,
-  };
+  const nothing = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
+  return { ...around, ...nothing, folder: around.location, credentials: () => NO_CREDENTIALS };
 }
 
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
-export const NO_CREDENTIALS: Credentials = { stores: {} };
+const NO_CREDENTIALS: Credentials = { stores: {} };
 
 export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
@@ -163,9 +148,16 @@ export function isQuoted(value: string): boolean {
   return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1;
 }
 
+export function withSource<Value>(
+  value: Value | undefined,
+  source: string,
+): ValueWithSource<Value> | undefined {
+  return value === undefined ? undefined : { value, source };
+}
+
+/** A variable; undefined if it is not set, or empty. */
 function variable({ env }: World, name: string): ValueWithSource<string> | undefined {
-  const value = env[name];
-  return value ? { value, source: name } : undefined;
+  return withSource(env[name] || undefined, name);
 }
 
 function parseAddress(named: ValueWithSource<string> | undefined): ValueWithSource<string> | undefined {
@@ -184,6 +176,5 @@ export function optionWithSource<Value>(
   name: string,
   value: Value | undefined,
 ): ValueWithSource<Value> | undefined {
-  if (value === undefined) return undefined;
-  return { value, source: isTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name) };
+  return withSource(value, isTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name));
 }

@@ -4,7 +4,7 @@ import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, choiceParser, parseId, wholeNumberParser } from "../parsers.ts";
 import { programName } from "../printer.ts";
-import { findOptionalId } from "../target/ids.ts";
+import { findId } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions & {
@@ -54,9 +54,9 @@ export function registerDeliveries(group: Group): void {
     conflicts: [["checkout", "orderId"]],
     run: runnerFor("listDeliveries", {
       body: async ({ endpoint, event, checkout, orderId, state, limit, before }, { context }) => ({
-        checkoutId: await findOptionalId(context, "checkout", checkout),
-        endpointId: await findOptionalId(context, "endpoint", endpoint),
-        eventId: await findOptionalId(context, "event", event),
+        checkoutId: await findId(context, "checkout", checkout),
+        endpointId: await findId(context, "endpoint", endpoint),
+        eventId: await findId(context, "event", event),
         orderId,
         state,
         limit,
@@ -84,7 +84,7 @@ export function registerDeliveries(group: Group): void {
     ],
     run: runnerFor("retryDeliveries", {
       body: async ({ endpoint, orderId }, { context }) => ({
-        endpointId: await findOptionalId(context, "endpoint", endpoint),
+        endpointId: await findId(context, "endpoint", endpoint),
         orderId,
       }),
       nextAfter: ENDPOINT_REMEDIES,

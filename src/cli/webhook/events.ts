@@ -16,7 +16,7 @@ import {
 } from "../parsers.ts";
 import { fieldLines, programName } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
-import { findId, findOptionalId } from "../target/ids.ts";
+import { findId } from "../target/ids.ts";
 import {
   waitForDelivery,
   EVENT_REMEDIES,
@@ -161,7 +161,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const after = await positionOf(context, options);
   const query: RequestOf<"listEvents"> = {
     type: options.type,
-    checkoutId: await findOptionalId(context, "checkout", options.checkout),
+    checkoutId: await findId(context, "checkout", options.checkout),
     orderId: options.orderId,
     since: after,
     before: options.before,
@@ -231,7 +231,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
 
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<number> {
   const { endpoint, since = DEFAULT_SINCE } = options;
-  const endpointId = await findOptionalId(context, "endpoint", endpoint);
+  const endpointId = await findId(context, "endpoint", endpoint);
   const from = "at" in since ? since.at : await momentFromNow(context, -since.spanMs);
   const replayed = await callSandbox(context, {
     name: "replayFailed",
