@@ -9,10 +9,9 @@ import type { ControlTarget } from "../client/control/control.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type Remedies } from "./target/call.ts";
-import { callSandbox } from "./target/control.ts";
+import { callSandbox, withSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
-import { withSandbox } from "./target/with-sandbox.ts";
 import { answerOutput, type AnsweredName } from "./output/answer.ts";
 import type { Output } from "./output/output.ts";
 
@@ -108,4 +107,14 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
         : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, given);
     return printer.result(value, () => text(answer, printer, given));
   };
+}
+
+/** A time by the store's clock, at least 0: a span from now, in milliseconds; negative spans are in the past. */
+export async function momentFromNow(
+  context: Context,
+  spanMs: number,
+  target?: ControlTarget,
+): Promise<number> {
+  const clock = await callSandbox(context, { name: "showClock", body: undefined }, target);
+  return Math.max(0, clock.now + spanMs);
 }

@@ -12,7 +12,7 @@ import { createProgram } from "../../src/cli/program.ts";
 import { table } from "../../src/cli/table.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
-import { runWithSpinner } from "../../src/cli/target/waiting.ts";
+import { runWithSpinner } from "../../src/cli/request/exchange.ts";
 import { output } from "../../src/cli/output/output.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];

@@ -21,7 +21,7 @@ import {
 } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
-import { momentFromNow } from "../target/control.ts";
+import { momentFromNow } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 

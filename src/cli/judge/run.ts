@@ -23,7 +23,7 @@ import { register, registerAction, type Context, type Group } from "../command.t
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import { endpointOf } from "./endpoint.ts";
 import {
   checkoutOption,

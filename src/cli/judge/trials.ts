@@ -16,7 +16,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { operationsAt } from "../target/call.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import { orderIdsOfShop } from "./orders.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { bindShop, type BoundShop } from "./shop.ts";

@@ -20,7 +20,7 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import { endpointOf } from "./endpoint.ts";
 import { EXIT_OF_VERDICT, worstVerdict } from "./report.ts";
 import { output } from "../output/output.ts";

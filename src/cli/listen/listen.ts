@@ -16,14 +16,8 @@ import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import {
-  callSandbox,
-  controlTarget,
-  findSandbox,
-  findTarget,
-  isStoreToken,
-  momentFromNow,
-} from "../target/control.ts";
+import { callSandbox, controlTarget, findSandbox, findTarget, isStoreToken } from "../target/control.ts";
+import { momentFromNow } from "../calling.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { output } from "../output/output.ts";
 

@@ -32,10 +32,9 @@ import { EXIT, refuseUsage, catchRefusal, type Problem, unwrap } from "../proble
 import { promptForMissingFields, buildCreateBody, type CreateFields } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
-import { connectToService, type ServiceConnection } from "../target/resolve.ts";
-import { retryPolicyOf } from "../target/resolve.ts";
-import { targetOptions, showHeadersOption } from "../target/options.ts";
-import { redactRequest } from "../target/waiting.ts";
+import { connectToService, retryPolicyOf, type ServiceConnection } from "../target/resolve.ts";
+import { targetOptions } from "../target/options.ts";
+import { redactRequest, showHeadersOption } from "../request/exchange.ts";
 import { output } from "../output/output.ts";
 
 type CreateOptions = WaitOptions &

@@ -9,7 +9,7 @@ import { resolveInstance } from "./instance.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 
 type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCreate };
 type Service = {

@@ -11,8 +11,8 @@ import { selectStoreOfKey } from "../target/ids.ts";
 import { Refused, refuseUsage } from "../problem.ts";
 import { connectToService, type ServiceConnection } from "../target/resolve.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
-import { targetOptions, showHeadersOption } from "../target/options.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { targetOptions } from "../target/options.ts";
+import { runWithSpinner, showHeadersOption } from "../request/exchange.ts";
 import { checkoutOutput } from "./exchange-report.ts";
 
 export function registerSessionsGet(group: Group): void {

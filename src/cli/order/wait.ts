@@ -11,7 +11,7 @@ import { choiceParser } from "../parsers.ts";
 import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { type ResolvedTarget, retryPolicyOf } from "../target/resolve.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import { durationText } from "../../core/duration.ts";
 
 const GOALS: readonly WaitGoal[] = ["final", ...STATUSES];

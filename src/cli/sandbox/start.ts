@@ -1,10 +1,11 @@
-import { shortId } from "../../core/text.ts";
+import { dirname } from "node:path";
+import { printable, shortId } from "../../core/text.ts";
 import { folderSettings, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
-import { noteFolderAbove, noteTarget } from "../target/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { EXIT, unwrap, Refused } from "../problem.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
@@ -44,6 +45,15 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   if (options.detach !== true && options.reuse !== true) return serveHere(context, options);
   const { startOrReuse } = await import("./detach.ts");
   return startOrReuse(context, options, () => serveHere(context, options));
+}
+
+/** JSON output contains the folder as `data_dir`. */
+function noteFolderAbove({ world, printer, around }: Context): void {
+  const folder = around.folder();
+  if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
+  printer.talk(
+    `note: the state folder belongs to a parent folder, ${printable(folder)}; --dir .checkout creates a new one here`,
+  );
 }
 
 /** Starts the sandbox, and returns once a signal has stopped it and everything is on disk. */

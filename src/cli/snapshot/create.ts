@@ -1,4 +1,3 @@
-import { withSandbox } from "../target/with-sandbox.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
@@ -14,7 +13,7 @@ import {
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { resolveStore } from "../target/control.ts";
+import { resolveStore, withSandbox } from "../target/control.ts";
 import { answerOutput } from "../output/answer.ts";
 
 type SnapshotAnswer = AnswerOf<"createSnapshot">;

@@ -1,5 +1,4 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
-import { withSandbox } from "../target/with-sandbox.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
@@ -19,7 +18,7 @@ import {
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { isStoreToken, resolveStore } from "../target/control.ts";
+import { isStoreToken, resolveStore, withSandbox } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 import { answerOutput } from "../output/answer.ts";
 

@@ -7,6 +7,7 @@ import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import {
   catchRefusal,
@@ -15,6 +16,8 @@ import {
   noSandboxProblem,
   Refused,
   refuseUsage,
+  START_SANDBOX,
+  unwrap,
   type Problem,
 } from "../problem.ts";
 import { findNamedStore, requireOneStore, unknownStoreProblem } from "./named-store.ts";
@@ -43,14 +46,27 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, role), call);
 }
 
-/** A time by the store's clock, at least 0: a span from now, in milliseconds; negative spans are in the past. */
-export async function momentFromNow(
+/** In this process if none is running. `folder`: undefined without a folder, or for another folder's sandbox. */
+export async function withSandbox<Value>(
   context: Context,
-  spanMs: number,
-  target?: ControlTarget,
-): Promise<number> {
-  const clock = await callSandbox(context, { name: "showClock", body: undefined }, target);
-  return Math.max(0, clock.now + spanMs);
+  act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
+): Promise<Value> {
+  const { around, world, version } = context;
+  const live = findSandbox(context);
+  noteTarget(context, live === undefined ? "folder" : { url: live.origin });
+  if (live !== undefined) return act(live, isOwnSandbox(around, live.origin) ? around.location() : undefined);
+  const folder = around.folder();
+  if (!world.files.exists(stateFile(folder, "database"))) {
+    const message = `there is no state in ${folder}, and no sandbox is running there`;
+    throw new Refused({ exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX });
+  }
+  const { withStoppedFolder } = await import("../../host/stopped.ts");
+  // An unreachable address is then a failure of this process, not of a service.
+  const failing = (problem: Problem): Problem =>
+    problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem;
+  const acting = async (sandbox: Omit<ControlTarget, "version">) =>
+    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), failing);
+  return unwrap(await withStoppedFolder(context, folder, acting));
 }
 
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
@@ -111,15 +127,14 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   }
   const folder = around.location();
   const named = around.address();
-  if (named !== undefined) {
-    const { value, source } = named;
-    const token = TOKEN_VARIABLES[role];
-    const why = `for ${value} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
-    throw new Refused({ ...noSandboxProblem(folder, why), next: nextWithoutToken(context, value, role) });
+  const token = TOKEN_VARIABLES[role];
+  if (named === undefined) {
+    const unread = `${misspellingHint(world, "CHECKOUT_BASE_URL")})${stateFolderHint(world, folder)}`;
+    const why = `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${unread}`;
+    throw new Refused(noSandboxProblem(folder, why));
   }
-  const unread = misspellingHint(world, "CHECKOUT_BASE_URL");
-  const why = `no other sandbox is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
-  throw new Refused(noSandboxProblem(folder, `${why}${stateFolderHint(world, folder)}`));
+  const why = `for ${named.value} (${named.source}) no token is set (${token}${misspellingHint(world, token)})`;
+  throw new Refused({ ...noSandboxProblem(folder, why), next: nextWithoutToken(context, named.value, role) });
 }
 
 /** Starting the folder's sandbox would not provide the token. The usual case is `checkout exec` (decision 122). */
@@ -135,11 +150,8 @@ function refuseWithheldToken({ world, around }: Context, role: ControlRole): voi
 
 /** The remedy if a sandbox is named without its token; it may be the folder's own stopped sandbox. */
 function nextWithoutToken({ world, around }: Context, url: string, role: ControlRole): string {
-  const has = {
-    control: " to its token, which its ready line and checkout env --control in its folder print",
-    administrator: "",
-  };
-  const set = `set ${TOKEN_VARIABLES[role]}${has[role]}`;
+  const printed = " to its token, which its ready line and checkout env --control in its folder print";
+  const set = `set ${TOKEN_VARIABLES[role]}${role === "control" ? printed : ""}`;
   const { port } = new URL(url);
   const isFolders = world.files.exists(around.location()) && isSameServer(url, localOrigin(Number(port)));
   const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;

@@ -35,11 +35,7 @@ export async function withNamedTarget({ world, around }: Context, name: string):
     apiKey: await keyOf(world, named),
     // The key is not tied to this store: `--store` may name another one.
     storeId: around.storeFlag === undefined ? withSource(target.storeId, source) : undefined,
-    target: {
-      name,
-      timeout: withSource(target.timeout, source),
-      retries: withSource(target.retries, source),
-    },
+    target: { ...target, name, source },
   };
 }
 
@@ -50,11 +46,11 @@ function targetIn(world: World, file: LoadedConfig | undefined, name: string): F
     const message = `there is no checkout.config.json here or in a parent folder to define the target ${printableLiteral(name)}`;
     throw refuseUsage(message, "name the service with --base-url, or create the file");
   }
-  const targets = new Map(Object.entries(file.config.targets ?? {}));
-  const target = targets.get(name);
+  const { targets = {} } = file.config;
+  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
   if (target !== undefined) return { file, name, target };
   const path = shortPath(world, file.path);
-  const known = targets.size === 0 ? "none" : [...targets.keys()].join(", ");
+  const known = Object.keys(targets).join(", ") || "none";
   throw refuseUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
 }
 

@@ -1,9 +1,8 @@
-import { dirname } from "node:path";
-import { isSameServer } from "../../core/loopback.ts";
 import { cutText, printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
+import { isOwnSandbox } from "./surroundings.ts";
 
 /** Unless a flag names the sandbox (decision 64). `about` is a URL of the sandbox, or the folder. */
 export function noteTarget(
@@ -15,30 +14,21 @@ export function noteTarget(
   const target = world.env["CHECKOUT_TARGET"] || undefined;
   if ((url ?? target) === undefined || !catchRefusal(around.folder).ok) return;
   const own = around.ownUrl();
-  const isOwn = (one: string | undefined): boolean =>
-    own !== undefined && one !== undefined && isSameServer(one, own);
+  const isOwn = (one: string | undefined): boolean => one !== undefined && isOwnSandbox(around, one);
   if (isOwn(url)) return;
   const folder = printable(around.shownFolder());
-  const [variable, shown] =
-    url === undefined ? ["CHECKOUT_TARGET", printableLiteral(target)] : ["CHECKOUT_BASE_URL", printable(url)];
-  if (about === "folder" || isOwn(about.url)) {
-    const where = own === undefined ? "" : ` (${own})`;
+  const isFolders = about === "folder" || isOwn(about.url);
+  const variable = url === undefined ? "CHECKOUT_TARGET" : "CHECKOUT_BASE_URL";
+  const shown = url === undefined ? printableLiteral(target) : printable(url);
+  const where = own === undefined ? "" : ` (${own})`;
+  if (isFolders)
     printer.traceOnce(
       `note: ${variable} names ${shown}; this command is about the sandbox of ${folder}${where}`,
     );
-  } else if (own !== undefined)
+  else if (own !== undefined)
     printer.traceOnce(
       `note: this command is about ${shown} (${variable}); the sandbox of ${folder} is ${own}`,
     );
-}
-
-/** JSON output contains the folder as `data_dir`. */
-export function noteFolderAbove({ world, printer, around }: Context): void {
-  const folder = around.folder();
-  if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
-  printer.talk(
-    `note: the state folder belongs to a parent folder, ${printable(folder)}; --dir .checkout creates a new one here`,
-  );
 }
 
 /** Once; `other` is undefined if the sandbox does not report its version. */

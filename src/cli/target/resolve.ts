@@ -79,7 +79,9 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   };
   const byDefault = <Value>(value: Value) => ({ value, source: "default" });
   const limit = (name: "timeout" | "retries", usual: number): ValueWithSource<number> =>
-    optionWithSource(world, name, options[name]) ?? target?.[name] ?? byDefault(usual);
+    optionWithSource(world, name, options[name]) ??
+    withSource(target?.[name], target?.source ?? "") ??
+    byDefault(usual);
   return {
     ...identity,
     folder: optionWithSource(world, "dir", options.dir && folder) ?? byDefault(folder),
@@ -97,7 +99,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
     journalFolder: ofExec ?? folder,
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
-    lacksSandbox: running === undefined ? whyNoService(world, { folder, address, isKeyKept }) : undefined,
+    lacksSandbox: running === undefined ? whyNoService(world, folder, { address, isKeyKept }) : undefined,
     /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     /** The proxy from the environment for the service, with user name and password; null if there is none. */
@@ -162,17 +164,14 @@ function idOfStore(stores: Credentials["stores"], text: string): string {
 }
 
 /** The address is unknown, or the key is only for the folder's running sandbox. */
-function whyNoService(
-  world: World,
-  { folder, address, isKeyKept }: { folder: string; address: string | null; isKeyKept: boolean },
-): string | undefined {
-  const [url, key] = ["CHECKOUT_BASE_URL", "CHECKOUT_API_KEY"];
+function whyNoService(world: World, folder: string, { address, isKeyKept }: UnsentTo): string | undefined {
+  const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   if (address === null)
-    return `no other service is named (${url}${misspellingHint(world, url)})${stateFolderHint(world, folder)}`;
-  return isKeyKept
-    ? `there is no other API key for ${address} (${key}${misspellingHint(world, key)})`
-    : undefined;
+    return `no other service is named ${unread("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`;
+  return isKeyKept ? `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}` : undefined;
 }
+
+type UnsentTo = { readonly address: string | null; readonly isKeyKept: boolean };
 
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {

@@ -3,6 +3,7 @@
 import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
+import type { NamedTarget } from "../../core/config/schema.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
@@ -99,12 +100,8 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
 }
 
 /** A service in the configuration replaces address, key, store and limits. */
-export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & { readonly target?: NamedService };
-
-type NamedService = {
-  readonly name: string;
-  readonly timeout: ValueWithSource<number> | undefined;
-  readonly retries: ValueWithSource<number> | undefined;
+export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
+  readonly target?: NamedTarget & { readonly name: string; readonly source: string };
 };
 
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {

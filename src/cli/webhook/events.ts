@@ -26,9 +26,10 @@ import {
   type WebhookWaitOptions,
 } from "./wait.ts";
 import { answered } from "../target/call.ts";
-import { callSandbox, controlTarget, momentFromNow } from "../target/control.ts";
+import { callSandbox, controlTarget } from "../target/control.ts";
+import { momentFromNow } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";

@@ -8,7 +8,7 @@ import { EXIT, type Problem } from "../problem.ts";
 import { answered, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { runWithSpinner } from "../target/waiting.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import { durationText } from "../../core/duration.ts";
 

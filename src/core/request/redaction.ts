@@ -1,3 +1,4 @@
+import { redactKey } from "../credential.ts";
 import { redactSecrets, UUID_SOURCE } from "../text.ts";
 
 /** Words in a header name that mark the value as a secret, regardless of its form. */
@@ -38,6 +39,12 @@ export function isWithheldField(name: string): boolean {
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
+}
+
+/** The value of a header for display: the end of an API key; no other secrets, and nothing of a proxy's headers. */
+export function displayHeader(name: string, value: string): string {
+  if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
+  return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
 }
 
 /** ASCII digits, and the full-width digits of Chinese keyboards. */

@@ -1,0 +1,89 @@
+// What a command shows of its requests while it waits: a spinner, retries, and with --show-headers every header.
+import type { Option } from "commander";
+import type { ApiRequest, ExchangeObserver } from "../../client/api/exchange.ts";
+import { displayHeader } from "../../core/request/redaction.ts";
+import { printable } from "../../core/text.ts";
+import type { OutboundResult } from "../../world.ts";
+import { switchOption, type Context } from "../command.ts";
+import { hasPlainOutput, widthOf } from "../printer.ts";
+import { abortOnStop } from "../stopping.ts";
+
+/** `--show-headers`, for commands that send v1 requests. */
+export function showHeadersOption(): Option {
+  return switchOption(
+    "--show-headers",
+    "print requests and answers with their headers to stderr, secrets redacted",
+  );
+}
+
+type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver };
+
+/** Terminals with a spinner: one spinner is enough for several waits. */
+const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
+
+/** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */
+export async function runWithSpinner<Result>(
+  { world, printer, around: { options } }: Context,
+  run: (watch: Watch) => Promise<Result>,
+): Promise<Result> {
+  using stop = abortOnStop(world);
+  // At a terminal that reports a width of 0, ora divides by the width and never ends.
+  const spins =
+    options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.isInteractive();
+  const spinner =
+    spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
+  if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
+  const above = (write: (text: string) => void) => (text: string) => {
+    spinner?.clear();
+    write(text);
+  };
+  const [talk, trace] = [above(printer.talk), above(printer.trace)];
+  const observer: ExchangeObserver = {
+    onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
+    ...(options.showHeaders === true
+      ? {
+          onAttempt: (request: ApiRequest) => trace(redactRequest(request).text),
+          onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
+        }
+      : {}),
+  };
+  try {
+    return await run({ signal: stop.signal, observer });
+  } finally {
+    if (spinner !== undefined) SPINNING_TERMINALS.delete(world.stderr);
+    spinner?.stop();
+  }
+}
+
+/** A request for display, without its secrets. */
+export function redactRequest(request: ApiRequest) {
+  const headers = displayHeaders(request.headers);
+  const body = request.body === undefined ? [] : [`> ${printable(request.body)}`];
+  const text = [`> ${request.method} ${request.url}`, ...headerLines(">", headers), ...body].join("\n");
+  return { headers, text };
+}
+
+function showAnswer(result: OutboundResult): string {
+  if (!result.ok) return `< ${result.failure}: ${printable(result.message)}`;
+  const lines = headerLines("<", displayHeaders(result.headers));
+  return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+function displayHeaders(headers: Headers): Headers {
+  const shown = Object.entries(headers).map(([name, value]) => [name, displayHeader(name, value)]);
+  return Object.fromEntries(shown);
+}
+
+function headerLines(mark: string, headers: Headers): string[] {
+  return Object.entries(headers).map(([name, value]) => printable(`${mark} ${name}: ${value}`));
+}
+
+async function startSpinner(
+  stream: NodeJS.WritableStream,
+): Promise<{ clear: () => unknown; stop: () => unknown }> {
+  const { default: ora } = await import("ora");
+  // With discardStdin, the terminal would be in raw mode, and Ctrl-C would send no signal.
+  return ora({ text: "Waiting for the service", stream, discardStdin: false }).start();
+}
