@@ -25,7 +25,7 @@ import {
   type CheckSubjects,
   type Finding,
 } from "./subjects.ts";
-import { output } from "../output/output.ts";
+import { output, type ResultOf } from "../output/output.ts";
 
 const CHECKS: Readonly<Record<string, Check>> = {
   version: checkVersion,
@@ -61,12 +61,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
     });
 }
 
-type Row = {
-  readonly check: string;
-  readonly status: Finding[0];
-  readonly found: string;
-  readonly next: string | null;
-};
+type Row = ResultOf<"doctor">["checks"][number];
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(context: Context, variables: CheckSubjects["variables"]): Promise<number> {
@@ -117,10 +112,9 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
     wrap(`${style[COLOURS[status]](status.padEnd(7))}  ${check.padEnd(width)}  ${found}`, width + 11),
     ...(next === null ? [] : [wrap(`  → ${next}`, 4)]),
   ]);
-  const counted = (status: Finding[0], many: string): string => {
+  const foot = (["problem", "warning", "unknown"] as const).map((status) => {
     const count = rows.filter((row) => row.status === status).length;
-    return `${count} ${count === 1 ? status : many}`;
-  };
-  const foot = `${counted("problem", "problems")}, ${counted("warning", "warnings")}, ${counted("unknown", "unknown")}`;
-  return [head, "", ...lines, "", foot].join("\n");
+    return `${count} ${status}${count === 1 || status === "unknown" ? "" : "s"}`;
+  });
+  return [head, "", ...lines, "", foot.join(", ")].join("\n");
 }

@@ -44,12 +44,15 @@ export function checkService({ context }: CheckSubjects): Finding {
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
 export function checkProxies({ context }: CheckSubjects): Finding {
   const { env } = context.world;
-  const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
+  const set = PROXIES.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
+  if (set.length === 0) return ["ok", "none"];
+  const named = set.map((name) => {
     const value = env[name] ?? "";
-    if (value === "") return [];
-    return [`${name} ${name.toUpperCase() === "NO_PROXY" ? excerpt(value) : proxyHost(value)}`];
+    if (name.toUpperCase() === "NO_PROXY") return `${name} ${excerpt(value)}`;
+    // Without user, password and path.
+    const url = value.includes("://") ? value : `http://${value}`;
+    return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });
-  if (named.length === 0) return ["ok", "none"];
   const shown = named.join(", ");
   // A proxy that is not an address is refused with the service.
   const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
@@ -61,21 +64,16 @@ export function checkProxies({ context }: CheckSubjects): Finding {
   return ["ok", `${shown}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
 }
 
-/** The host of a proxy, without user, password or path. */
-function proxyHost(value: string): string {
-  const url = value.includes("://") ? value : `http://${value}`;
-  return URL.canParse(url) ? new URL(url).host : "(not an address)";
-}
-
 export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
   const known = await variables();
   const set = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
   if (set.length === 0) return ["ok", "none"];
   const judged = set.toSorted().map((name) => judgeVariable(name, known, env));
-  const status = (["problem", "warning"] as const).find((one) => judged.some(([found]) => found === one));
+  const has = (status: Finding[0]): boolean => judged.some(([found]) => found === status);
+  const status = has("problem") ? "problem" : has("warning") ? "warning" : "ok";
   const next = judged.flatMap(([, , one]) => one ?? []);
-  return [status ?? "ok", judged.map(([, found]) => found).join(", "), next.join("; ") || undefined];
+  return [status, judged.map(([, found]) => found).join(", "), next.join("; ") || undefined];
 }
 
 function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {

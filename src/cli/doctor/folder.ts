@@ -16,16 +16,14 @@ import {
 } from "../../host/folder/state-folder.ts";
 import { readHostedState } from "../../hosted/dev/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
-import { isTyped } from "../option-rules.ts";
 import { unwrap } from "../problem.ts";
-import { inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
+import { optionWithSource } from "../target/surroundings.ts";
+import { CLOCK_TOLERANCE_MS, inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
 const LOW_SPACE_BYTES = 200 * MIB;
 const MIN_SPACE_BYTES = 4 * MIB;
-/** Tolerance between the clock and the times of files, in milliseconds. */
-const CLOCK_TOLERANCE_MS = 5000;
 /** File systems that are shared with other machines. SQLite's locks do not work on them. */
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
@@ -33,8 +31,7 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
   const content = unwrap(trusted());
   const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
-  const source = isTyped(world, "dir") ? "--dir" : around.options.dir === undefined ? found : "CHECKOUT_DIR";
-  const named = `${folder} (${source})`;
+  const named = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? found})`;
   if (content === "nothing") return ["ok", `${named}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
@@ -76,8 +73,10 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     });
     if (!read.ok) {
       const { message, remedy } = read.refusal;
-      const isMended = file === "requests" && mustBeSetAside(read.refusal);
-      return isMended ? ["warning", message, DAMAGED_LOG_REMEDY] : ["problem", message, remedy];
+      if (file !== "requests" || !mustBeSetAside(read.refusal)) return ["problem", message, remedy];
+      const next =
+        "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
+      return ["warning", message, next];
     }
     if (read.value === undefined) return ["ok", "missing; created on first use"];
     const { bytes, checked, format, unreadable } = read.value;
@@ -93,9 +92,6 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     return ["unknown", `${size}; the file changed during every read`, next];
   });
 }
-
-const DAMAGED_LOG_REMEDY =
-  "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
 
 /** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
@@ -120,13 +116,10 @@ export function checkClock(subjects: CheckSubjects): Finding {
   const aheadMs = Math.max(0, ...times) - now();
   if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", at];
   const found = `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
-  return ["warning", found, SET_CLOCK];
+  const next = "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s";
+  return ["warning", found, next];
 }
 
-const SET_CLOCK =
-  "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s";
-
-const LOG_FILE = "sandbox.log";
 /** Maximum number of errors in the finding, which has the newest ones. */
 const MAX_SHOWN_ERRORS = 3;
 /** Failures, requests that failed because of one, crashes, and problems of the command line, in both log formats. */
@@ -137,14 +130,14 @@ const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */
 export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {
-  const path = join(folder, LOG_FILE);
+  const path = stateFile(folder, "log");
   const facts = world.files.look(path);
-  if (facts === undefined) return ["ok", `there is no ${LOG_FILE}`];
+  if (facts === undefined) return ["ok", "there is no sandbox.log"];
   if (facts.kind !== "file" || !facts.isOwn) return ["unknown", `${path} was not created by checkout`];
   const lines = (world.files.read(path) ?? "").split("\n");
   const errors = lines.filter((line) => ERROR_LINE.test(line) && !OTHER_LINE.test(line));
-  if (errors.length === 0) return ["ok", `no errors in ${LOG_FILE}`];
+  if (errors.length === 0) return ["ok", "no errors in sandbox.log"];
   const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
-  const found = `${errors.length} errors in ${LOG_FILE}, the last: ${last}`;
+  const found = `${errors.length} errors in sandbox.log, the last: ${last}`;
   return ["warning", found, "checkout sandbox logs shows the whole log"];
 }

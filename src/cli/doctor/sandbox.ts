@@ -9,15 +9,13 @@ import { unseenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { lastResult } from "../webhook/report.ts";
 import type { Context } from "../command.ts";
-import type { CheckSubjects, Finding } from "./subjects.ts";
+import { CLOCK_TOLERANCE_MS, type CheckSubjects, type Finding } from "./subjects.ts";
 import { START_SANDBOX } from "../problem.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
 /** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
-/** Tolerance between real time and a store's clock, in milliseconds. */
-const CLOCK_TOLERANCE_MS = 5000;
 /** The number of newest deliveries read for each endpoint. */
 const NEWEST_DELIVERIES = 5;
 
@@ -65,14 +63,12 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
     return ["warning", found, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
-  const used = `is used by ${owner}`;
+  const [used, stop] = [`is used by ${owner}`, "stop that process"];
   if (named === undefined)
-    return ["warning", `${port} ${used}; a start uses the next free port`, `${STOP} if you need this port`];
-  const next = `${STOP}, or set another port (0 for any free port)`;
+    return ["warning", `${port} ${used}; a start uses the next free port`, `${stop} if you need this port`];
+  const next = `${stop}, or set another port (0 for any free port)`;
   return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${used}`, next];
 }
-
-const STOP = "stop that process";
 
 export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
   const run = live();
@@ -80,10 +76,9 @@ export async function checkHealth({ live, health }: CheckSubjects): Promise<Find
   const asked = await health();
   if (asked === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
   const { answer, ms } = asked;
-  const { pid } = run;
   if (!answer.ok) {
-    const found = `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`;
-    return ["problem", found, `if it hangs: kill ${pid}; ${START_SANDBOX}`];
+    const found = `the sandbox (pid ${run.pid}) does not answer: ${printable(answer.message)}`;
+    return ["problem", found, `if it hangs: kill ${run.pid}; ${START_SANDBOX}`];
   }
   const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   const next = "follow the message; see disk and sandbox.db above";
@@ -105,12 +100,11 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
   if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
   const judged = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
   const bad = judged.filter(([status]) => status !== "ok");
-  const [first] = bad;
-  if (first === undefined)
+  if (bad.length === 0)
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
-  const worst = bad.find(([status]) => status === "problem") ?? first;
+  const isProblem = bad.some(([status]) => status === "problem");
   const next = [...new Set(bad.flatMap(([, , one]) => one ?? []))];
-  return [worst[0], bad.map(([, found]) => found).join("; "), next.join("; ")];
+  return [isProblem ? "problem" : "warning", bad.map(([, found]) => found).join("; "), next.join("; ")];
 }
 
 async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
@@ -132,7 +126,7 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
   if (newest === undefined || endOf(newest) === 0 || isFine) return ["ok", name];
   const fault = newest.attempts.at(-1)?.fault ?? null;
   if (fault !== null) return ["ok", `${name}: its newest delivery failed by the injected fault ${fault}`];
-  return ["problem", `${name}: ${failureText(newest)}`, remedyOf(newest)];
+  return failureOf(newest, name);
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -140,19 +134,18 @@ function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }
 
-function failureText(delivery: DeliveryEntry): string {
+function failureOf(delivery: DeliveryEntry, name: string): Finding {
   const last = delivery.attempts.at(-1);
   const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = last && textSaid(last.answer, last.facts?.message);
   const told = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
-  return `attempt ${delivery.tries} of ${delivery.type}: ${lastResult(delivery) ?? "none"}${told}; ${then}`;
-}
-
-function remedyOf({ eventId, attempts }: DeliveryEntry): string {
-  const last = attempts.at(-1);
-  const again = `then: checkout events replay ${eventId}`;
-  if (last?.error === "target_forbidden") return `${START_SANDBOX} --allow-target with its host; ${again}`;
-  if (last?.status === 400) return `checkout checklist run webhooks shows why it refuses; ${again}`;
-  const cause = last && causeText(outcomeOf(last), english);
-  return `${cause ?? "see the receiver's own log"}; ${again}`;
+  const result = `${lastResult(delivery) ?? "none"}${told}`;
+  const found = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${then}`;
+  const again = `then: checkout events replay ${delivery.eventId}`;
+  if (last?.error === "target_forbidden")
+    return ["problem", found, `${START_SANDBOX} --allow-target with its host; ${again}`];
+  if (last?.status === 400)
+    return ["problem", found, `checkout checklist run webhooks shows why it refuses; ${again}`];
+  const cause = (last && causeText(outcomeOf(last), english)) ?? "see the receiver's own log";
+  return ["problem", found, `${cause}; ${again}`];
 }

@@ -27,6 +27,8 @@ export function inFolder(check: Check): Check {
     subjects.trusted().ok ? check(subjects) : ["unknown", "the state folder is not read"];
 }
 
+/** Tolerance between the real clock and times of files and stores, in milliseconds. */
+export const CLOCK_TOLERANCE_MS = 5000;
 /** Timeout of each request of the doctor, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 5000;
 

@@ -11,9 +11,9 @@ type ShapedKind = {
 }[KindName];
 
 /** The values of a kind that has its own shape. */
-type Printed<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
+export type ResultOf<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
 
 /** A result of a kind. The kind is known to the compiler alone, so that no command loads the shapes of all kinds. */
-export function output<Name extends ShapedKind>(_kind: Name, value: Printed<Name>): Output {
+export function output<Name extends ShapedKind>(_kind: Name, value: ResultOf<Name>): Output {
   return value as unknown as Output;
 }

@@ -46,8 +46,11 @@ export const sandboxStatus = z.object({
   logFile: textOrNull,
   heldBack: textOrNull,
   activeFaults: numberOrNull,
+  /** Changes at each start in memory, each reset and each restore. */
   instanceId: textOrNull,
+  /** By their names in the control API. */
   settings: z.nullable(z.record(text, z.unknown())),
+  /** Why other values are unknown although the sandbox's process is running. */
   problem: textOrNull,
 });
 

@@ -26,27 +26,10 @@ import { askHealth, describeRun, noteVersionOf } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
-import { output } from "../output/output.ts";
+import { output, type ResultOf } from "../output/output.ts";
 
-/** The status of a folder's sandbox; unknown values are null. */
-type Status = {
-  readonly state: "running" | "starting" | "not_responding" | "stopped";
-  readonly running: boolean;
-  readonly data_dir: string;
-  readonly base_url: string | null;
-  readonly pid: number | null;
-  readonly version: string | null;
-  readonly started_at: string | null;
-  readonly log_file: string | null;
-  readonly held_back: string | null;
-  readonly active_faults: number | null;
-  /** Changes at each start in memory, each reset and each restore. */
-  readonly instance_id: string | null;
-  /** The settings, by their names in the control API. */
-  readonly settings: Readonly<Record<string, unknown>> | null;
-  /** Why other values are unknown although the sandbox's process is running. */
-  readonly problem: string | null;
-};
+/** Unknown values are null. */
+type Status = ResultOf<"status">;
 
 export function registerSandboxStatus(group: Group): void {
   register(group, {
