@@ -1,25 +1,8 @@
-import type { SandboxDescription } from "../core/sandbox/description.ts";
+import type { readyMessage, SandboxDescription } from "../core/sandbox/description.ts";
+import type { WireOf } from "../core/shape/wire-names.ts";
 
 /** The ready message of a sandbox, sent when it is truly ready (decision 57). Fields that do not apply are null. */
-export type ReadyMessage = {
-  readonly event: "ready";
-  readonly base_url: string;
-  readonly portal_url: string | null;
-  readonly checkout_origin: string;
-  readonly merchant_id: string;
-  readonly store_id: string;
-  readonly store_name: string;
-  readonly api_key: string | null;
-  readonly signing_secret: string;
-  readonly control_token: string;
-  readonly data_dir: string | null;
-  readonly ephemeral: boolean;
-  /** Whether the sandbox was already running, so that this start did nothing. */
-  readonly already_running: boolean;
-  readonly sign_in_url: string | null;
-  readonly pid: number;
-  readonly version: string;
-};
+export type ReadyMessage = WireOf<typeof readyMessage>;
 
 /** Creates the ready message from a sandbox's description and the values that the description lacks. */
 export function readyMessageOf(
@@ -28,7 +11,6 @@ export function readyMessageOf(
     readonly apiKey: string | null;
     readonly controlToken: string;
     readonly alreadyRunning: boolean;
-    /** A link to the portal that works once; null if there is no portal. */
     readonly signInUrl: string | null;
   },
 ): ReadyMessage {

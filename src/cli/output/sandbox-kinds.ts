@@ -5,6 +5,7 @@ import { readinessOperations } from "../../core/control/operations/readiness.ts"
 import { calibrationRecord } from "../../core/calibration/calibration.ts";
 import { commandMap } from "../../core/help/map.ts";
 import { capability } from "../../core/readiness/shapes.ts";
+import { readyMessage } from "../../core/sandbox/description.ts";
 import type { Kind } from "./kind.ts";
 import * as shapes from "./shapes.ts";
 
@@ -38,7 +39,7 @@ export const SANDBOX_KINDS = {
     about: "the addresses, key and secrets of a service that is ready; one line",
     commands: ["sandbox start", "hosted dev"],
     jq: ".base_url",
-    shape: shapes.readyLine,
+    shape: readyMessage,
   },
   reachable: {
     about: "the address of a sandbox that answers",

@@ -3,6 +3,7 @@ import { calibrationRecord } from "../../core/calibration/calibration.ts";
 import { checkoutResponse, checkoutWire } from "../../core/checkout/wire.ts";
 import { faultRequest } from "../../core/fault/shapes.ts";
 import { finding, searchResult } from "../../core/judge/shapes.ts";
+import { checklist } from "../../core/readiness/shapes.ts";
 import { shownDrill } from "../../core/readiness/drill-shapes.ts";
 
 // The results of commands that are not answers of the control API. The names of fields are those of the output, or
@@ -12,26 +13,6 @@ const text = z.string();
 const textOrNull = z.nullable(text);
 const numberOrNull = z.nullable(z.number());
 const texts = z.array(text);
-
-/** The ready line of a sandbox, and of a hosted service. */
-export const readyLine = z.object({
-  event: z.literal("ready"),
-  baseUrl: text,
-  portalUrl: textOrNull,
-  checkoutOrigin: text,
-  merchantId: text,
-  storeId: text,
-  storeName: text,
-  apiKey: textOrNull,
-  signingSecret: text,
-  controlToken: text,
-  dataDir: textOrNull,
-  ephemeral: z.boolean(),
-  alreadyRunning: z.boolean(),
-  signInUrl: textOrNull,
-  pid: z.int(),
-  version: text,
-});
 
 export const reachable = z.object({ ok: z.literal(true), baseUrl: text });
 
@@ -178,9 +159,9 @@ const listenChange = z.object({
 /** One line of `listen`: when it is ready, for each delivery, and when its connection changes. */
 export const listenLine = z.union([listenReady, listenDelivery, listenChange]);
 
-const evidence = z.object({ what: text, reference: textOrNull, at: textOrNull });
+const { name, ...judgement } = checklist.shape.items.def.element.shape;
 export const checklistReport = z.object({
-  verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
+  verdict: checklist.shape.verdict,
   source: z.enum(["sandbox", "service"]),
   service: text,
   storeId: textOrNull,
@@ -196,17 +177,7 @@ export const checklistReport = z.object({
     }),
   ),
   exploration: z.nullable(z.object({ schedules: z.int(), broken: z.int(), notJudged: z.int(), at: text })),
-  items: z.array(
-    z.object({
-      name: text,
-      title: text,
-      status: z.enum(["pass", "fail", "unknown"]),
-      reason: text,
-      evidence: z.array(evidence),
-      assumptions: texts,
-      next: text,
-    }),
-  ),
+  items: z.array(z.object({ name, title: text, ...judgement })),
 });
 
 const partVerdict = z.enum(["passed", "failed", "unknown"]);

@@ -37,6 +37,31 @@ export const sandboxDescription = z.object({
 /** A sandbox's description of itself; its API key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
+const { baseUrl, portalUrl, checkoutOrigin, merchantId, storeId, storeName, signingSecret } =
+  sandboxDescription.shape;
+const { dataDir, ephemeral, pid, version } = sandboxDescription.shape;
+/** The ready line of a sandbox, and of a hosted service. */
+export const readyMessage = z.object({
+  event: z.literal("ready"),
+  baseUrl,
+  portalUrl,
+  checkoutOrigin,
+  merchantId,
+  storeId,
+  storeName,
+  apiKey: z.nullable(z.string()),
+  signingSecret,
+  controlToken: z.string(),
+  dataDir,
+  ephemeral,
+  /** Whether the sandbox was already running, so that this start did nothing. */
+  alreadyRunning: z.boolean(),
+  /** A link to the portal that works once; null if there is no portal. */
+  signInUrl: z.nullable(z.string()),
+  pid,
+  version,
+});
+
 /** The part about the serving process; the other part is in the database of the sandbox. */
 export type ProcessDescription = Pick<
   SandboxDescription,
