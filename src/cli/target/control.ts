@@ -158,54 +158,51 @@ function nextWithoutToken({ world, around }: Context, url: string, role: Control
   return isFolders ? `${start}; for another sandbox, ${set}` : set;
 }
 
-/** Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. */
+/**
+ * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. The token of
+ * a store also leads to another machine, and precedes the folder's own token, so that a command has only the rights that
+ * its user was given.
+ */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
-  const isLimited = isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
-  if (isLimited && role === "control") return sandboxOfStore(context, tokenIn(world, role));
-  const named = around.address();
+  const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
-  if (named === undefined) return ofFolder();
-  const { value: url } = named;
+  const withToken = (origin: string): ControlTarget => {
+    const token = tokenIn(world, role);
+    printer.hide(token);
+    return targetAt(context, origin, token);
+  };
+  const named = around.address();
+  if (named === undefined) {
+    const own = ofFolder();
+    return isLimited && own !== undefined ? withToken(own.origin) : own;
+  }
+  const { value: url, source } = named;
+  const { origin, hostname } = new URL(url);
+  const isHere = isLoopback(hostname);
+  if (isLimited) {
+    if (!isHere && url.startsWith("http:"))
+      printer.traceOnce(`warning: the token goes to ${printable(url)} unencrypted; use https`);
+    return withToken(origin);
+  }
   const own = catchRefusal(ofFolder).value;
   if (own !== undefined && isSameServer(url, own.origin)) return own;
-  const isHere = isLoopback(new URL(url).hostname);
-  const token = tokenIn(world, role);
-  if (token === "") {
+  if (tokenIn(world, role) === "") {
     if (!isHere || own === undefined) return ofFolder();
     const where = `the sandbox of ${printable(around.shownFolder())} is ${own.origin}/v1`;
     throw new Refused(otherSandboxProblem(named, where, role));
   }
-  printer.hide(token);
-  if (!isHere) {
-    // Another service has no control API, and must not receive the token.
-    const message = `${named.source} names another machine, and the token of an owner never leaves this one`;
-    throw refuseUsage(
-      message,
-      "set CHECKOUT_CONTROL_TOKEN to the token of a store (checkout tokens create), or unset the address",
-    );
-  }
-  return targetAt(context, new URL(url).origin, token);
+  if (isHere) return withToken(origin);
+  // Another service has no control API, and must not receive the token.
+  throw refuseUsage(
+    `${source} names another machine, and the token of an owner never leaves this one`,
+    "set CHECKOUT_CONTROL_TOKEN to the token of a store (checkout tokens create), or unset the address",
+  );
 }
 
 /** Whether a token is limited to a store. Only such a token may leave this machine. */
 export function isStoreToken(token: string): boolean {
   return token.startsWith(STORE_TOKEN_PREFIX);
-}
-
-/**
- * The named sandbox, also on another machine, otherwise the folder's: with the token of a store, which precedes the
- * folder's own token, so that a command has only the rights that its user was given.
- */
-function sandboxOfStore(context: Context, token: string): ControlTarget | undefined {
-  const { printer, around } = context;
-  printer.hide(token);
-  const named = around.address()?.value;
-  const own = named === undefined ? sandboxOfFolder(context)?.origin : undefined;
-  const origin = named === undefined ? own : new URL(named).origin;
-  if (named !== undefined && named.startsWith("http:") && !isLoopback(new URL(named).hostname))
-    printer.traceOnce(`warning: the token goes to ${printable(named)} unencrypted; use https`);
-  return origin === undefined ? undefined : targetAt(context, origin, token);
 }
 
 /** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
@@ -219,10 +216,9 @@ export function sandboxOfFolder(context: Context, role: ControlRole = "control")
 }
 
 function targetAt(context: Context, origin: string, token: string): ControlTarget {
-  const timeoutMs = limitFromVariable(context.world.env, "timeout");
-  const { version } = context;
+  const { version, world } = context;
   const onOtherVersion = (other?: string): void => noteVersion(context, other);
-  return { origin, token, version, onOtherVersion, timeoutMs };
+  return { origin, token, version, onOtherVersion, timeoutMs: limitFromVariable(world.env, "timeout") };
 }
 
 /** The token in the environment; empty if there is none. Refuses a token that is not valid in a header. */
