@@ -96,7 +96,7 @@ export function registerEvents(group: Group): void {
       "checkout events get <event_id> --body > body.json",
     ],
     options: [
-      switchOption("--body", "print only the body, byte for byte"),
+      switchOption("--body", "print only the body, byte for byte as it is sent"),
       ...webhookWaitOptions("wait until every delivery has succeeded or was given up"),
     ],
     run: runGet,
@@ -217,7 +217,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
   if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDueProblem(shown));
-  if (options.body === true) return context.printer.exact(shown.body);
+  if (options.body === true) return context.printer.exact(shown.sentBody ?? shown.body);
   return context.printer.result(answerOutput("showEvent", shown), () => eventText(shown, context.printer));
 }
 

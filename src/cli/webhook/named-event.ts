@@ -1,5 +1,6 @@
 import { addMessage, type Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comparison.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
@@ -20,8 +21,12 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
   if (target === undefined) return undefined;
   for (const id of ids) {
     const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
-    const found = event.ok ? compareWithEvent(rawBody, event.value) : undefined;
+    const found = event.ok ? compareWithEvent(rawBody, asSent(event.value)) : undefined;
     if (event.ok) return found && addMessage(found, true);
   }
   return undefined;
+}
+
+function asSent({ sentBody, ...event }: AnswerOf<"showEvent">): AnswerOf<"showEvent"> {
+  return { ...event, body: sentBody ?? event.body };
 }

@@ -1,3 +1,4 @@
+import type { Dialect } from "../../core/shape/dialect.ts";
 import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { findTarget } from "../target/control.ts";
@@ -9,6 +10,8 @@ export type OwnerSecrets = {
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
+  /** The names in which the store's events are sent; undefined for ours. */
+  readonly dialect?: Dialect | undefined;
 };
 
 /** First the endpoints' secrets, then the store's, its first endpoint's. From now on the printer redacts them. */
@@ -16,13 +19,20 @@ export async function sandboxSecrets(context: Context): Promise<readonly OwnerSe
   const target = await findTarget(context);
   if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
+  const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
   const found: OwnerSecrets[] = [];
   const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });
   for (const { id, url } of listed.endpoints) {
     const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });
     found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets });
   }
-  found.push({ owner: `the store ${name}`, endpointId: null, inForce: [signingSecret], retired: [] });
+  found.push({
+    owner: `the store ${name}`,
+    endpointId: null,
+    inForce: [signingSecret],
+    retired: [],
+    dialect,
+  });
   for (const { inForce, retired } of found)
     for (const secret of [...inForce, ...retired]) context.printer.hide(secret);
   return found;

@@ -29,6 +29,13 @@ export function headerNamesOption(): Option {
   );
 }
 
+export function dialectOption(): Option {
+  return valueOption(
+    "--dialect <file>",
+    "names and form of the headers, in a file of calibrate --write-dialect (default: those of the store whose secret is tried)",
+  );
+}
+
 /** From the file, otherwise from the variable. Refuses none, or body and secret both from standard input. */
 export async function requireSigningSecrets(
   context: Context,

@@ -6,22 +6,27 @@ import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
 import {
   DEFAULT_TOLERANCE_SECONDS,
   DEFAULT_HEADER_NAMES,
+  headerNamesIn,
   signHeaders,
   TIMESTAMP_PATTERN,
   verifySignature,
+  type VerifyInput,
 } from "../../core/webhook/signature.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import type { KnownSecret } from "../../core/webhook/diagnosis/signing-variants.ts";
-import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
+import type { HeaderNames, SignatureVerdict } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
-import { catchRefusal, EXIT } from "../problem.ts";
+import { catchRefusal, EXIT, unwrap } from "../problem.ts";
+import { readDialectFile } from "../../host/config/dialect-file.ts";
 import { compareWithNamedEvent } from "./named-event.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
   checkSecrets,
   requireSigningSecrets,
   findSigningSecrets,
+  dialectOption,
   headerNamesOption,
   refuseMissingSecret,
   secretOption,
@@ -37,6 +42,7 @@ type VerifyFlags = SecretOptions & {
   readonly tolerance?: number;
   readonly now?: number;
   readonly headerNames?: HeaderNames;
+  readonly dialect?: string;
 };
 
 type SignFlags = SecretOptions & {
@@ -62,6 +68,7 @@ export function registerWebhooks(group: Group): void {
       valueOption("--signature <value>", `header ${DEFAULT_HEADER_NAMES.signature}, as received`),
       secretOption(),
       headerNamesOption(),
+      dialectOption(),
       valueOption(
         "--tolerance <duration>",
         `maximum difference between the timestamp and now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
@@ -105,13 +112,16 @@ export function registerWebhooks(group: Group): void {
 
 /** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
-  const { payloadFile, timestamp, signature, headerNames = DEFAULT_HEADER_NAMES } = options;
+  const { payloadFile, timestamp, signature } = options;
   const { sources, known: others } = await secretsToTry(context, options);
+  const dialect = await dialectToRead(context, options, [...sources, ...others]);
+  const { headerNames = headerNamesIn(dialect) } = options;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
-  const request: Omit<VerifyOptions, "secrets"> & { readonly now: number } = {
+  const request: Omit<VerifyInput, "secrets"> = {
     rawBody,
     headers: [headerNames.timestamp, timestamp, headerNames.signature, signature],
     headerNames,
+    dialect,
     toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
     now: options.now ?? context.world.now(),
   };
@@ -134,6 +144,21 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const compared = await compareWithNamedEvent(context, rawBody);
   const shown = compared === undefined ? causes : withComparison(causes, compared);
   return report(context, { verdict, causes: shown, now: request.now, tried: [...sources, ...others] });
+}
+
+/** The dialect of the file, otherwise of the store whose secret is tried. */
+async function dialectToRead(
+  { world }: Context,
+  { dialect: file }: VerifyFlags,
+  sources: readonly Source[],
+): Promise<Dialect | undefined> {
+  if (file !== undefined) return unwrap(await readDialectFile(world, file));
+  const [first] = sources;
+  const owner = sources.find(
+    ({ inForce, owner: name }) =>
+      name !== undefined && inForce.some((secret) => first?.inForce.includes(secret)),
+  );
+  return owner?.dialect;
 }
 
 function knownIn(sources: readonly Source[]): readonly KnownSecret[] {

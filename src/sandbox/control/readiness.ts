@@ -79,5 +79,6 @@ function summary(
     apiKeys: selectActiveKeys(store.credentials.of(storeId)),
     returnOrigins: store.returnOrigins.list(storeId),
     endpoints: store.endpoints.of(storeId).length,
+    dialect: store.stores.dialect(storeId),
   });
 }

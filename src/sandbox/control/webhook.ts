@@ -13,6 +13,7 @@ import { readAuditedHeaders } from "../../core/webhook/delivery-request.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
+import { eventBodyIn } from "../../core/shape/dialect.ts";
 import { findEndpoint } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
@@ -126,8 +127,10 @@ export const webhookHandlers = {
   showEvent: async ({ store }, { storeId, id }) => {
     const event = findEvent(store, storeId, id);
     if (!event.ok) return event;
+    const dialect = store.stores.dialect(storeId);
     return accept({
       ...eventEntry(event.value),
+      ...(dialect && { sentBody: eventBodyIn(dialect, event.value.body) }),
       deliveries: listDeliveries(store, { storeId, eventId: id }),
     });
   },

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { assumptionEntry } from "../../calibration/shapes.ts";
 import { price } from "../../checkout/shapes.ts";
 import { returnOrigin } from "../../config/store-fields.ts";
@@ -25,6 +26,8 @@ const storeSummary = z.object({
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
   endpoints: wholeNumber(0),
+  /** The names in which the store answers (decision 148); left out if they are ours. */
+  dialect: z.optional(dialectSchema),
 });
 
 /** The administrator's need the admin token (decision 49). */
@@ -54,7 +57,7 @@ export const readinessOperations = {
     path: "",
     summary: "Shows the store as its merchant sees it",
     description:
-      "Returns the merchant, capabilities, prices, active API keys, return origins and number of endpoints of the store. Secrets are omitted.",
+      "Returns the merchant, capabilities, prices, active API keys, return origins, number of endpoints and dialect of the store. Secrets are omitted.",
     answer: () => storeSummary,
   }),
   waiveDrill: storeOperation({

@@ -201,7 +201,12 @@ export const webhookOperations = {
     summary: "Shows an event and its deliveries",
     description:
       "Returns an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is not an event of the store.",
-    answer: () => z.extend(eventEntry, deliveries.shape),
+    answer: () =>
+      z.extend(eventEntry, {
+        ...deliveries.shape,
+        /** The body as it is sent in the store's dialect; left out if it is `body`. */
+        sentBody: z.optional(z.string()),
+      }),
   }),
   replayEvent: storeOperation({
     method: "POST",

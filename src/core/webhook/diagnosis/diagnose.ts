@@ -22,13 +22,15 @@ import {
   timestampFindings,
 } from "./findings.ts";
 import { secretFormFindings } from "./pasted-secrets.ts";
-import { bytesOf, DEFAULT_HEADER_NAMES, headerValues, verifySignature } from "../signature.ts";
+import { plainSignatures, type Dialect } from "../../shape/dialect.ts";
+import { bytesOf, headerNamesIn, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
 /** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyOptions & {
   /** The time in milliseconds since the epoch. */
   readonly now: number;
+  readonly dialect?: Dialect | undefined;
   readonly known?: readonly KnownSecret[];
 };
 
@@ -78,7 +80,8 @@ function* searchCauses(
 ): Generator<number, Diagnosis[]> {
   const { timestamp, signature } = namesOf(options);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
-  const signatureText = headerValues(options.headers, signature)[0] ?? "";
+  const sentSignature = headerValues(options.headers, signature)[0] ?? "";
+  const signatureText = plainSignatures(options.dialect?.signatureForm ?? "hex", sentSignature);
   const { candidates, findings } = parseSignatureHeader(signatureText, signature);
   const ofSecrets = secretFindings([options.secrets].flat());
   const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
@@ -215,7 +218,7 @@ function isDigestOf(
   return timingSafeEqual(Buffer.from(digest), Buffer.from(hex));
 }
 
-function namesOf({ headerNames = DEFAULT_HEADER_NAMES }: VerifyOptions): HeaderNames {
+function namesOf({ dialect, headerNames = headerNamesIn(dialect) }: DiagnoseOptions): HeaderNames {
   return headerNames;
 }
 

@@ -4,7 +4,8 @@ import { isForgery } from "../../../../core/fault/actions.ts";
 import { printable } from "../../../../core/text.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
-import { DEFAULT_HEADER_NAMES } from "../../../../core/webhook/signature.ts";
+import { headerNamesIn } from "../../../../core/webhook/signature.ts";
+import type { HeaderNames } from "../../../../core/webhook/webhook.ts";
 import { html, knownText, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
@@ -41,7 +42,8 @@ export function attemptDetails(
     ${rawBytes(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
     ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : rawBytes(COMMON_TEXTS.body, sent.body)}
     <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
-    ${checkLine(delivery, sent)} ${answerPart(attempt)}
+    ${checkLine(delivery, sent, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
+    ${answerPart(attempt)}
   </div>`;
 }
 
@@ -89,13 +91,14 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
 }
 
 /** The command that checks the signature in a terminal, as of the time at which it was sent. */
-function checkLine({ eventId }: AttemptedDelivery, { headers, signing }: SentAttempt): Html {
+function checkLine(
+  { eventId }: AttemptedDelivery,
+  { headers, signing }: SentAttempt,
+  names: HeaderNames,
+): Html {
   // The event has the signed bytes; this fault sent other bytes.
   if (!signing.known || signing.fault === "changed_body") return html``;
-  const [timestamp = "", signature = ""] = [
-    headers[DEFAULT_HEADER_NAMES.timestamp],
-    headers[DEFAULT_HEADER_NAMES.signature],
-  ];
+  const { [names.timestamp]: timestamp = "", [names.signature]: signature = "" } = headers;
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(WEBHOOK_TEXTS.checkIt, line);
 }
