@@ -31,6 +31,7 @@ const RULES = {
     ["seed", ["a text", (value) => typeof value === "string" && value !== ""]],
     ["only", ["{ faults, payer }", (value) => typeof value === "object" && value !== null]],
     ["sandbox", ["a sandbox", (value) => typeof value === "object" && value !== null]],
+    ["dialect", ["a dialect", (value) => typeof value === "object" && value !== null]],
   ]),
   receiver: new Map<string, Rule>([
     ["answer", ["a function that returns a status", (value) => typeof value === "function"]],

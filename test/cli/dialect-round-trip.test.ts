@@ -2,65 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
-import { SIGNATURE_FORMS } from "../../src/core/shape/dialect.ts";
 import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
-import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { drawDialect } from "../support/drawn-dialect.ts";
 import { createHarness } from "../support/harness.ts";
 
 const RECEIVER = "http://127.0.0.1:4300";
 const SERVICE = ["--base-url", "http://127.0.0.1:4242/v1"];
-/** The codes that a calibration provokes, without the one that the HTTP server gives. */
-const CODES = [
-  "session_not_found",
-  "idempotency_key_reused",
-  "order_conflict",
-  "invalid_json",
-  "unsupported_content_type",
-  "invalid_parameter",
-  "credential_missing",
-  "idempotency_key_missing",
-  "idempotency_key_invalid",
-  "unknown_parameter",
-  "missing_parameter",
-];
-const TYPES = ["order.created", "order.pending", "order.succeeded"];
-
-/** A dialect whose every part a calibration with a payer can observe. */
-function drawDialect(seed: number): DialectFile {
-  const random = seededRandom(seed);
-  const draw = <Value>(values: readonly Value[]): Value =>
-    values[Math.floor(random() * values.length)] as Value;
-  const some = <Value>(names: readonly string[], valueOf: (name: string) => Value): Record<string, Value> =>
-    Object.fromEntries(names.filter(() => random() < 0.6).map((name) => [name, valueOf(name)]));
-  const renamed = some(["event_id", "type", "created_at", "data"], (field) => `svc_${field}`);
-  const other = some(["api_version", "store_id", "sequence", "previous_status"], (field) =>
-    draw([null, `x.${field}`]),
-  );
-  const drawn = {
-    errors: some(CODES, (code) => ({ code: `svc.${code}` })),
-    events: some(TYPES, (type) => type.replace("order", draw(["payment", "charge"]))),
-    event_fields: { ...renamed, ...other },
-    headers: some(["event_id", "timestamp", "signature"], (part) => `X-Svc-${part.replace("_", "-")}`),
-    times: draw([undefined, "seconds", "milliseconds"] as const),
-    signature_form: draw([undefined, ...SIGNATURE_FORMS.slice(1)]),
-    replay: draw([
-      undefined,
-      { status: 200 },
-      { header: null },
-      { status: 200, header: "x-svc-replay" },
-    ] as const),
-    unknown_session: draw([undefined, 400, 403] as const),
-    both_forms: draw([undefined, "price_id", "amount"] as const),
-  };
-  // A value that is undefined, or without a part, is not written.
-  const given = Object.entries(drawn).filter(
-    ([, value]) =>
-      value !== undefined && Object.keys(Object(value)).length + Number(typeof value !== "object") > 0,
-  );
-  return Object.fromEntries(given);
-}
-
 /** A sandbox that speaks a dialect, with its receiver for calibrations. */
 async function speak(dialect: DialectFile) {
   const harness = createHarness();

@@ -131,7 +131,10 @@ test("a forged signature differs from the right one as its case names", () => {
 test("a probe tells a receiver that decodes the body from one that parses it", () => {
   const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
   const { secret, realNow } = KEYS;
-  const tried = buildProbes({ id: EVENTS.own.id, body }, { secret, olderSecrets: [], realNow });
+  const tried = buildProbes(
+    { id: EVENTS.own.id, body },
+    { secret, olderSecrets: [], realNow, dialect: undefined },
+  );
   const causeOf = (rawBody: Uint8Array): string | undefined => {
     const signature = signatureOf(secret, { timestamp: String(realNow / 1000), rawBody });
     return tried.find(({ headers }) => headers["Checkout-Signature"] === signature)?.cause;

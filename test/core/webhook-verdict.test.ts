@@ -919,8 +919,10 @@ test("a rate limit that was waited for is a note of its case", () => {
   expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
 });
 
+const ENDPOINT = { endpointId: "an-endpoint", dialect: undefined };
+
 test("every case is a step with its answer, and the unsent cases are one more step", () => {
-  const passed = drillSteps(drilled({}), "an-endpoint");
+  const passed = drillSteps(drilled({}), ENDPOINT);
   expect(passed.map(({ name }) => name)).toEqual(NAMES);
   expect(passed[0]).toEqual({
     name: "good_event",
@@ -933,7 +935,7 @@ test("every case is a step with its answer, and the unsent cases are one more st
   const noted = passed.find(({ name }) => name === "other_event_id");
   expect([noted?.passed, noted?.cause]).toEqual([true, factOf("ignores_event_id", "an-endpoint")]);
   const left = Object.fromEntries(NAMES.slice(1).map((name) => [name, null]));
-  const [first, rest, ...more] = drillSteps(drilled({ ...left, good_event: "timeout" }), "an-endpoint");
+  const [first, rest, ...more] = drillSteps(drilled({ ...left, good_event: "timeout" }), ENDPOINT);
   expect([first?.passed, first?.got, more]).toEqual([
     false,
     factOf("no_answer_after:timeout", "7", "nothing came"),
@@ -947,18 +949,18 @@ test("every case is a step with its answer, and the unsent cases are one more st
     cause: first?.cause,
     reference: null,
   });
-  const told = drillSteps(drilled({ good_event: { status: 500, body: "no table" } }), "an-endpoint");
+  const told = drillSteps(drilled({ good_event: { status: 500, body: "no table" } }), ENDPOINT);
   expect(told[0]?.got).toEqual(factOf("after_with", "500", "7", "no table"));
-  expect(drillSteps(drilled({ good_event: { status: 300, body: "x" } }), "")[0]?.got).toEqual(
+  expect(drillSteps(drilled({ good_event: { status: 300, body: "x" } }), ENDPOINT)[0]?.got).toEqual(
     factOf("after_with", "300", "7", "x"),
   );
-  expect(drillSteps(drilled({ good_event: { status: 299, body: "x" } }), "")[0]?.got).toEqual(
+  expect(drillSteps(drilled({ good_event: { status: 299, body: "x" } }), ENDPOINT)[0]?.got).toEqual(
     factOf("after", "299", "7"),
   );
 });
 
 test("an unexplained result is reported with the two answers that differ", () => {
-  const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), "an-endpoint");
+  const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), ENDPOINT);
   expect(englishOf(good?.cause ?? "")).toBe(
     "The answers do not show why. Two that differ: to “a good event” it answered 400 after 7 ms, to “signed an hour ago” 500 after 7 ms. Its log for these two requests shows more.",
   );

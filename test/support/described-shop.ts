@@ -1,4 +1,5 @@
-import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
 import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
 import type { HookEvent } from "./order-shops.ts";
 import type { openWebhookSite } from "./webhook-site.ts";
@@ -15,6 +16,8 @@ export type ShopKind = {
   readonly late?: number;
   /** How often it books a payment, default 1. */
   readonly books?: number;
+  /** The names that it reads; default: ours. */
+  readonly dialect?: DialectFile;
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
@@ -26,7 +29,7 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
-  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1 }: ShopKind = {},
+  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1, dialect }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
   const seen = new Set<string>();
@@ -57,9 +60,10 @@ export function describedShop(
 
   const hook = ({ body, rawHeaders: headers }: HttpRequest): HttpResponse => {
     const secrets = [sandbox().ready.signing_secret];
-    if (!verifyWebhook({ rawBody: body, headers, secrets, now: harness.clock.now() }).ok)
-      return { ...OK, status: 400 };
-    const event = JSON.parse(Buffer.from(body).toString("utf8")) as HookEvent;
+    const names = dialect === undefined ? {} : { dialect };
+    const verdict = verifyWebhook({ rawBody: body, headers, secrets, now: harness.clock.now(), ...names });
+    if (!verdict.ok) return { ...OK, status: 400 };
+    const event = verdict.event as HookEvent;
     if (event.data.order_id !== undefined) book(event);
     return OK;
   };

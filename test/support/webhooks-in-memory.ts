@@ -5,6 +5,7 @@ import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { drillSteps } from "../../src/core/judge/forms/causes.ts";
 import { inEnglish } from "../../src/core/readiness/drills/said.ts";
 import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms.ts";
+import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";
 import { HOOKS, type ShownDrills } from "./drill-site.ts";
@@ -20,7 +21,7 @@ const ENDPOINT = { id: idOf(1), storeId: idOf(2) };
  */
 export async function drillWebhooksInMemory(
   receiver: Receiver,
-  { consent = false } = {},
+  { consent = false, dialect }: { readonly consent?: boolean; readonly dialect?: Dialect | undefined } = {},
 ): Promise<ShownDrills & { readonly passed: boolean }> {
   let [now, ids] = [STARTED_AT, 10];
   const pass = (milliseconds: number): void => void (now += milliseconds);
@@ -77,11 +78,12 @@ export async function drillWebhooksInMemory(
     secret: SECRET,
     olderSecrets: [],
     retiredSecret: undefined,
+    dialect,
     order: consent ? acceptedEvent() : null,
     now,
   };
   const drilled = await sendForms({ world, post, isWanted: () => true }, subject);
-  const steps = drillSteps(drilled, ENDPOINT.id).map(inEnglish);
+  const steps = drillSteps(drilled, subject).map(inEnglish);
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }
 

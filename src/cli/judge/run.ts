@@ -192,6 +192,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const seed = options.seed ?? world.freshId().slice(-8);
   const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
   await refuseHeld(context, control);
+  const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
   const newId = await orderIdsOfShop(context, control, seed);
   const plainBench = createBench({
     world,
@@ -206,6 +207,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     },
     newId,
     signal,
+    dialect,
   });
   const started = world.monotonic();
   const onJudged = announce(context, started);

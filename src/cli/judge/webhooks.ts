@@ -171,7 +171,7 @@ async function judgeReceiver(
   const isUnknown = wasOutOfReach(sent.results) || signal.aborted;
   // If the receiver is down, only the forms that were sent have results.
   const names = isUnknown ? sent.results.map(({ name }) => name) : sent.names;
-  const steps = drillSteps({ ...sent, names }, endpointId);
+  const steps = drillSteps({ ...sent, names }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
   const shown = { receiver: { endpointId, url, checkout, now }, subject, steps };
   // A result without a verdict does not replace the last one with a verdict.

@@ -3,12 +3,14 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
-import { type ObservedDelivery } from "../../core/judge/observation.ts";
+import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import { oneAtATime } from "../../core/mutex.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
+import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
@@ -85,7 +87,15 @@ export type Bench = {
   };
   /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
   readonly search?: SearchedStore;
+  /** The names in which the store's events are sent. Default: ours. */
+  readonly dialect?: Dialect | undefined;
 };
+
+/** The fact that causes name what the shop sees. */
+export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
+  if (dialect === undefined) return [];
+  return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
+}
 
 /** The store of a search: one of its own, or that of a running shop, in which only one order and endpoint are the run's. */
 export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };

@@ -3,6 +3,7 @@ import { parseRetryAfter } from "../../core/network/headers.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
 import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import {
   isAccepted,
   isWorthProbing,
@@ -33,6 +34,8 @@ export type FormReceiver = {
   /** Older secrets, newest first. One of them may be `retiredSecret`, which is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
+  /** The names in which the store's events are sent; undefined for ours. */
+  readonly dialect: Dialect | undefined;
   /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
   readonly order: OrderEvent | null;
   /** The store's time. */
@@ -64,7 +67,7 @@ const ALL_PAUSES_MS = 60_000;
 /** Sends all forms, some in sequence and some in parallel, until too many have no answer or they are no longer wanted. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { isWanted } = context;
-  const names = casesOf(receiver.order);
+  const names = casesOf(receiver);
   const results: CaseResult[] = [];
   const send = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
@@ -104,7 +107,7 @@ type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
 function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
-  const { storeId, url, secret, retiredSecret, order, now } = receiver;
+  const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
   const begun = world.now();
   let newest = now - 1;
   const event = (): Required<DrillEvent> => {
@@ -117,9 +120,9 @@ function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
   const form = async (name: CaseName): Promise<CaseResult> => {
     const own = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
-    const keys = { secret, retiredSecret, realNow, url };
+    const keys = { secret, retiredSecret, realNow, url, dialect };
     const { eventId, ...basic } = buildDrillRequest(name, { own, first, order }, keys);
-    const request = buildCaseRequest(name, basic, realNow);
+    const request = buildCaseRequest(name, basic, keys);
     const { limited, ...sent } = await pace(() => post(request, DRILL_CASES[name].connection ?? "kept"));
     const { milliseconds } = sent;
     return { name, eventId, milliseconds, answer: answerOf(sent), ...(limited ? { limited } : {}) };
@@ -130,13 +133,14 @@ function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
 /** Finds the signing mistake with which the receiver accepts a signature. */
 async function probe(
   send: Sender,
-  { secret, olderSecrets }: FormReceiver,
+  { secret, olderSecrets, dialect }: FormReceiver,
   lanes: number,
 ): Promise<DrillCause | undefined> {
   const own = send.event();
   const event = eventOfCase("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
-  await runInLanes(buildProbes(event, { secret, olderSecrets, realNow: own.sentAt }), lanes, async (one) => {
+  const keys = { secret, olderSecrets, dialect, realNow: own.sentAt };
+  await runInLanes(buildProbes(event, keys), lanes, async (one) => {
     if (found !== undefined) return;
     const { cause, headers, body } = one;
     const sent = await send.post({ method: "POST", suffix: "", headers, body });

@@ -9,6 +9,7 @@ import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
 import {
   createOrders,
+  dialectFact,
   lastCheckout,
   newPurchase,
   NOTHING_KNOWN,
@@ -49,9 +50,9 @@ const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const { shop } = bench;
   const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
-  const facts: Observation[] = [];
+  const facts: Observation[] = [...dialectFact(bench, true)];
   const end = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
-    verdict: verdict ?? judgeHistory(CAUSES, facts, shop.settleMs),
+    verdict: verdict ?? judgeHistory(bench.dialect === undefined ? CAUSES : {}, facts, shop.settleMs),
     reference: purchase.checkouts.at(-1)?.id ?? null,
     recording,
     purchase,

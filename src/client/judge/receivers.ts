@@ -28,7 +28,11 @@ export async function findReceivers(
   const chosen = wanted.endpointId === undefined ? (own.length > 0 ? own : isOn) : named;
   return Promise.all(
     chosen.map(async ({ id, url }) => {
-      const { inForce, retired, storeTime } = await call({ name: "showSecret", id, body: undefined });
+      const { inForce, retired, storeTime, dialect } = await call({
+        name: "showSecret",
+        id,
+        body: undefined,
+      });
       const [secret, ...older] = inForce;
       if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
       const found = wanted.hasOrder ? await acceptedOrder(call, id) : null;
@@ -39,6 +43,7 @@ export async function findReceivers(
         secret,
         olderSecrets: [...older, ...retired],
         retiredSecret: retired[0],
+        dialect,
         order: found?.event ?? null,
         checkout: found?.checkout ?? null,
         now: storeTime ?? realNow,

@@ -20,7 +20,7 @@ import { type Observation } from "../../core/judge/observation.ts";
 import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
-import { lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
+import { dialectFact, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
 import { lookLater, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
@@ -250,7 +250,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const { world, shop } = bench;
   const history: History = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
-  const facts: Observation[] = [];
+  const facts: Observation[] = [...dialectFact(bench, false)];
   const before = shop.served?.endings.length ?? 0;
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
@@ -295,6 +295,7 @@ export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): 
   };
   const facts = await playHistory(bench, history, {
     orders: new Map([["a", { ...purchase, isTold: true }]]),
+    facts: [...dialectFact(bench, false)],
   });
   const verdict = bench.signal.aborted
     ? notJudged(factOf("interrupted"), null)

@@ -45,12 +45,17 @@ type BrokenClient = {
 
 /** Whether the client received an answer that names its order. */
 export function hasArrived(log: readonly LoggedCreate[]): boolean {
-  return log.some(({ status, arrival }) => status === 201 && arrival === "whole");
+  return log.some((one) => isAccepted(one) && one.arrival === "whole");
 }
 
 /** Whether a run may end with success: an answer has arrived, or its status, which is all that some clients look at. */
 export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
-  return isDone && log.some(({ status, arrival }) => status === 201 && arrival !== "hidden");
+  return isDone && log.some((one) => isAccepted(one) && one.arrival !== "hidden");
+}
+
+/** Whether a create was accepted; a dialect may answer 200 to a replay. */
+function isAccepted({ status }: Pick<LoggedCreate, "status">): boolean {
+  return status === 201 || status === 200;
 }
 
 export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
@@ -102,8 +107,7 @@ type IsMade = (before: readonly LoggedCreate[]) => boolean;
 
 /** Whether an order was made before; a create whose command was killed was processed, and may be logged later. */
 function isMadeIn(runs: readonly WatchedRun[]): IsMade {
-  return (before) =>
-    before.some(({ status }) => status === 201) || runs.some(({ isKilled }) => isKilled === true);
+  return (before) => before.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true);
 }
 
 /** The cause of each such refusal, from the answers before it. */
@@ -116,7 +120,7 @@ const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[], i
 
 /** A retry that is refused as invalid although the service accepted the create before: its body differs. */
 function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
-  const made = log.findIndex(({ status }) => status === 201);
+  const made = log.findIndex(isAccepted);
   const refused = log.slice(made + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
   if (made < 0 || refused === undefined) return undefined;
   return {

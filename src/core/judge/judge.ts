@@ -3,11 +3,11 @@
 import type { DrillStep, Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
-import { factOf } from "../readiness/drills/said.ts";
+import { factOf, inNames } from "../readiness/drills/said.ts";
 import type { Status } from "../checkout/checkout.ts";
 import { brokenByClient, shownByClient } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
-import type { CreateFact, LookFact, Observation } from "./observation.ts";
+import type { CreateFact, DialectFact, LookFact, Observation } from "./observation.ts";
 import { SECRET_PLACES, type SecretPlace } from "./secrets.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
@@ -21,6 +21,8 @@ export type HistoryVerdict =
       readonly cause: Cause | null;
       readonly expected: Said;
       readonly got: Said;
+      /** The names of the store's dialect, which the cause says. */
+      readonly names?: string | undefined;
     }
   | {
       readonly state: "not_judged";
@@ -31,7 +33,7 @@ export type HistoryVerdict =
 
 export type Broken = Pick<
   Extract<HistoryVerdict, { state: "broken" }>,
-  "invariant" | "expected" | "got" | "cause"
+  "invariant" | "expected" | "got" | "cause" | "names"
 >;
 type Unclear = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
 
@@ -43,13 +45,14 @@ export function verdictsOn(facts: readonly Observation[]): {
   const before = new Set<OrderName>();
   const shown = new Set<JudgedInvariant>();
   const broken: Broken[] = [];
+  const dialect = facts.find((fact) => fact.kind === "dialect");
   // A forged event that was booked tells more than its answer.
   const isLess = ({ kind }: Observation): boolean => kind === "forged";
   for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
     const wasPaid = fact.kind === "look" && before.has(fact.of);
     for (const invariant of shownBy(fact, wasPaid)) shown.add(invariant);
     const found = brokenBy(fact, wasPaid);
-    if (found !== undefined) broken.push({ ...found, cause: found.cause ?? null });
+    if (found !== undefined) broken.push({ ...found, ...causeIn(dialect, found) });
     if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
   }
   return { shown, broken };
@@ -72,9 +75,19 @@ export function judgeHistory(
   return { state: "held", note: note === undefined ? null : factOf(note.note), got: last?.got ?? "" };
 }
 
+/** Without a fault, events in other names are the likeliest cause that a shop refuses or ignores them. */
+function causeIn(
+  dialect: DialectFact | undefined,
+  { cause, invariant }: Found,
+): Pick<Broken, "cause" | "names"> {
+  if (dialect === undefined) return { cause: cause ?? null };
+  const isByNames = invariant === "takes_events" || invariant === "booked_when_paid";
+  return { cause: dialect.isPlain && isByNames ? "other_names" : (cause ?? null), names: dialect.names };
+}
+
 /** The likely mistake and its remedy; without a cause the rule. */
-export function causeOf({ cause, invariant }: Pick<Broken, "cause" | "invariant">): Said {
-  return factOf(cause ?? invariant);
+export function causeOf({ cause, invariant, names }: Pick<Broken, "cause" | "invariant" | "names">): Said {
+  return cause === "other_names" ? factOf(cause, names ?? "") : inNames(names, factOf(cause ?? invariant));
 }
 
 /** A broken rule with the cause that an answer shows. */
@@ -100,6 +113,7 @@ function shownBy(fact: Observation, wasPaid: boolean): readonly JudgedInvariant[
       return ["secrets_kept"];
     case "visit":
     case "note":
+    case "dialect":
       return [];
   }
 }
@@ -155,6 +169,7 @@ function brokenBy(fact: Observation, wasPaid: boolean): Found | undefined {
     case "taken":
     case "visit":
     case "note":
+    case "dialect":
       return undefined;
   }
 }

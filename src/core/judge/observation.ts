@@ -91,6 +91,9 @@ type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<Secre
 /** A note about a history, which is no verdict against the shop. */
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
+/** The names of a store's dialect; `isPlain`: nothing disturbs the purchase. */
+export type DialectFact = { readonly kind: "dialect"; readonly names: string; readonly isPlain: boolean };
+
 export type Observation =
   | LookFact
   | CreateFact
@@ -101,4 +104,5 @@ export type Observation =
   | VisitFact
   | EndFact
   | SecretFact
-  | NoteFact;
+  | NoteFact
+  | DialectFact;

@@ -1,6 +1,8 @@
 import type { Words } from "../language.ts";
 
 /** A sentence of a drill, possibly with values. */
+import { NO_NAME } from "../webhook/dialect-differences.ts";
+
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
 export const EXPECTED_RESULTS = {
@@ -21,7 +23,17 @@ export const EXPECTED_RESULTS = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
+/** A text with the names of a dialect; a name of letters only is a word, too, and stays. */
+function named(text: string, names: string): string {
+  const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
+  return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
+    const other = pairs.get(name);
+    return other === undefined || other === NO_NAME ? name : other;
+  });
+}
+
 export const STEP_RESULTS = {
+  in_names: (text, names) => [named(text, names), named(text, names)],
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,

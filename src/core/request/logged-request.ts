@@ -80,7 +80,7 @@ export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest
 
 /** Whether a request was answered with the stored bytes of its key. */
 export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
-  return status === 201 && decisions.includes(REPLAY_DECISION);
+  return (status === 201 || status === 200) && decisions.includes(REPLAY_DECISION);
 }
 
 /** The decision about replays. */

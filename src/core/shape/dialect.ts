@@ -55,9 +55,9 @@ export function withOneForm(dialect: Dialect | undefined, body: unknown): unknow
 }
 
 /** An event's body as the service sends it; the same bytes for the same event. */
-export function eventBodyIn(dialect: Dialect, body: string): string {
-  const event = parseJson(body);
-  if (!isRecord(event)) return body;
+export function eventBodyIn(dialect: Dialect | undefined, body: string): string {
+  const event = dialect === undefined ? undefined : parseJson(body);
+  if (dialect === undefined || !isRecord(event)) return body;
   const { events = {}, eventFields = {} } = dialect;
   const named = Object.entries(event).flatMap(([field, value]) => {
     const name = eventFields[field];
@@ -77,8 +77,12 @@ export function eventBodyIn(dialect: Dialect, body: string): string {
  * An event of the service in our names. Fields that the dialect drops are missing, but the event id, which its header
  * has too.
  */
-export function readEventIn(dialect: Dialect, body: unknown, eventId: string | undefined): unknown {
-  if (!isRecord(body)) return body;
+export function readEventIn(
+  dialect: Dialect | undefined,
+  body: unknown,
+  eventId: string | undefined,
+): unknown {
+  if (dialect === undefined || !isRecord(body)) return body;
   const { events = {}, eventFields = {} } = dialect;
   const types = new Map(Object.entries(events).map(([ours, theirs]) => [theirs, ours]));
   const fields = new Map(Object.entries(eventFields).map(([ours, theirs]) => [theirs, ours]));
@@ -89,22 +93,42 @@ export function readEventIn(dialect: Dialect, body: unknown, eventId: string | u
       return [field, field === "created_at" ? readTimeIn(dialect, value) : value];
     }),
   );
-  return eventFields["event_id"] === null ? { event_id: eventId, ...read } : read;
+  return hasEventId(dialect) ? read : { event_id: eventId, ...read };
+}
+
+/** A body as the service sends it, with fields changed; `change` reads and returns our names. */
+export function changeEventIn(
+  dialect: Dialect | undefined,
+  body: string,
+  change: (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+): string {
+  const event = readEventIn(dialect, parseJson(body), undefined);
+  const fields = isRecord(event) ? event : {};
+  return eventBodyIn(dialect, JSON.stringify({ ...fields, ...change(fields) }));
+}
+
+/** Whether the signed body has the id of its event, which the header has too. */
+export function hasEventId({ eventFields = {} }: Dialect = {}): boolean {
+  return eventFields["event_id"] !== null;
 }
 
 /** The fields of an event's body that the service does not send. */
-export function droppedFields({ eventFields = {} }: Dialect): readonly string[] {
+export function droppedFields({ eventFields = {} }: Dialect = {}): readonly string[] {
   return Object.entries(eventFields).flatMap(([field, name]) => (name === null ? [field] : []));
 }
 
-/** The value of the signature header. */
+/** The value of the signature header; without a timestamp also in a form that has one. */
 export function signatureHeader(
   form: SignatureForm,
-  { timestamp, signatures }: { readonly timestamp: string; readonly signatures: readonly string[] },
+  {
+    timestamp,
+    signatures,
+  }: { readonly timestamp: string | undefined; readonly signatures: readonly string[] },
 ): string {
   const prefix = form === "hex" ? "" : form === "sha256=hex" ? "sha256=" : "v1=";
   const written = signatures.map((signature) => prefix + signature);
-  return (form === "t=timestamp,v1=hex" ? [`t=${timestamp}`, ...written] : written).join(",");
+  const isTimed = form === "t=timestamp,v1=hex" && timestamp !== undefined;
+  return (isTimed ? [`t=${timestamp}`, ...written] : written).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */

@@ -34,7 +34,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
   const names = headerNamesIn(dialect);
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
-  const right = inDialect(parts.body, dialect);
+  const right = eventBodyIn(dialect, parts.body);
   const form = dialect?.signatureForm;
   const rawBody = Buffer.from(right);
   const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody, names, form });
@@ -87,13 +87,9 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-function inDialect(body: string, dialect: Dialect | undefined): string {
-  return dialect === undefined ? body : eventBodyIn(dialect, body);
-}
-
 /** A change in a field that the service does not send changes nothing, so a space is added. */
 function sentOtherwise(body: string, right: string, dialect: Dialect | undefined): string {
-  const changed = inDialect(changedBody(body), dialect);
+  const changed = eventBodyIn(dialect, changedBody(body));
   return changed === right && dialect !== undefined ? `${right} ` : changed;
 }
 

@@ -20,8 +20,8 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const { dialect, headers } = options;
   const { eventId: name } = options.headerNames ?? headerNamesIn(dialect);
   const sent = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
-  const body = dialect === undefined ? sent : readEventIn(dialect, sent, headerValues(headers, name)[0]);
-  const field = faultyField(body, dialect === undefined ? [] : droppedFields(dialect));
+  const body = readEventIn(dialect, sent, headerValues(headers, name)[0]);
+  const field = faultyField(body, droppedFields(dialect));
   if (field !== undefined)
     return reject(
       "event_invalid",

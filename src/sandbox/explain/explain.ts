@@ -175,7 +175,7 @@ function readStoryRequest(
   keys: readonly StoredAnswer[],
 ): StoryRequest {
   const kept =
-    request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
+    request.code === null ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
     ...request,
     key: kept?.key ?? keyOfRefusal(request),

@@ -7,6 +7,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { hasEventId } from "../../core/shape/dialect.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
@@ -159,14 +160,16 @@ function signRequest(
   },
 ): DeliveryRequest {
   const id = context.world.uuid();
+  const dialect = context.store.stores.dialect(event.storeId);
+  const hasOtherId = unknownType || (otherId && hasEventId(dialect));
   return deliveryRequest({
-    eventId: otherId || unknownType ? id : event.id,
+    eventId: hasOtherId ? id : event.id,
     body: unknownType ? withUnknownType(event, id) : event.body,
     secrets: endpointSecrets(context, endpoint, now).inForce,
     retiredSecrets: [],
     realNow: context.world.now(),
     fault: null,
-    dialect: context.store.stores.dialect(event.storeId),
+    dialect,
   });
 }
 
@@ -182,12 +185,13 @@ const UNKNOWN_STATUS = "disputed";
 
 /** The payment of an order as sent by a forger without a secret. */
 function forgePayment(
-  { world }: DrillsContext,
+  { world, store }: DrillsContext,
   order: StoredEvent,
   createdAt: number,
 ): Pick<DeliveryRequest, "headers" | "body"> {
   const own = { id: world.uuid(), storeId: order.storeId, createdAt };
-  const keys = { secret: "", retiredSecret: undefined, realNow: world.now() };
+  const dialect = store.stores.dialect(order.storeId);
+  const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
 }
 

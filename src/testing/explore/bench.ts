@@ -14,8 +14,9 @@ const PURCHASE_LIMIT_MS = 20_000;
 
 /** Opens a bench for each schedule: the application's functions with a new store. */
 export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
+  const { dialect } = options;
   return async () => {
-    const store = await sandbox.createStore();
+    const store = await sandbox.createStore(dialect && { dialect });
     const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
     try {
       const stop = await options.start?.(store);
@@ -26,7 +27,7 @@ export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Prom
           await remove();
         }
       };
-      return { bench: benchOf(sandbox, store, options), close };
+      return { bench: await benchOf(sandbox, store, options), close };
     } catch (error) {
       await remove();
       throw error;
@@ -34,14 +35,15 @@ export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Prom
   };
 }
 
-function benchOf(
+async function benchOf(
   sandbox: Sandbox,
   store: Store,
   { purchase, view, bookings, returns }: ExploreOptions,
-): SearchBench["bench"] {
+): Promise<SearchBench["bench"]> {
   const { running, calls } = internalsOf(sandbox);
   const { world } = running;
   const call = callsOn(calls.control, store.id);
+  const { dialect } = await call({ name: "storeSummary", body: undefined });
   const buy = async (): Promise<CreateRun> => {
     const run = await limited(world, async () => {
       // An untyped application can return anything, such as an incomplete answer.
@@ -73,6 +75,7 @@ function benchOf(
     newId: () => "",
     search: { isOwn: true },
     signal: new AbortController().signal,
+    dialect,
   });
   return bench;
 }

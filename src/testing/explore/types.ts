@@ -1,4 +1,5 @@
 /** Types of `explore`. */
+import type { DialectFile } from "../../core/shape/dialect-file.ts";
 import type { DomainOf } from "../../core/shape/fields.ts";
 import type { brokenInvariant, exploration, exploreFault, invariant, payerOutcome } from "../shapes.ts";
 import type { Checkout, Sandbox, Store } from "../types.ts";
@@ -37,6 +38,8 @@ export type ExploreOptions = {
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
   /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
   readonly sandbox?: Sandbox;
+  /** The dialect of its stores. Default: that of the sandbox. */
+  readonly dialect?: DialectFile;
 };
 
 /** A fault at one request or one delivery. */

@@ -232,9 +232,10 @@ async function confirm(
 }
 
 /** The broken rule with its cause; without a cause with the two answers that differ. */
-function textOf({ invariant, cause, expected, got }: Broken): string {
+function textOf(broken: Broken): string {
+  const { invariant, cause, expected, got } = broken;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
-  const words = englishOf(causeOf({ invariant, cause }));
+  const words = englishOf(causeOf(broken));
   return cause === null
     ? `Broken: ${words} Expected ${englishOf(expected)}; got ${englishOf(got)}.`
     : `Broken: ${rule}. ${words}`;

@@ -1,6 +1,8 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
-import { factOf } from "../../readiness/drills/said.ts";
+import { factOf, inNames } from "../../readiness/drills/said.ts";
 import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advice.ts";
+import type { Dialect } from "../../shape/dialect.ts";
+import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import {
   caseResult,
@@ -15,17 +17,23 @@ import { LEAVES, STALE_CASES, type ByAnswer, type Needs } from "./leaves.ts";
 import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
 
 /** One step for all cases that were not sent. Commands in the causes name this endpoint. */
-export function drillSteps(drilled: DrillResults, endpointId: string): DrillStep[] {
+export function drillSteps(
+  drilled: DrillResults,
+  { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
+): DrillStep[] {
   const { names } = drilled;
+  const differences = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
   const results = new Map(drilled.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drilled);
   const unexplained = names.find((name) => causes.get(name) === "not_explained");
   const say = (code: DrillCause | DrillNote | undefined): Said | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
-    return code === "not_explained"
-      ? contrast(unexplained === undefined ? undefined : results.get(unexplained), drilled)
-      : factOf(code, endpointId);
+    if (code === "not_explained")
+      return contrast(unexplained === undefined ? undefined : results.get(unexplained), drilled);
+    return code === "default_names"
+      ? factOf(code, differences ?? "")
+      : inNames(differences, factOf(code, endpointId));
   };
   const sent = names.flatMap((name): DrillStep[] => {
     const result = results.get(name);

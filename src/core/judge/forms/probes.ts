@@ -2,7 +2,8 @@ import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
 import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
+import { headerNamesIn } from "../../webhook/signature.ts";
+import { signatureHeader, type Dialect } from "../../shape/dialect.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 
@@ -16,14 +17,22 @@ type Probe = {
 /** Each is signed with one mistake that receivers make, to tell the mistake of one that refuses everything. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
-  keys: { readonly secret: string; readonly olderSecrets: readonly string[]; readonly realNow: number },
+  keys: {
+    readonly secret: string;
+    readonly olderSecrets: readonly string[];
+    readonly realNow: number;
+    readonly dialect: Dialect | undefined;
+  },
 ): readonly Probe[] {
-  const { secret, olderSecrets: older, realNow } = keys;
-  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
-  const { headers, body } = deliveryRequest({ ...parts, body: event.body, secrets: [secret] });
+  const { secret, olderSecrets: older, realNow, dialect } = keys;
+  const names = headerNamesIn(dialect);
+  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
+  const inOurs = deliveryRequest({ ...parts, body: event.body });
+  const { headers, body } =
+    dialect === undefined ? inOurs : deliveryRequest({ ...parts, body: event.body, dialect });
   const known = older.map((one) => ({ label: "", secret: one, retired: true }));
   const rawBody = Buffer.from(body);
-  const timestamp = headers[DEFAULT_HEADER_NAMES.timestamp] ?? "";
+  const timestamp = headers[names.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
     ...withOneFault(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
@@ -34,12 +43,14 @@ export function buildProbes(
       ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
     ),
   ];
+  const form = dialect?.signatureForm ?? "hex";
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
-    headers: { ...headers, [DEFAULT_HEADER_NAMES.signature]: signature },
+    headers: { ...headers, [names.signature]: signatureHeader(form, { timestamp, signatures: [signature] }) },
     body,
   });
   return [
+    ...(dialect === undefined ? [] : [{ cause: "default_names", ...inOurs } as const]),
     ...signed.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
     ...otherDigests(secret, right).map((signature) => probe("signs_otherwise", signature)),
   ];

@@ -3,7 +3,14 @@ import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { DEFAULT_HEADER_NAMES, signatureOf } from "../../webhook/signature.ts";
+import {
+  eventBodyIn,
+  hasEventId,
+  plainSignatures,
+  signatureHeader,
+  type Dialect,
+} from "../../shape/dialect.ts";
+import { headerNamesIn, signatureOf } from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
   CASE_NAMES,
@@ -32,8 +39,18 @@ export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
   readonly others?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
 
-/** The names of all cases of a drill; cases of an order come before the last valid event. */
-export function casesOf(order: OrderEvent | null): readonly CaseName[] {
+/**
+ * The names of all cases of a drill; cases of an order come before the last valid event. Without an id in the body
+ * another id in the header is another event.
+ */
+export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
+  const names = namesWith(order);
+  return hasEventId(dialect) ? names : names.filter((name) => DRILL_CASES[name].otherEventId !== true);
+}
+
+type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Dialect | undefined };
+
+function namesWith(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.others?.map(({ type }) => type));
   const accepted = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].accepted ?? ""));
@@ -48,6 +65,8 @@ type DrillKeys = {
   readonly realNow: number;
   /** The address of the endpoint, which a case may use as a secret. Default: empty. */
   readonly url?: string;
+  /** The names in which the store's events are sent. Default: ours. */
+  readonly dialect?: Dialect | undefined;
 };
 
 type DrillEvents = {
@@ -57,7 +76,7 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** Throws for a case of an order if there is no order. */
+/** In the names of the store's dialect. Throws for a case of an order if there is no order. */
 export function buildDrillRequest(
   name: CaseName,
   events: DrillEvents,
@@ -65,31 +84,52 @@ export function buildDrillRequest(
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const one = DRILL_CASES[name];
   const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = one;
+  const { dialect } = keys;
+  const names = headerNamesIn(dialect);
+  const bodyOf = (form: CaseName): string => eventBodyIn(dialect, eventOfCase(form, events).body);
   const event = eventOfCase(name, events);
   const secret = secretOf(name, events, keys);
-  const body = signed(event.body);
+  const body = signed(bodyOf(name), dialect);
   const { sentAt = keys.realNow } = events.first;
   const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
-  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
+  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, dialect };
   const { headers } = deliveryRequest({ ...parts, body, secrets: [secret] });
-  const { [DEFAULT_HEADER_NAMES.timestamp]: ofNow = "" } = headers;
+  const { [names.timestamp]: ofNow = "" } = headers;
   const timestamp = one.timestamp ?? ofNow;
-  const signedBody = one.reused === true ? eventOfCase("duplicate", events).body : body;
+  const signedBody = one.reused === true ? bodyOf("duplicate") : body;
   const right = signatureOf(secret, { timestamp, rawBody: Buffer.from(signedBody) });
+  // Two events without an id and a time of their own are the same bytes.
+  const isSame = one.reused === true && body === signedBody;
+  const left = new Set(without.map((header) => names[header]));
   const ours = {
-    [DEFAULT_HEADER_NAMES.eventId]: one.otherEventId === true ? events.own.id : event.id,
-    [DEFAULT_HEADER_NAMES.timestamp]: timestamp,
-    [DEFAULT_HEADER_NAMES.signature]: signature(right),
+    [names.eventId]: one.otherEventId === true ? events.own.id : event.id,
+    [names.timestamp]: timestamp,
+    [names.signature]: writtenSignature(signature(right), {
+      dialect,
+      timestamp: left.has(names.timestamp) ? undefined : timestamp,
+    }),
   };
-  const left = new Set(without.map((header) => DEFAULT_HEADER_NAMES[header]));
   const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
-  return { eventId: event.id, headers: Object.fromEntries(shown), body: sent(body) };
+  return {
+    eventId: event.id,
+    headers: Object.fromEntries(shown),
+    body: isSame ? `${body} ` : sent(body, dialect),
+  };
+}
+
+/** Signatures, separated by commas, in the form of the dialect. */
+function writtenSignature(
+  signatures: string,
+  { dialect, timestamp }: Pick<DrillKeys, "dialect"> & { readonly timestamp: string | undefined },
+): string {
+  const form = dialect?.signatureForm ?? "hex";
+  return signatureHeader(form, { timestamp, signatures: signatures.split(",") });
 }
 
 export function buildCaseRequest(
   name: CaseName,
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
-  realNow: number,
+  { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
 ): DrillRequest {
   const { method = "POST", suffix = "", headers: changed = {}, lines, pack } = DRILL_CASES[name];
   const all = Object.entries({ ...headers, ...changed });
@@ -102,11 +142,13 @@ export function buildCaseRequest(
   };
   if (lines === undefined) return whole;
   const [doubled, linesOf] = lines;
-  const header = DEFAULT_HEADER_NAMES[doubled];
-  return {
-    ...whole,
-    lines: { [header]: linesOf(headers[header] ?? "", String(Math.floor(realNow / 1000))) },
-  };
+  const names = headerNamesIn(dialect);
+  const { [names[doubled]]: once = "", [names.timestamp]: timestamp } = headers;
+  const plain = doubled === "signature" ? plainSignatures(dialect?.signatureForm ?? "hex", once) : once;
+  const values = linesOf(plain, String(Math.floor(realNow / 1000)));
+  const written = (value: string): string =>
+    doubled === "signature" ? writtenSignature(value, { dialect, timestamp }) : value;
+  return { ...whole, lines: { [names[doubled]]: values.map(written) } };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */

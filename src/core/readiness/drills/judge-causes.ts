@@ -1,4 +1,5 @@
 import type { Words } from "../../language.ts";
+import type { DrillSentence } from "../drill-sentences.ts";
 import { CLIENT_CAUSES } from "./client-causes.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts";
 
@@ -112,6 +113,10 @@ const JUDGE_CAUSES = {
     ],
     secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
   }),
+  other_names: (names) => [
+    `The application refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the application read the names of the dialect, or use a store without one.`,
+    `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
+  ],
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. Compare events by sequence within one data.id, not by created_at or the time of the last write, and check that --paid-when matches a paid order.",
     "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。请在同一 data.id 内比较 sequence，而不要比较 created_at 或最后写入时间；并检查 --paid-when 是否匹配已支付的订单。",
@@ -224,7 +229,7 @@ const JUDGE_CAUSES = {
     "The order is booked after the customer's return, before any webhook, and the shop has not asked the API: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks the service shows the service's records, not your shop's.)",
     "顾客返回后、任何 webhook 推送之前就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
   ],
-} as const satisfies Readonly<Record<string, Words>>;
+} as const satisfies Readonly<Record<string, DrillSentence>>;
 
 export const CAUSES = { ...CLIENT_CAUSES, ...JUDGE_CAUSES } as const;
 export type Cause = keyof typeof CAUSES;

@@ -40,6 +40,11 @@ export function factOf<Value extends SaidValue = string>(
   return { fact, values };
 }
 
+/** A fact as a store with a dialect says it; `names`: its differences, of `deliveryDifferences`. */
+export function inNames(names: string | undefined, fact: SaidValue): Said {
+  return names === undefined ? fact : factOf<SaidValue>("in_names", fact, names);
+}
+
 /** The words of a text or a fact; a fact that only another version knows is shown by its name. */
 export function wordsOf(said: Said): Words {
   if (typeof said === "string") return [said, said];

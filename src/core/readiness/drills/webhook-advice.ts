@@ -274,6 +274,10 @@ export const DRILL_CAUSES = {
     "It tells valid events from forged ones, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
+  default_names: (names) => [
+    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event in those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
+    `读取的是沙箱的默认名称：拒绝本商店的事件，却接受使用默认名称的同一事件。本商店使用方言：${names}。请读取方言的名称，或使用没有方言的商店。`,
+  ],
   refuses_all: (id) => [
     `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${showSecret(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
     `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${showSecret(id)} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,

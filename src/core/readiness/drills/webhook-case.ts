@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
+import { changeEventIn, type Dialect } from "../../shape/dialect.ts";
 import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
 export type DrillRequest = {
@@ -27,8 +28,8 @@ export type Mutations = {
   /** The type of an already accepted event to send instead. */
   readonly accepted?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
-  readonly signed?: (body: string) => string;
-  readonly sent?: (signed: string) => string;
+  readonly signed?: (body: string, dialect: Dialect | undefined) => string;
+  readonly sent?: (signed: string, dialect: Dialect | undefined) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
@@ -107,11 +108,8 @@ export function fieldsOf(body: string): [string, unknown][] {
 }
 
 /** A body with other values of some fields. */
-export function claim(change: (event: EventFields) => EventFields): (body: string) => string {
-  return (body) => {
-    const event = Object.fromEntries(fieldsOf(body));
-    return JSON.stringify({ ...event, ...change(event) });
-  };
+export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["sent"]> {
+  return (body, dialect) => changeEventIn(dialect, body, change);
 }
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */

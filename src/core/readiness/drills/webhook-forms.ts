@@ -181,7 +181,7 @@ function asType(type: string | undefined) {
 }
 
 /** A badly signed event with false claims about itself. */
-function claiming(sent: (body: string) => string) {
+function claiming(sent: ReturnType<typeof claim>) {
   return { ...badlySigned("skips_by_content", { sent }), expected: "4xx" } as const;
 }
 

@@ -1,8 +1,9 @@
 // The mutations of the forms in webhook-forms.ts.
 import { toIso } from "../../clock.ts";
 import { isRecord } from "../../json.ts";
+import { readEventIn, type Dialect } from "../../shape/dialect.ts";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
-import { changeEnd, fieldsOf, flipDigits, wrongDigits, type EventFields } from "./webhook-case.ts";
+import { changeEnd, claim, fieldsOf, flipDigits, wrongDigits, type EventFields } from "./webhook-case.ts";
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
 export const RIGHT_ENDS = { first: 40, last: 8 } as const;
@@ -18,8 +19,10 @@ export function claimLivemode({ data }: EventFields): EventFields {
   };
 }
 
-export function changeOrder(body: string): string {
-  const { data } = JSON.parse(body) as { readonly data: { readonly id: string; readonly order_id: string } };
+export function changeOrder(body: string, dialect: Dialect | undefined): string {
+  const { data } = readEventIn(dialect, JSON.parse(body), undefined) as {
+    readonly data: { readonly id: string; readonly order_id: string };
+  };
   const { id, order_id: orderId } = data;
   return body
     .replaceAll(id, changeEnd(id))
@@ -52,29 +55,28 @@ export function addSpaces(body: string): string {
 }
 
 /** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
-export function writeUnusually(body: string): string {
+export function writeUnusually(body: string, dialect: Dialect | undefined): string {
+  const subject = dialect?.eventFields?.["data"] ?? "data";
   const lines = fieldsOf(body)
-    .filter(([name]) => name !== "data")
+    .filter(([name]) => name !== subject)
     .toReversed()
     .map(([name, value]) => `\t${JSON.stringify(name)} :${JSON.stringify(value)}`);
-  return `{\r\n${[UNUSUAL_DATA, ...lines].join(" ,\n")}\n}\n`;
+  return `{\r\n${[`${JSON.stringify(subject)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
 }
 
-const UNUSUAL_DATA = String.raw`"data": { "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
+const UNUSUAL_DATA = String.raw`{ "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
 
 export function indentBody(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
 /** The event as redelivered to a receiver that was down for an hour. */
-export function backdateEvent(body: string): string {
-  return body.replace(/"created_at":"([^"]+)"/, (_, at: string) => {
-    const earlier = toIso(Date.parse(at) - STALE_BY_SECONDS * 1000);
-    return `"created_at":"${earlier}"`;
-  });
-}
+export const backdateEvent = claim(({ created_at: at }) =>
+  typeof at === "string" ? { created_at: toIso(Date.parse(at) - STALE_BY_SECONDS * 1000) } : {},
+);
 
-/** Changes one digit of `created_at`: the body is still an event, with the same event_id. */
+/** Changes one digit of a time or number: the body is still an event. A body without one gets a space at its end. */
 export function changeDigit(body: string): string {
-  return body.replace(/\dZ"/, (end) => flipDigits(end.slice(0, 1), 10) + end.slice(1));
+  const changed = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
+  return changed === body ? `${body} ` : changed;
 }

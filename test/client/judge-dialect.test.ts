@@ -1,0 +1,99 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
+import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
+import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { describedShop } from "../support/described-shop.ts";
+import { causesOf } from "../support/drill-site.ts";
+import { drawDialect } from "../support/drawn-dialect.ts";
+import { createHarness } from "../support/harness.ts";
+import { right, type Incoming } from "../support/merchant-receivers.ts";
+import { drillWebhooksInMemory } from "../support/webhooks-in-memory.ts";
+
+const OTHER: DialectFile = {
+  events: { "order.succeeded": "payment.paid", "order.created": "payment.created" },
+  event_fields: { event_id: "id", created_at: "occurred_at", data: "object", sequence: null },
+  times: "milliseconds",
+  headers: { event_id: "X-Svc-Event", timestamp: "X-Svc-Timestamp", signature: "X-Svc-Signature" },
+  signature_form: "t=timestamp,v1=hex",
+  replay: { status: 200, header: "X-Replayed" },
+};
+const FIELDS_ALONE: DialectFile = { event_fields: { event_id: null, created_at: null, data: "object" } };
+
+function parsed(file: DialectFile): Dialect {
+  const read = parseDialect(JSON.stringify(file));
+  if (!read.ok) throw new Error(read.refusal.message);
+  return read.value;
+}
+
+/** The README's receiver, with the dialect of its service. */
+const reading =
+  (dialect: DialectFile) =>
+  ({ rawBody, rawHeaders: headers, secret: secrets, now }: Incoming): number =>
+    verifyWebhook({ rawBody, headers, secrets, now, dialect }).ok ? 204 : 400;
+
+const DIALECTS: readonly DialectFile[] = [
+  OTHER,
+  FIELDS_ALONE,
+  ...SIGNATURE_FORMS.map((form): DialectFile => ({ signature_form: form, times: "seconds" })),
+  ...Array.from({ length: size(2, 10) }, (_, at) => drawDialect(SEED + at)),
+];
+
+test.each(DIALECTS)("a receiver that reads the names of %j passes the drill of webhooks", async (file) => {
+  const report = await drillWebhooksInMemory(reading(file), { consent: true, dialect: parsed(file) });
+  expect([causesOf(report), report.passed]).toEqual([{}, true]);
+});
+
+test.each([OTHER, FIELDS_ALONE])(
+  "a receiver of the default names fails in %j, and its cause names the difference",
+  async (file) => {
+    const report = await drillWebhooksInMemory(right, { consent: true, dialect: parsed(file) });
+    const [cause, ...others] = new Set(
+      report.drills.flatMap(({ steps }) => steps.flatMap(({ cause: said }) => said ?? [])),
+    );
+    expect([others, cause]).toEqual([
+      [],
+      expect.stringContaining("It reads the names that the sandbox uses by default"),
+    ]);
+    expect(cause).toContain("data → object");
+    expect(cause).toContain(file === OTHER ? "Checkout-Signature → X-Svc-Signature" : "event_id → –");
+  },
+);
+
+const SHOP = "http://localhost:3000";
+
+/** Judges the whole shop in a store with a dialect. */
+async function judge(dialect: DialectFile | undefined, args: readonly string[] = []) {
+  const harness = createHarness();
+  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(OTHER));
+  const sandbox = await harness.start(["--like", "like.json"]);
+  const site = { harness, sandbox: () => sandbox, told: () => Promise.reject(new Error("no page asks")) };
+  describedShop(site, { ...(dialect && { dialect }) }).open();
+  await harness.run(["endpoints", "add", `${SHOP}/hooks`]);
+  const view = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
+  const options = ["--create", "create-order", ...view, "--settle", "60s", "--budget", "1h", "--json"];
+  return harness.run(["checklist", "run", ...args, ...options]);
+}
+
+test("a shop that reads the names of its store's dialect passes the whole judgement", async () => {
+  const { code, stdout, stderr } = await judge(OTHER);
+  const report = JSON.parse(stdout) as { broken: unknown; items: readonly { failures: unknown }[] };
+  expect([stderr, report.broken, report.items.map(({ failures }) => failures)]).toEqual([
+    stderr,
+    [],
+    report.items.map(() => []),
+  ]);
+  expect(code).toBe(0);
+});
+
+test("a shop of the default names fails, and its cause names the difference", async () => {
+  const { code, stdout } = await judge(undefined);
+  const { broken } = JSON.parse(stdout) as { readonly broken: readonly { readonly cause: string }[] };
+  expect(code).toBe(1);
+  expect(broken.map(({ cause }) => cause)).toEqual([
+    expect.stringContaining("order.succeeded → payment.paid"),
+  ]);
+});
