@@ -171,3 +171,20 @@ test("explore refuses an application that fails without faults, and a wrong opti
 test("every broken shop of the kit is in the table", () => {
   expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
 });
+
+test("explore holds for a shop that reads the names of its dialect, and names them to one that does not", async () => {
+  const dialect = {
+    headers: { signature: "X-Signature" },
+    event_fields: { event_id: "id" },
+    events: { "order.succeeded": "payment.paid" },
+  };
+  const plain = { seed: "s", dialect, only: { faults: [] } };
+  const shop = shopOf(CAREFUL_SHOPS, "knows each event by its id");
+  expect(await explore({ ...optionsFor({ ...shop, dialect }), ...plain })).toMatchObject({ broken: [] });
+  const { broken } = await explore({ ...optionsFor(shop), ...plain });
+  expect(broken.map(({ text }) => text)).toEqual([
+    expect.stringContaining(
+      "Checkout-Signature → X-Signature, event_id → id, order.succeeded → payment.paid",
+    ),
+  ]);
+});

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Checkout, ExploreOptions, Store, View } from "../../src/testing/testing.ts";
+import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
 /** What a shop of one purchase keeps. */
@@ -51,6 +52,8 @@ export type ExploreShop = {
   readonly tells?: (status: number, env: Buyer["env"]) => string;
   /** The types that its endpoint gets; default: all. */
   readonly events?: readonly string[];
+  /** The names that it reads; default: ours. */
+  readonly dialect?: DialectFile;
 };
 
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -266,14 +269,16 @@ function showAll({ booked }: Books): View {
 }
 
 function serverOf(
-  { onHook = bookOnce, takesAll = false, tells = () => "" }: ExploreShop,
+  { onHook = bookOnce, takesAll = false, tells = () => "", dialect }: ExploreShop,
   store: Store,
   books: Books,
 ): Server {
   const take = async (rawBody: Buffer, headers: readonly string[]): Promise<number> => {
-    const verdict = verifyWebhook({ rawBody, headers, secrets: store.signingSecret });
+    const names = dialect === undefined ? {} : { dialect };
+    const verdict = verifyWebhook({ rawBody, headers, secrets: store.signingSecret, ...names });
     if (!verdict.ok && !takesAll) return 400;
-    const { event_id: id, sequence, data } = JSON.parse(rawBody.toString()) as Event;
+    const event: unknown = verdict.ok ? verdict.event : JSON.parse(rawBody.toString());
+    const { event_id: id, sequence, data } = event as Event;
     const status = await onHook({
       id,
       sequence,

@@ -138,9 +138,11 @@ type Wanted = {
 
 /** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(context: Context, wanted: Wanted): Promise<ExplorationResult> {
+  // As a sandbox would be started here.
+  const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const serving = serveSandbox(
     context,
-    { port: 0, quiet: true },
+    { port: 0, quiet: true, ...(dialect && { dialect }), ...(like && { like }) },
     {
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {

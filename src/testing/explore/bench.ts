@@ -14,9 +14,8 @@ const PURCHASE_LIMIT_MS = 20_000;
 
 /** Opens a bench for each schedule: the application's functions with a new store. */
 export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
-  const { dialect } = options;
   return async () => {
-    const store = await sandbox.createStore(dialect && { dialect });
+    const store = await sandbox.createStore(options.dialect && { dialect: options.dialect });
     const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
     try {
       const stop = await options.start?.(store);
@@ -27,7 +26,7 @@ export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Prom
           await remove();
         }
       };
-      return { bench: await benchOf(sandbox, store, options), close };
+      return { bench: benchOf(sandbox, store, options), close };
     } catch (error) {
       await remove();
       throw error;
@@ -35,15 +34,14 @@ export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Prom
   };
 }
 
-async function benchOf(
+function benchOf(
   sandbox: Sandbox,
   store: Store,
   { purchase, view, bookings, returns }: ExploreOptions,
-): Promise<SearchBench["bench"]> {
+): SearchBench["bench"] {
   const { running, calls } = internalsOf(sandbox);
   const { world } = running;
   const call = callsOn(calls.control, store.id);
-  const { dialect } = await call({ name: "storeSummary", body: undefined });
   const buy = async (): Promise<CreateRun> => {
     const run = await limited(world, async () => {
       // An untyped application can return anything, such as an incomplete answer.
@@ -75,7 +73,6 @@ async function benchOf(
     newId: () => "",
     search: { isOwn: true },
     signal: new AbortController().signal,
-    dialect,
   });
   return bench;
 }

@@ -13,6 +13,7 @@ import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
 import type { CallOperation } from "../../control/control.ts";
 import {
   createBench,
+  dialectFact,
   newPurchase,
   NOTHING_KNOWN,
   type Bench,
@@ -71,7 +72,8 @@ export async function runSchedule(
 async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const { shop, noted } = bench;
   const purchase = newPurchase(bench.newId());
-  const facts: Observation[] = [];
+  const { dialect } = await bench.call({ name: "storeSummary", body: undefined });
+  const facts: Observation[] = [...dialectFact({ dialect }, schedule.faults.length === 0)];
   const history = historyOf(schedule, {
     hasView: shop.view !== undefined,
     returns: shop.returns !== undefined,
