@@ -84,6 +84,7 @@ test("a query field is required only if the operation refuses to work without it
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([
+    ["requests", "url"],
     ["explain", "id"],
     ["page", "id"],
   ]);
