@@ -26,6 +26,8 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
 const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
+/** Maximum length of a price_id, in code points (interface: limits). */
+export const MAX_PRICE_ID = 64;
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
 const bySum = z.strictObject({
@@ -38,7 +40,7 @@ const bySum = z.strictObject({
 
 const byPrice = z.strictObject({
   order_id,
-  price_id: text(1, 64, "a string of 1 to 64 characters"),
+  price_id: text(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
   ...optional,
 });
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { MAX_PRICE_ID } from "../../checkout/create-request.ts";
 import { SIMULATED_OUTCOMES } from "../../checkout/reserved-order-id.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../../checkout/return-origin.ts";
 import {
@@ -81,7 +82,7 @@ export const checkoutOperations = {
       z.strictObject({
         /** Default: an order. */
         object: z.optional(checkoutObject),
-        priceId: z.optional(nonEmptyText(MAX_SUBJECT_LENGTH)),
+        priceId: z.optional(nonEmptyText(MAX_PRICE_ID)),
         amountMinor: z.optional(z.int().check(z.minimum(1))),
       }),
     answer: () => z.object({ id: z.uuid(), orderId: z.string(), status: checkoutStatus }),
