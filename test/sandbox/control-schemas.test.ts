@@ -49,7 +49,8 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   moveClock: /^a clock can show only/,
   listEvents: /^before continues with older entries/,
   listDeliveries: /^before continues with older entries/,
-  createTestOrder: /^price_id (must name an approved price|already sets)|^currency \S+ is not active/,
+  createTestOrder:
+    /^price_id (must name an approved price|must be free of|already sets)|^currency \S+ is not active/,
   applyConfig:
     /appears twice in this list|differs from the name of this merchant|must be a test key|is the same API key/,
 };
