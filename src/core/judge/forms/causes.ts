@@ -4,6 +4,7 @@ import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advic
 import type { Dialect } from "../../shape/dialect.ts";
 import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
+import type { Form } from "../../readiness/drills/webhook-case.ts";
 import {
   caseResult,
   kindOf,
@@ -102,13 +103,9 @@ function noteOf(
 }
 
 function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
-  const kind = pattern.kind(name);
-  const { expected } = DRILL_CASES[name];
   if (name === "other_event_id" && believesHeader(pattern)) return false;
   if (isKnownBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
-  if (expected === "2xx or 4xx") return kind === "taken" || kind === "refused";
-  if (expected === "not 2xx") return NOT_ACCEPTED_KINDS.has(kind);
-  return kind === (expected === "2xx" ? "taken" : "refused");
+  return RIGHT_ANSWERS[DRILL_CASES[name].expected].includes(pattern.kind(name));
 }
 
 /** Whether the path with a trailing slash leads to another route, which answers differently. */
@@ -116,20 +113,17 @@ function isOtherRoute(name: CaseName, { alike }: AnswerPattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
 }
 
-/** The correct results of a request that the service never sends. */
-const NOT_ACCEPTED_KINDS: ReadonlySet<AnswerKind> = new Set(["refused", "failed", "redirected", "lost"]);
+const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> = {
+  "2xx": ["taken"],
+  "4xx": ["refused"],
+  "not 2xx": ["refused", "failed", "redirected", "lost"],
+  "2xx or 4xx": ["taken", "refused"],
+};
 
 /** It recognises the event before it checks the age, and does not repeat its work. */
-function isKnownBeforeAge(name: CaseName, { kind, all }: AnswerPattern): boolean {
-  return (
-    kind(name) === "taken" &&
-    STALE_CASES.some((one) => name === `payment_${one}`) &&
-    all("refused", STALE_CASES) &&
-    all(
-      "taken",
-      STALE_CASES.map((one): CaseName => `payment_${one}`),
-    )
-  );
+function isKnownBeforeAge(name: CaseName, { all }: AnswerPattern): boolean {
+  const ofOrders = STALE_CASES.map((one): CaseName => `payment_${one}`);
+  return ofOrders.includes(name) && all("refused", STALE_CASES) && all("taken", ofOrders);
 }
 
 /** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */
@@ -174,7 +168,10 @@ function isAnswer(kind: AnswerKind): boolean {
   return kind === "taken" || kind === "refused" || kind === "failed";
 }
 
-function isMet({ all, some, none, everything, unless, seen }: Needs, pattern: AnswerPattern): boolean {
+function isMet(
+  { all, some, none, everything, differ, unless, seen }: Needs,
+  pattern: AnswerPattern,
+): boolean {
   const each = (forms: ByAnswer = {}): readonly boolean[] =>
     Object.entries(forms).flatMap(([kind, names]) => names.map((name) => pattern.kind(name) === kind));
   return (
@@ -182,6 +179,7 @@ function isMet({ all, some, none, everything, unless, seen }: Needs, pattern: An
     (some === undefined || each(some).some(Boolean)) &&
     !each(none).some(Boolean) &&
     (everything === undefined || pattern.all(everything, pattern.plain)) &&
+    (differ === undefined || !pattern.alike(...differ)) &&
     (unless === undefined || !isMet(unless, pattern)) &&
     seen?.(pattern) !== false
   );
