@@ -8,7 +8,7 @@ import type { Status } from "../checkout/checkout.ts";
 import { brokenByClient, shownByClient } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
 import type { CreateFact, DialectFact, LookFact, Observation } from "./observation.ts";
-import { SECRET_PLACES, type SecretPlace } from "./secrets.ts";
+import { SECRET_PLACES } from "./secrets.ts";
 import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
 
@@ -50,8 +50,8 @@ export function verdictsOn(facts: readonly Observation[]): {
   const isLess = ({ kind }: Observation): boolean => kind === "forged";
   for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
     const wasPaid = fact.kind === "look" && before.has(fact.of);
-    for (const invariant of shownBy(fact, wasPaid)) shown.add(invariant);
-    const found = brokenBy(fact, wasPaid);
+    const { shows, found } = judgeFact(fact, wasPaid);
+    for (const invariant of shows) shown.add(invariant);
     if (found !== undefined) broken.push({ ...found, ...causeIn(dialect, found) });
     if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
   }
@@ -92,29 +92,33 @@ export function causeOf({ cause, invariant, names }: Pick<Broken, "cause" | "inv
 
 /** A broken rule with the cause that an answer shows. */
 type Found = Omit<Broken, "cause"> & { readonly cause?: Cause | undefined };
+type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
-/** The rules on which a fact decides. */
-function shownBy(fact: Observation, wasPaid: boolean): readonly JudgedInvariant[] {
+/** The rules on which a fact decides, and the one that it breaks. */
+type JudgedFact = { readonly shows: readonly JudgedInvariant[]; readonly found?: Found | undefined };
+
+function judgeFact(fact: Observation, wasPaid: boolean): JudgedFact {
   switch (fact.kind) {
     case "look":
-      return shownByLook(fact, wasPaid);
+      return { shows: shownByLook(fact, wasPaid), found: brokenByLook(fact, wasPaid) };
     case "create":
-      return ["client_ends", "one_order"];
+      return { shows: ["client_ends", "one_order"], found: brokenByCreate(fact) };
     case "client":
-      return shownByClient(fact.purchase);
+      return { shows: shownByClient(fact.purchase), found: brokenByClient(fact.purchase) };
     case "refused":
+      return { shows: ["takes_events"], found: brokenByRefusal(fact) };
     case "taken":
-      return ["takes_events"];
+      return { shows: ["takes_events"] };
     case "forged":
-      return ["refuses_forged"];
+      return { shows: ["refuses_forged"], found: brokenByForgery(fact) };
     case "end":
-      return ["stays_up"];
+      return { shows: ["stays_up"], found: brokenByEnd(fact) };
     case "secrets":
-      return ["secrets_kept"];
+      return { shows: ["secrets_kept"], found: brokenBySecret(fact) };
     case "visit":
     case "note":
     case "dialect":
-      return [];
+      return { shows: [] };
   }
 }
 
@@ -129,52 +133,24 @@ function shownByLook({ view, truth }: LookFact, wasPaid: boolean): readonly Judg
   ];
 }
 
-function brokenBy(fact: Observation, wasPaid: boolean): Found | undefined {
-  switch (fact.kind) {
-    case "look":
-      return brokenByLook(fact, wasPaid);
-    case "create":
-      return brokenByCreate(fact);
-    case "client":
-      return brokenByClient(fact.purchase);
-    case "refused":
-      // A shop may want an event again whose order it does not know yet.
-      if (fact.isForeign && !isRefusal(fact.got)) return undefined;
-      return {
-        invariant: "takes_events",
-        expected: "2xx",
-        got: factOf("answered", fact.got, fact.type),
-        cause: fact.cause,
-      };
-    case "forged":
-      return fact.isAccepted
-        ? {
-            invariant: "refuses_forged",
-            expected: "4xx",
-            got: fact.got,
-            cause: "answers_forged",
-          }
-        : undefined;
-    case "end":
-      return fact.got === null
-        ? undefined
-        : {
-            invariant: "stays_up",
-            expected: factOf("held"),
-            got: fact.got,
-            cause: fact.isKilled === true ? "not_restarted" : undefined,
-          };
-    case "secrets":
-      return brokenBySecret(fact.places);
-    case "taken":
-    case "visit":
-    case "note":
-    case "dialect":
-      return undefined;
-  }
+function brokenByRefusal({ isForeign, got, type, cause }: FactOf<"refused">): Found | undefined {
+  // A shop may want an event again whose order it does not know yet.
+  if (isForeign && !isRefusal(got)) return undefined;
+  return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }
 
-function brokenBySecret(places: ReadonlySet<SecretPlace>): Found | undefined {
+function brokenByForgery({ isAccepted, got }: FactOf<"forged">): Found | undefined {
+  if (!isAccepted) return undefined;
+  return { invariant: "refuses_forged", expected: "4xx", got, cause: "answers_forged" };
+}
+
+function brokenByEnd({ got, isKilled }: FactOf<"end">): Found | undefined {
+  if (got === null) return undefined;
+  const cause = isKilled === true ? "not_restarted" : undefined;
+  return { invariant: "stays_up", expected: factOf("held"), got, cause };
+}
+
+function brokenBySecret({ places }: FactOf<"secrets">): Found | undefined {
   const place = SECRET_PLACES.find((one) => places.has(one));
   if (place === undefined) return undefined;
   const cause = `secret_in_${place}` as const;

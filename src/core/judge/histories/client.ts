@@ -2,11 +2,8 @@
 // purchase again. How they are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { ALWAYS, type History, type OrderName, type Step } from "../step.ts";
+import { create, look, pay, tell } from "./steps.ts";
 
-const create: Step = { act: "create", of: "a" };
-const pay: Step = { act: "pay", of: "a", outcome: "succeeded" };
-const tell: Step = { act: "tell", of: "a" };
-const look: Step = { act: "look", of: "a" };
 const ENDED: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */

@@ -16,17 +16,20 @@ import {
   known,
   look,
   on,
+  onEach,
   pay,
   payment,
   tell,
+  tellAs,
+  tellOf,
   told,
+  wait,
 } from "./steps.ts";
 
 /** The ends of a checkout without a payment. */
 const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
 type UnpaidEnd = (typeof UNPAID_ENDS)[number];
-const KINDS = ["own", "other"] as const;
-type Kind = (typeof KINDS)[number];
+type Kind = "own" | "other";
 
 function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
   return { part: "duplicates", title, steps: [create, ends(outcome), tell, look] };
@@ -34,12 +37,11 @@ function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
 
 /** Buys again after an end; then events of the first checkout arrive late. */
 function secondAttempt(outcome: UnpaidEnd, title: Words): History {
-  const late: Step = { act: "tell", of: "a", from: "first" };
   return {
     part: "duplicates",
     title,
     needs: ["create", "names"],
-    steps: [create, ends(outcome), tell, look, create, pay, tell, look, late, look],
+    steps: [create, ends(outcome), tell, look, create, pay, tell, look, tellOf("first"), look],
     causes: SECOND_ATTEMPT,
   };
 }
@@ -62,6 +64,18 @@ function endsElsewhere(kind: Kind, of: OrderName = "a", after: readonly Step[] =
   return UNPAID_ENDS.flatMap((outcome) => [elsewhere(kind, of), on(of, ends(outcome)), after].flat());
 }
 
+const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
+
+/** Each end is told, and changes nothing. */
+function toldEnds(kind: Kind): readonly Step[] {
+  return [...endsElsewhere(kind, "a", [tell]), look];
+}
+
+/** Orders of another system with each end, and paid. */
+function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
+  return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
+}
+
 /** On the terms of the subject. */
 function elsewhere(kind: Kind, of: OrderName): Step {
   return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
@@ -75,17 +89,10 @@ const SECOND_ATTEMPT = {
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
-  create,
-  known,
-  ...on("b", create, known),
-  ...on("c", create, known),
-  pay,
-  ...on("b", pay),
-  ...on("c", pay),
+  ...onEach(create, known),
+  ...onEach(pay),
   { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
-  look,
-  ...on("b", look),
-  ...on("c", look),
+  ...onEach(look),
 ];
 
 /** Only a is paid; then b ends, which must change nothing of a. */
@@ -102,8 +109,10 @@ const MIXED = {
   booked_once: "mixes_up",
   final_stays: "mixes_up",
 } as const;
-const AT_ONCE = {
-  causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
+const LOST_AT_RESTART = {
+  booked_when_paid: "lost_at_restart",
+  booked_once: "lost_at_restart",
+  final_stays: "lost_at_restart",
 } as const;
 
 /** All histories, in the order in which they start: what breaks most shops comes first. */
@@ -114,16 +123,7 @@ export const HISTORIES = {
       "all events again, late and with another id in the header",
       "所有事件再次、迟到推送，并改换请求头中的 id",
     ],
-    steps: [
-      create,
-      pay,
-      tell,
-      look,
-      tell,
-      payment,
-      { act: "tell", of: "a", statuses: ["succeeded"], how: "other_id" },
-      look,
-    ],
+    steps: [create, pay, tell, look, tell, payment, tellAs("other_id", "succeeded"), look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
@@ -144,12 +144,12 @@ export const HISTORIES = {
     needs: ["names"],
     neighbours: "last_digit",
     steps: THREE_AT_ONCE,
-    ...AT_ONCE,
+    causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
   forged_payment: {
     part: "duplicates",
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
-    steps: [create, { act: "tell", of: "a", how: "forged", statuses: ["created"] }, look],
+    steps: [create, tellAs("forged", "created"), look],
     causes: { never_unpaid: "books_unverified" },
   },
   ...RETURN_HISTORIES,
@@ -164,7 +164,7 @@ export const HISTORIES = {
   unknown_type: {
     part: "duplicates",
     title: ["an event of a type that comes later", "以后才有的事件类型"],
-    steps: [create, { act: "tell", of: "a", how: "unknown_type", statuses: ["created"] }, look],
+    steps: [create, tellAs("unknown_type", "created"), look],
     causes: { never_unpaid: "books_unknown_type" },
   },
   twin_case: twin("other_case", "failed", [
@@ -200,7 +200,7 @@ export const HISTORIES = {
       "同一 order_id 的其他收款单（订单和会话），均未支付就结束",
     ],
     needs: ["create"],
-    steps: [create, cancel, tell, ...KINDS.flatMap((kind) => [...endsElsewhere(kind, "a", [tell]), look])],
+    steps: [create, cancel, tell, ...toldEnds("own"), ...toldEnds("other")],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
@@ -210,32 +210,13 @@ export const HISTORIES = {
       "由其他系统创建的订单和会话，包括各种结局和已支付",
     ],
     needs: ["create"],
-    steps: [
-      create,
-      known,
-      ...KINDS.flatMap((kind, at) => {
-        const of = at === 0 ? "b" : "c";
-        return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
-      }),
-      look,
-    ],
+    steps: [create, known, ...othersOrders("own", "b"), ...othersOrders("other", "c"), look],
     causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
   },
   webhook_without_api: {
     part: "duplicates",
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
-    steps: [
-      create,
-      known,
-      pay,
-      API_BUSY,
-      payment,
-      { act: "wait", milliseconds: 2000 },
-      API_AGAIN,
-      look,
-      tell,
-      look,
-    ],
+    steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
   webhook_after_question: {
@@ -252,18 +233,7 @@ export const HISTORIES = {
     part: "duplicates",
     title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],
     needs: ["create", "names"],
-    steps: [
-      create,
-      cancel,
-      tell,
-      ...KINDS.flatMap((kind) => endsElsewhere(kind)),
-      create,
-      pay,
-      tell,
-      look,
-      { act: "tell", of: "a", from: "elsewhere" },
-      look,
-    ],
+    steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellOf("elsewhere"), look],
     causes: SECOND_ATTEMPT,
   },
   restart_at_event: {
@@ -272,11 +242,7 @@ export const HISTORIES = {
     needs: ["restart"],
     isAlone: true,
     steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
-    causes: {
-      booked_when_paid: "lost_at_restart",
-      booked_once: "lost_at_restart",
-      final_stays: "lost_at_restart",
-    },
+    causes: LOST_AT_RESTART,
   },
   restart_after_answer: {
     part: "duplicates",
@@ -284,11 +250,7 @@ export const HISTORIES = {
     needs: ["restart"],
     isAlone: true,
     steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
-    causes: {
-      booked_when_paid: "lost_at_restart",
-      booked_once: "lost_at_restart",
-      final_stays: "lost_at_restart",
-    },
+    causes: LOST_AT_RESTART,
   },
 } as const satisfies Readonly<Record<string, History>>;
 

@@ -40,6 +40,8 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
   };
 }
 
+const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
+const BESIDE = on("b", create, known);
 const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 const RETURNS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
@@ -81,17 +83,7 @@ export const RETURN_HISTORIES = {
       "two returns at once after the payment, before the webhook, and again after it",
       "支付后、webhook 之前同时返回两次，之后再次返回",
     ],
-    steps: [
-      create,
-      known,
-      pay,
-      { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] },
-      look,
-      tell,
-      look,
-      visit,
-      look,
-    ],
+    steps: [create, known, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
@@ -115,7 +107,7 @@ export const RETURN_HISTORIES = {
   return_other_session: {
     ...RETURNS,
     title: ["return with the session of another, paid order", "使用另一个已支付订单的会话返回"],
-    steps: [create, known, ...on("b", create, known, pay), returning({ session: "b" }), look],
+    steps: [create, known, ...BESIDE, ...on("b", pay), returning({ session: "b" }), look],
     causes: { never_unpaid: "mixes_orders" },
   },
   return_longer_session: {
@@ -126,14 +118,7 @@ export const RETURN_HISTORIES = {
       "使用 order_id 更长的已支付订单的会话返回",
     ],
     neighbours: "shorter",
-    steps: [
-      create,
-      known,
-      ...on("b", create, known),
-      pay,
-      tell,
-      ...on("b", returning({ session: "a" }), look),
-    ],
+    steps: [create, known, ...BESIDE, pay, tell, ...on("b", returning({ session: "a" }), look)],
     causes: { never_unpaid: "mixes_orders" },
   },
   return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),

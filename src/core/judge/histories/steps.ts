@@ -22,13 +22,35 @@ export function told(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
 
+/** Delivers events as something else than they are. */
+export function tellAs(
+  how: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
+  ...statuses: readonly Status[]
+): OrderStep {
+  return { act: "tell", of: "a", how, statuses };
+}
+
+/** Delivers the events of other checkouts of the order. */
+export function tellOf(from: NonNullable<Extract<Step, { act: "tell" }>["from"]>): OrderStep {
+  return { act: "tell", of: "a", from };
+}
+
 export function returning(form: ReturnForm): OrderStep {
   return { act: "visit", of: "a", form };
+}
+
+export function wait(milliseconds: number): Step {
+  return { act: "wait", milliseconds };
 }
 
 /** The same steps with another order. */
 export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
   return steps.map((step) => Object.assign({}, step, { of }));
+}
+
+/** The steps with each of the three orders. */
+export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
+  return (["a", "b", "c"] as const).flatMap((of) => on(of, ...steps));
 }
 
 const RETRIEVES = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
