@@ -59,3 +59,18 @@ test("a request that waits ends soon after its token was revoked", async () => {
   const { code, stderr } = await waiting;
   expect([code, /revoked|expired/.test(stderr)]).toEqual([4, true]);
 });
+
+test("a store's token goes only to the address that came with it, with a warning if it is not encrypted", async () => {
+  const { type, sent } = await openTeam("store");
+  const elsewhere = await type("whoami --base-url https://other.example/v1");
+  expect([elsewhere.code, elsewhere.stderr.includes("goes only to https://box.example/v1")]).toEqual([
+    2,
+    true,
+  ]);
+  expect(sent).toEqual([]);
+  const plain = await type("events list", { CHECKOUT_BASE_URL: "http://box.example/v1" });
+  expect([plain.code, plain.stderr.split("\n")[0]]).toEqual([
+    0,
+    "warning: the token goes to http://box.example/v1 unencrypted; use https",
+  ]);
+});

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { isPermitted, type LeastRole } from "../../src/core/control/rights.ts";
 import type { StoreRole } from "../../src/core/store/shapes.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { codeOf, cookieIn, load, postForm } from "../support/portal-sign-in.ts";
 
@@ -89,6 +90,38 @@ test("a role is shown its own store only: no dead link, no form that would be re
     expect([role, hidden.filter((secret) => whole.includes(secret ?? ""))]).toEqual([role, []]);
     const lastFour = /"last_four":"(\w+)"/.exec(secrets.keys)?.[1] ?? "";
     expect([role, whole.includes(`svc_test_…${lastFour}`)]).toEqual([role, role === "store"]);
+  }
+});
+
+test("a secret of the sandbox that a receiver answers is not shown to a viewer, on a page or by program", async () => {
+  const { harness, sandbox, run, stores, enter } = await openSite();
+  const secrets = [harness.adminToken(), sandbox.ready.control_token, "svc_store_0123456789abcdefghij"];
+  harness.occupy(3000, {
+    answer: () => Promise.resolve({ status: 500, headers: {}, body: `of the shop: ${secrets.join(" ")}` }),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  harness.clock.advance(3_600_000);
+  const made = JSON.parse(await run(`tokens create --store ${stores[1]} --role viewer --json`)) as {
+    readonly token: string;
+  };
+  const list = async (token: string): Promise<string> => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const path = `/__sandbox/stores/${stores[1]}/deliveries`;
+    return String((await sandbox.request({ path, headers })).body);
+  };
+  await eventually("the answer is kept", async () =>
+    expect(await list(sandbox.ready.control_token)).toContain(harness.adminToken()),
+  );
+  const listed = await list(made.token);
+  const { data } = JSON.parse(listed) as {
+    readonly data: { readonly deliveries: readonly { readonly id: string }[] };
+  };
+  const id = data.deliveries.find((one) => JSON.stringify(one).includes("of the shop"))?.id ?? "";
+  const { cookie } = await enter("viewer");
+  const page = await load(sandbox, `/portal/${stores[1]}/webhooks/deliveries/${id}`, { Cookie: cookie });
+  for (const text of [listed, String(page.body)]) {
+    expect(/of the shop: \S+/.exec(text)?.[0]).toBe("of the shop: …");
+    expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   }
 });
 

@@ -111,8 +111,8 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
 
 /**
  * The sandbox named by the environment, otherwise the folder's sandbox; waits until one of them is available. If both
- * exist and differ, prints a note that says which one the command uses (decision 64). Neither a token nor the API key is
- * ever sent to another machine.
+ * exist and differ, prints a note that says which one the command uses (decision 64). Only the token of a store is ever
+ * sent to another machine, and only to the address that came with it.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const { world, around } = context;
@@ -181,6 +181,12 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const { origin, hostname } = new URL(url);
   const isHere = isLoopback(hostname);
   if (isLimited) {
+    const { value: meant } = around.addressOfKey() ?? named;
+    if (!isSameServer(url, meant))
+      throw refuseUsage(
+        `the token of a store goes only to ${printable(meant)} (CHECKOUT_BASE_URL), not to ${printable(url)}`,
+        "set CHECKOUT_BASE_URL and CHECKOUT_CONTROL_TOKEN for the same sandbox",
+      );
     if (!isHere && url.startsWith("http:"))
       printer.traceOnce(`warning: the token goes to ${printable(url)} unencrypted; use https`);
     return withToken(origin);

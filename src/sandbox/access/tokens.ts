@@ -43,11 +43,8 @@ export function createTokens(
   report: (error: unknown) => void,
 ): Tokens {
   const { tokens } = store;
-  const noted = new Map<string, number>();
-  const noteUse = (id: string, at: number): void => {
-    if (at - (noted.get(id) ?? -Infinity) < USE_NOTED_MS) return;
-    noted.set(id, at);
-    store.write(() => tokens.use(id, at)).catch(report);
+  const noteUse = ({ tokenId, usedAt }: TokenEntry, at: number): void => {
+    if (at - (usedAt ?? -Infinity) >= USE_NOTED_MS) store.write(() => tokens.use(tokenId, at)).catch(report);
   };
   const insert = insertInto(world, tokens);
   const atStore = <Value>(storeId: string, work: () => Outcome<Value>): Promise<Outcome<Value>> =>
@@ -83,7 +80,7 @@ export function createTokens(
       const [found, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (found?.kind !== kind || !isActive(found, now)) return undefined;
       const { tokenId, storeId, role, expiresAt } = found;
-      noteUse(tokenId, now);
+      noteUse(found, now);
       return { role, storeId, tokenId, expiresAt };
     },
     isValid: ({ tokenId }) => {

@@ -20,11 +20,12 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import { limitOf, permit, type Caller } from "../access/caller.ts";
+import { withoutSecrets } from "../access/redaction.ts";
 import { isStillValid, whileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
@@ -114,8 +115,7 @@ async function answerAs(
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
   const whole = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  // A receiver's answer may contain any secret, and a viewer sees none.
-  const text = caller.role === "viewer" ? redactSecrets(whole) : whole;
+  const text = caller.role === "viewer" ? withoutSecrets(whole, context.secrets) : whole;
   // The line break marks the end of the result; the rest of the body only keeps the lease open.
   const body = lasting ? context.leases.hold(requestId, `${text}\n`, isStillValid(context, caller)) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });

@@ -6,13 +6,14 @@ import { PAGE_RIGHTS } from "../../../core/control/rights.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
-import { printableLiteral, redactSecrets, UUID_SOURCE } from "../../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import { callerOfSession, limitOf, permit, permitStore } from "../../access/caller.ts";
+import { withoutSecrets } from "../../access/redaction.ts";
 import type { Area } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
@@ -94,7 +95,7 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
 function guardRoute(route: PortalRoute): PortalRoute {
   return {
     ...route,
-    answer: (context, call) => {
+    answer: async (context, call) => {
       const { caller: session, params } = call;
       if (route.least === null) return route.answer(context, call);
       if (session === undefined || route.role !== `portal ${session.role}`)
@@ -105,19 +106,12 @@ function guardRoute(route: PortalRoute): PortalRoute {
         storeId: params["store_id"],
       });
       if (!allowed.ok) return allowed;
-      const answer = route.answer(context, call);
-      return session.limit?.role === "viewer" ? withoutSecrets(answer) : answer;
+      const answer = await route.answer(context, call);
+      if (!answer.ok || typeof answer.value.body !== "string" || session.limit?.role !== "viewer")
+        return answer;
+      return accept({ ...answer.value, body: withoutSecrets(answer.value.body, context.secrets) });
     },
   };
-}
-
-/** A receiver's answer may contain any secret, and a viewer sees none. */
-async function withoutSecrets(
-  answering: ReturnType<PortalRoute["answer"]>,
-): Promise<Awaited<ReturnType<PortalRoute["answer"]>>> {
-  const answer = await answering;
-  if (!answer.ok || typeof answer.value.body !== "string") return answer;
-  return accept({ ...answer.value, body: redactSecrets(answer.value.body) });
 }
 
 /** Whether a session may send a form to an address, so that a page shows no form that would be refused. */

@@ -1,9 +1,9 @@
 import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { redactSecrets, redactValues } from "../../../../core/text.ts";
 import { toIso } from "../../../../core/clock.ts";
 import { html, trustMarkup } from "../../../../web/html.ts";
 import { pageResponse } from "../../../../web/page.ts";
+import { withoutSecrets } from "../../../access/redaction.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { OperationContext, SavedStory } from "../../../control/handler.ts";
 import { savedPage } from "../frame.ts";
@@ -12,7 +12,7 @@ import { viewOf } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Without scripts, forms and links, and redacted once more: a receiver's answer may contain any secret. */
+/** Without scripts, forms, links and secrets. */
 export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
@@ -25,8 +25,7 @@ export async function saveStory(
   const at = toIso(storeTime(context, storeId));
   const shown = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
     ${main}`;
-  const secrets = context.secrets.flatMap((one) => [one, String(html`${one}`(language))]);
-  const safe = redactSecrets(redactValues(String(shown(language)), secrets));
+  const safe = withoutSecrets(String(shown(language)), context.secrets);
   const store = context.store.stores.names(storeId)?.store ?? "";
   return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
 }
