@@ -52,6 +52,7 @@ runIn(hostedRuntime(service));
 startAnother(() => openHostedProcess(service));
 await import("../sandbox/control-answers.test.ts?hosted");
 await import("../sandbox/isolation.test.ts?hosted");
+await import("../sandbox/store-rights.test.ts?hosted");
 await import("../campaign/payment-model.test.ts?hosted");
 await import("../campaign/parallel-creates.test.ts?hosted");
 await import("../campaign/webhook-kill.test.ts?hosted");
