@@ -1,12 +1,22 @@
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { openTeam } from "../support/team.ts";
 
 test("the token of a store works from another machine, for its store only", async () => {
-  const { owner, site, bob, made, type, sent } = await openTeam("store");
+  const { owner, site, bob, store, made, run, type, sent } = await openTeam("store");
+  await run(`orders create --order-id order-1 --price-id price_coffee --store ${store}`);
   for (const line of [
     "faults add drop --nth 1000",
     "sandbox clock freeze",
+    "endpoints add http://localhost:3000/hooks",
     "endpoints list",
+    "trigger order.succeeded",
+    "trigger checkout_session.expired",
+    "sandbox pay order-1",
+    "explain order-1",
+    "deliveries retry",
+    "faults clear",
     "events list",
     "requests list",
     "deliveries list",
@@ -73,4 +83,30 @@ test("a store's token goes only to the address that came with it, with a warning
     0,
     "warning: the token goes to http://box.example/v1 unencrypted; use https",
   ]);
+});
+
+test("the tools for agents act with the token of a store, from another machine too", async () => {
+  const { colleague, env, run, store } = await openTeam("store");
+  const stdin = new PassThrough();
+  const clientInfo = { name: "test", version: "1" };
+  const calls = [
+    ["initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }],
+    ["tools/call", { name: "list", arguments: { what: "events" } }],
+    ["tools/call", { name: "fault", arguments: { action: "drop", event: "order.expired" } }],
+  ] as const;
+  for (const [id, [method, params]] of calls.entries())
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  const serving = await colleague.launch(["mcp", "--allow-write"], { env, world: { stdin: () => stdin } });
+  const answers = await eventually("both tools have answered", () => {
+    const lines = serving.text().stdout.trim().split("\n");
+    expect(lines).toHaveLength(calls.length);
+    return lines.map(
+      (line) => JSON.parse(line) as { readonly id: number; readonly result: { readonly isError?: boolean } },
+    );
+  });
+  expect(answers.map(({ result }) => result.isError)).toEqual([undefined, false, false]);
+  expect(JSON.stringify(answers[1])).toContain(store);
+  expect(await run(`faults list --store ${store}`)).toContain("order.expired");
+  stdin.end();
+  await serving.ended;
 });

@@ -13,7 +13,7 @@ import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget } from "../target/control.ts";
+import { callSandbox, controlTarget, isStoreToken } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { answerOutput } from "../output/answer.ts";
 import { output } from "../output/output.ts";
@@ -57,20 +57,31 @@ export function registerTrigger(group: Group): void {
 async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
-  const { orderId, priceId } = options;
-  const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
   const control = await controlTarget(context);
-  const { response, replayed } = await createInSandbox(context, options, {
-    noun: goal.noun,
-    request,
-    control,
-  });
-  const before = await inspect(context, control, response.data.id);
+  const { id, isNew } = await checkoutFor(context, options, { goal, control });
+  const before = await inspect(context, control, id);
   // For an existing checkout, only the new events are shown.
-  const isNew = orderId === undefined || !replayed;
   const known = isNew ? 0 : before.events.length;
   const after = await reach(context, control, { goal, checkout: before, known });
   return show(context, after, known);
+}
+
+/** A new or existing checkout. Who has the token of a store and no API key gets a test order of the sandbox. */
+async function checkoutFor(
+  context: Context,
+  options: TriggerOptions,
+  { goal: { noun }, control }: { readonly goal: Goal; readonly control: ControlTarget },
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { orderId, priceId } = options;
+  if (orderId === undefined && context.around.apiKey === undefined && isStoreToken(control.token)) {
+    const object = noun === ORDER_LABELS ? "order" : "checkout_session";
+    const body = { object, priceId: priceId ?? DEFAULT_PRICE } as const;
+    const { id } = await callAt(context, control, { name: "createTestOrder", body });
+    return { id, isNew: true };
+  }
+  const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
+  const { response, replayed } = await createInSandbox(context, options, { noun, request, control });
+  return { id: response.data.id, isNew: orderId === undefined || !replayed };
 }
 
 /** The goal of an event type; a type that neither orders nor sessions have is a usage error. */
