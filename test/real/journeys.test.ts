@@ -18,7 +18,7 @@ import { FULL, size } from "../support/campaign.ts";
 import { builtExecutable } from "../support/built.ts";
 import { eventually } from "../support/eventually.ts";
 import { fakeBrowser } from "../support/fake-browser.ts";
-import { walkInBrowser } from "../support/journeys/browser.ts";
+import { walkAsRole, walkInBrowser } from "../support/journeys/browser.ts";
 import { programForm, SOURCE, WITHOUT_NPX, WITHOUT_WORKER, type Form } from "../support/journeys/form.ts";
 import { walk } from "../support/journeys/journeys.ts";
 import { fetchParts } from "../support/journeys/parts.ts";
@@ -104,6 +104,12 @@ test("a Chromium signs in, follows the portal's links and pays without an error"
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
     expect([form.name, wrong]).toEqual([form.name, []]);
     expect(pages).toBeGreaterThan(size(10, 40));
+  }
+  // In npm test, test/portal/rights.test.ts walks every page of both roles in its process.
+  for (const role of FULL ? (["viewer", "store"] as const) : []) {
+    const { pages, wrong, forms } = await walkAsRole(SOURCE, role);
+    expect([role, wrong, forms > 0]).toEqual([role, [], role === "store"]);
+    expect(pages).toBeGreaterThan(15);
   }
 });
 

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
+import type { StoreRole } from "../../../src/core/store/shapes.ts";
 import { administratorSignedIn } from "../portal-browser.ts";
 import { sharedBrowser } from "../shop.ts";
 import { agree } from "./agree.ts";
@@ -22,22 +23,67 @@ export async function walkInBrowser(
 ): Promise<{ readonly pages: number; readonly wrong: readonly string[] }> {
   const site = await openSite(form);
   const { checkout_url: checkout } = await fill(site);
-  const context = await (await sharedBrowser()).newContext({ locale: "en-US", reducedMotion: "reduce" });
-  onTestFinished(() => context.close());
-  context.setDefaultTimeout(PATIENCE_MS);
-  const wrong: string[] = [];
-  context.on("response", (answer) => {
-    if (answer.status() >= 400) wrong.push(`${answer.status()} at ${new URL(answer.url()).pathname}`);
-  });
-  context.on("weberror", (thrown) => wrong.push(thrown.error().message));
-  const page = await context.newPage();
+  const { page, wrong } = await openBrowser();
   await page.goto((await site.type("open --print")).stdout.trim());
   await page.waitForURL(/\/connect$/);
   await pay(page, checkout ?? "");
-  await administratorSignedIn(context, site);
-  const pages = await follow(page, `${site.ready.portal_url ?? ""}/${site.ready.store_id}/overview`, links);
+  await administratorSignedIn(page.context(), site);
+  const pages = await follow(page, `${site.ready.portal_url ?? ""}/${site.ready.store_id}/overview`, {
+    links,
+  });
   await site.stop();
   return { pages, wrong };
+}
+
+/**
+ * Follows every link of the portal in a Chromium with the link of a store and role. Returns what is wrong: answers that a
+ * page did not expect, errors of scripts, secrets that are shown, and the addresses of forms that would be refused.
+ */
+export async function walkAsRole(
+  form: Form,
+  role: StoreRole,
+): Promise<{ readonly pages: number; readonly wrong: readonly string[]; readonly forms: number }> {
+  const site = await openSite(form);
+  await fill(site);
+  const {
+    store_id: store,
+    control_token: controlToken,
+    api_key: apiKey,
+    signing_secret: secret,
+  } = site.ready;
+  const secrets = [controlToken, site.adminToken(), ...(role === "viewer" ? [apiKey, secret] : [])];
+  const { page, wrong } = await openBrowser();
+  await page.goto((await site.type(`open --print --store ${store} --role ${role}`)).stdout.trim());
+  await page.waitForURL(/\/(connect|overview|start)$/);
+  const forms = new Set<string>();
+  const pages = await follow(page, `${site.ready.portal_url ?? ""}/${store}/overview`, {
+    links: "every",
+    look: async () => {
+      const markup = await page.content();
+      const shown = secrets.filter((one) => one !== null && one !== undefined && markup.includes(one));
+      wrong.push(...shown.map(() => `a secret at ${page.url()}`));
+      // A field named `action` hides the property of that name.
+      const actions = await page
+        .locator("form[method=post]")
+        .evaluateAll((all) =>
+          all.map((one) =>
+            (one as unknown as { getAttribute: (name: string) => string }).getAttribute("action"),
+          ),
+        );
+      for (const action of actions) forms.add(new URL(action, page.url()).pathname);
+    },
+  });
+  // An empty form is refused for its fields, never for the role. In a page of the portal, it has the token of the session.
+  for (const path of forms) {
+    const refused = await page.evaluate(async (to) => {
+      const answer = await fetch(to, { method: "POST", body: new URLSearchParams() });
+      return { status: answer.status, text: await answer.text() };
+    }, path);
+    if (refused.text.includes("needs the role")) wrong.push(`the form ${path} is refused`);
+  }
+  await site.stop();
+  const own = [...forms].filter((path) => !/\/(preferences|sign-out)$/.test(path));
+  return { pages, wrong: wrong.filter((one) => !/^403 at .*$/.test(one)), forms: own.length };
 }
 
 async function fill(site: Site): Promise<Readonly<Record<string, string>>> {
@@ -59,12 +105,30 @@ async function pay(page: Page, checkout: string): Promise<void> {
   await page.getByRole("heading", { name: "Payment successful" }).waitFor();
 }
 
+/** A page in a new profile, and what goes wrong in it. */
+async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: string[] }> {
+  const context = await (await sharedBrowser()).newContext({ locale: "en-US", reducedMotion: "reduce" });
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(PATIENCE_MS);
+  const wrong: string[] = [];
+  context.on("response", (answer) => {
+    if (answer.status() >= 400) wrong.push(`${answer.status()} at ${new URL(answer.url()).pathname}`);
+  });
+  context.on("weberror", (thrown) => wrong.push(thrown.error().message));
+  return { page: await context.newPage(), wrong };
+}
+
 /** Opens the links from a page on, each address once; returns how many pages it has opened. */
-async function follow(page: Page, first: string, links: Links): Promise<number> {
+async function follow(
+  page: Page,
+  first: string,
+  { links, look }: { readonly links: Links; readonly look?: () => Promise<void> },
+): Promise<number> {
   const known = new Set([first]);
   for (const address of known) {
     const answer = await page.goto(address);
     agree(`in the browser ${address}`, answer?.status(), 200);
+    await look?.();
     if (links === "menu" && address !== first) continue;
     const selector = links === "menu" ? "nav.menu a[href]" : "a[href]:not([download])";
     const found = await page
