@@ -3,13 +3,15 @@ import { keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
+import { dialectLine } from "../core/webhook/dialect-differences.ts";
+import { catchRefusal } from "./problem.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
 import { atNamedTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";
-import { findSandbox, isStoreToken } from "./target/control.ts";
+import { findSandbox, findTarget, isStoreToken } from "./target/control.ts";
 import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
 import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
@@ -38,7 +40,18 @@ async function rightsOf(context: Context): Promise<Record<string, ValueWithSourc
   };
 }
 
-/** Shows every setting with its source; sends no request but for the rights of a store's token. */
+/** The dialect of the running sandbox's store; undefined if there is none. */
+async function dialectInEffect(
+  context: Context,
+  baseUrl: string,
+): Promise<ValueWithSource<string> | undefined> {
+  const target = await findTarget(context);
+  if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
+  const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
+  return dialect && { value: dialectLine(dialect), source: "the store, since it was created" };
+}
+
+/** Shows every setting with its source; asks the sandbox only for the store's dialect and the rights of its token. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const resolved = resolveTarget(await atNamedTarget(context));
@@ -64,6 +77,10 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
+  // Settings are also shown of a sandbox that does not answer.
+  const dialect =
+    baseUrl.value === null ? undefined : await catchRefusal(dialectInEffect(context, baseUrl.value));
+  if (dialect?.ok === true && dialect.value !== undefined) shown["dialect"] = dialect.value;
   if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(shown, await rightsOf(context));
   return printer.result(output("settings", shown), () =>
     table(

@@ -7,6 +7,7 @@ import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
 import { createHarness, type Answered } from "../support/harness.ts";
+import { signedIn } from "../support/portal.ts";
 import { startListening } from "../support/listening.ts";
 
 const OTHER: DialectFile = {
@@ -55,7 +56,7 @@ async function openDialect(dialect: DialectFile | undefined, args: readonly stri
     });
     return { ...answer, json: JSON.parse(String(answer.body)) as Answer["json"] };
   };
-  return { harness, ready: sandbox.ready, received, ask };
+  return { harness, sandbox, ready: sandbox.ready, received, ask };
 }
 
 const codeOf = ({ status, json }: Answer): readonly unknown[] => [
@@ -185,6 +186,62 @@ test("an existing state refuses a start with another dialect, and keeps its own 
     1,
     expect.stringContaining("created with another dialect"),
   ]);
+});
+
+const SAID = [
+  "session_not_found → resource_missing",
+  "Idempotent-Replayed → X-Replayed",
+  "price_id and amount → price_id",
+  "unknown session 404 → 403",
+  "order.succeeded → payment.paid",
+  "sequence → –",
+  "Checkout-Signature → X-Svc-Signature",
+];
+
+test("whoami, the assumptions and the page of settings say which dialect is in effect", async () => {
+  const { harness, sandbox } = await openDialect(OTHER);
+  const { dialect } = JSON.parse((await harness.run(["whoami", "--json"])).stdout) as {
+    readonly dialect: { readonly value: string; readonly source: string };
+  };
+  expect(dialect.source).toBe("the store, since it was created");
+  const { assumptions } = JSON.parse((await harness.run(["assumptions", "--json"])).stdout) as {
+    readonly assumptions: readonly { readonly decision: number; readonly in_effect?: readonly string[] }[];
+  };
+  const inEffect = assumptions.flatMap(({ in_effect: names = [] }) => names);
+  expect(assumptions.flatMap(({ decision, in_effect: names }) => (names ? [decision] : []))).toEqual([
+    4, 5, 7, 9, 11, 12,
+  ]);
+  expect(dialect.value.split(", ").toSorted()).toEqual(inEffect.toSorted());
+  expect(inEffect).toEqual(expect.arrayContaining(SAID));
+  const people = await harness.run(["assumptions"]);
+  expect(people.stdout).toContain("in effect: Checkout-Event-Id → X-Svc-Event");
+  const portal = await signedIn(harness, sandbox);
+  const { text } = await portal.get(`${portal.home}/settings`);
+  expect(SAID.filter((said) => !text.includes(said))).toEqual([]);
+  const plain = await openDialect(undefined);
+  expect((await plain.harness.run(["whoami", "--json"])).stdout).not.toContain("dialect");
+});
+
+test("a restored snapshot says that its store has a dialect, and config export writes it", async () => {
+  const { harness } = await openDialect(OTHER);
+  const file = join(harness.cwd, "taken.snapshot");
+  await harness.run(["snapshots", "create", "taken", "--all", "--file", file]);
+  const own = await harness.run(["snapshots", "restore", "--all", "--file", file]);
+  expect([own.code, own.stderr]).toEqual([0, expect.not.stringContaining("dialect")]);
+  const exported = await harness.run(["config", "export"]);
+  const { dialect, sandbox } = JSON.parse(exported.stdout) as {
+    dialect: unknown;
+    sandbox?: { like?: unknown };
+  };
+  expect([dialect, sandbox?.like]).toEqual([OTHER, undefined]);
+  const plain = await openDialect(undefined);
+  const restored = await plain.harness.run(["snapshots", "restore", "--all", "--trust", "--file", file]);
+  expect([restored.code, restored.stderr]).toEqual([
+    0,
+    expect.stringContaining("now has the dialect of the snapshot"),
+  ]);
+  const unknown = "/checkout-sessions/00000000-0000-4000-8000-000000000000";
+  expect((await plain.ask(unknown)).status).toBe(403);
 });
 
 const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [

@@ -49,12 +49,13 @@ type LineOptions = { readonly style: Style; readonly record: Calibration | undef
 
 /** The title, the choice and its setting, whether it was relied on, and a calibration's verdict with its age. */
 function assumptionLines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
-  const { decision, title, chosen, setting } = assumption;
+  const { decision, title, chosen, setting, inEffect = [] } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
     `${mark} ${String(decision).padStart(2)}  ${style.bold(title)}`,
     `      ${chosen}`,
     ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
+    ...(inEffect.length === 0 ? [] : [`      in effect: ${printable(inEffect.join(", "))}`]),
     `      ${style.dim(relianceOf(assumption))}`,
     ...(record === undefined ? [] : [`      ${calibrationLine(record, { decision, style, now })}`]),
   ].join("\n");

@@ -54,8 +54,12 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
     );
   checkSnapshotOptions(world, options, name);
   const restored = await restore(context, options, name);
-  const { heldBack } = restored;
+  const { heldBack, newDialects = [] } = restored;
   if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
+  for (const id of newDialects)
+    printer.trace(
+      `warning: store ${id} now has the dialect of the snapshot; checkout whoami --store ${id} shows its names`,
+    );
   return printer.result(answerOutput("restoreSnapshot", restored), () =>
     restored.stores
       .map(

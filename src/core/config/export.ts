@@ -10,13 +10,16 @@ import { selectChangedSettings } from "./settings.ts";
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
 /** Without secrets, defaults and port (decision 85). Refuses more stores or text than a file may contain. */
-export function exportConfig({ settings, stores }: ServedConfig): Outcome<string> {
+export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return tooLarge(`${MAX_STORES} stores, but this sandbox has ${stores.length}`);
-  const sandbox = selectChangedSettings(settings);
+  const { like, ...others } = selectChangedSettings(settings);
+  // The dialect itself is written, in place of the file that it came from.
+  const sandbox = dialect === undefined && like !== undefined ? { ...others, like } : others;
   const config: ConfigFile = {
     $schema: SCHEMA,
     ...(Object.keys(sandbox).length === 0 ? {} : { sandbox }),
+    ...(dialect && { dialect }),
     stores: stores.map(({ capabilities, prices, endpoints, ...store }) => ({
       ...store,
       prices: prices.map(({ description, billingModel, approved, retired, ...price }) => ({

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { price } from "../checkout/shapes.ts";
+import { dialectSchema } from "../calibration/dialect-section.ts";
 import { recordOf, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import type { KindName, ServedOf } from "./setting-kinds.ts";
@@ -61,7 +62,12 @@ const configuredStore = z.object({
     }),
   ),
 });
-export const servedConfig = z.object({ settings: servedSettings, stores: z.array(configuredStore) });
+export const servedConfig = z.object({
+  settings: servedSettings,
+  stores: z.array(configuredStore),
+  /** The dialect of the first store; left out if it has none. */
+  dialect: z.optional(dialectSchema),
+});
 export type ServedConfig = DomainOf<typeof servedConfig>;
 
 nameSchemas({ Change: changeEntry, ConfiguredStore: configuredStore, ServedSettings: servedSettings });

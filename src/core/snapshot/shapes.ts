@@ -25,6 +25,8 @@ export const restoreSummary = z.object({
   stores: z.array(erasedStore),
   /** Why deliveries of these stores are held; null if they are not. */
   heldBack: z.nullable(z.string()),
+  /** The stores that now answer in another dialect than before; left out if there are none. */
+  newDialects: z.optional(z.array(z.uuid())),
 });
 export type RestoreSummary = DomainOf<typeof restoreSummary>;
 

@@ -4,14 +4,49 @@ import { DEFAULT_HEADER_NAMES, headerNamesIn } from "./signature.ts";
 /** Stands for the name of something that the service does not send. */
 export const NO_NAME = "–";
 
-/** Where deliveries differ from ours, each as `our name → its name`. */
+type Names = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
+
+/** What a dialect names, by the decision that has our names. */
+const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
+  4: ({ errors = {} }) =>
+    Object.entries(errors).map(([ours, { code = ours, status }]) => [
+      ours,
+      [code, status].filter((part) => part !== undefined).join(" "),
+    ]),
+  5: ({ replay }) => [
+    ["replay 201", replay?.status],
+    ["Idempotent-Replayed", replay?.header],
+  ],
+  7: ({ bothForms }) => [["price_id and amount", bothForms]],
+  9: ({ unknownSession }) => [["unknown session 404", unknownSession]],
+  11: ({ eventFields, events, times }) => [...Object.entries({ ...eventFields, ...events }), ["iso", times]],
+  12: (dialect) => {
+    const { eventId, timestamp, signature } = headerNamesIn(dialect);
+    return [
+      [DEFAULT_HEADER_NAMES.eventId, eventId],
+      [DEFAULT_HEADER_NAMES.timestamp, timestamp],
+      [DEFAULT_HEADER_NAMES.signature, signature],
+      ["hex", dialect.signatureForm],
+    ];
+  },
+};
+
+/** Where a dialect differs from our choice in a decision, each as `our name → its name`. */
+export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
+  const named = dialect === undefined ? [] : (NAMED[decision]?.(dialect) ?? []);
+  return named.flatMap(([ours, theirs]) =>
+    theirs === undefined || theirs === ours ? [] : [`${ours} → ${theirs ?? NO_NAME}`],
+  );
+}
+
+/** Where deliveries differ from ours. */
 export function deliveryDifferences(dialect: Dialect): readonly string[] {
-  const { signatureForm, times, eventFields, events } = dialect;
-  const names = headerNamesIn(dialect);
-  return [
-    ...Object.entries(DEFAULT_HEADER_NAMES).map(([part, ours]) => [ours, names[part as keyof typeof names]]),
-    ["hex", signatureForm ?? "hex"],
-    ...Object.entries({ ...eventFields, ...events }),
-    ["iso", times ?? "iso"],
-  ].flatMap(([ours, theirs = null]) => (ours === theirs ? [] : [`${ours} → ${theirs ?? NO_NAME}`]));
+  return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
+}
+
+/** All differences of a dialect, in one line. */
+export function dialectLine(dialect: Dialect): string {
+  return Object.keys(NAMED)
+    .flatMap((decision) => differencesOn(dialect, Number(decision)))
+    .join(", ");
 }

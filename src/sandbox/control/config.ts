@@ -17,7 +17,7 @@ export const configHandlers = {
   showConfig: async (context) => {
     const { settings } = context.description;
     const stores = configState(context).stores.map(displayStore);
-    return accept({ settings, stores });
+    return accept({ settings, stores, dialect: context.store.stores.dialect() });
   },
   applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {
     if (dryRun) {

@@ -3,6 +3,7 @@ import { english } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/calibration/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
+import { differencesOn } from "../../core/webhook/dialect-differences.ts";
 import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
@@ -13,11 +14,14 @@ import type { HandlersOf } from "./handler.ts";
 export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
+    const dialect = context.store.stores.dialect(storeId);
     const assumptions = ASSUMPTIONS.map(({ decision, title, chosen, setting, shownBy }) => {
       const use = uses.find((one) => one.decision === decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
       const words = { title: english(title), chosen: english(chosen), shownBy: shownBy && english(shownBy) };
-      return Object.assign({ decision, setting, reliedOn }, words);
+      const differences = differencesOn(dialect, decision);
+      const inEffect = differences.length === 0 ? {} : { inEffect: [...differences] };
+      return Object.assign({ decision, setting, reliedOn }, words, inEffect);
     });
     return accept({ storeId, assumptions });
   },

@@ -152,8 +152,10 @@ async function replaceStores(
   });
   const [only = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: only };
+  const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
   const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
   return storeGate.alone([...new Set([...storeIds, ...here()])], async () => {
+    const before = storeIds.map((id) => [id, dialectOf(id)] as const);
     const replaced = await refusingUnfit(() =>
       store.write(() => {
         const gone = here().filter((id) => !storeIds.includes(id));
@@ -170,7 +172,8 @@ async function replaceStores(
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
     const heldBack = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
-    return accept({ stores, heldBack: heldBack ?? null });
+    const newDialects = before.flatMap(([id, dialect]) => (dialect === dialectOf(id) ? [] : [id]));
+    return accept({ stores, heldBack: heldBack ?? null, ...(newDialects.length > 0 && { newDialects }) });
   });
 }
 

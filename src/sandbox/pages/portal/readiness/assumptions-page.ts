@@ -1,5 +1,7 @@
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
 import { verdictOn, type Calibration } from "../../../../core/calibration/calibration.ts";
+import type { Dialect } from "../../../../core/shape/dialect.ts";
+import { differencesOn } from "../../../../core/webhook/dialect-differences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
@@ -21,6 +23,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     return since === undefined ? [] : [{ ...one, since }];
   });
   const record = await context.calibration();
+  const dialect = context.store.stores.dialect(view.storeId);
   const none = noItems(
     LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
@@ -29,6 +32,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
     [COMMON_TEXTS.decision, html`${String(decision)} · ${title}`, "head"],
     [LAUNCH_TEXTS.chosen, html`${chosen}`],
+    ...(dialect === undefined ? [] : [inEffectCell(dialect, decision)]),
     [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
     [LAUNCH_TEXTS.first, ageOf(since, now), "named"],
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
@@ -37,6 +41,14 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: LAUNCH_TEXTS.assumptions, main, live: "store" });
+}
+
+function inEffectCell(dialect: Dialect, decision: number): TableRow[number] {
+  const differences = differencesOn(dialect, decision);
+  return [
+    LAUNCH_TEXTS.inEffect,
+    html`${differences.length === 0 ? LAUNCH_TEXTS.asChosen : differences.join(", ")}`,
+  ];
 }
 
 /** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */

@@ -126,6 +126,8 @@ export const LAUNCH_TEXTS = {
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
   chosen: ["Decision here", "此处的选择"],
+  inEffect: ["In effect in this store", "本商店的实际名称"],
+  asChosen: ["as decided", "与选择一致"],
   first: ["First use", "首次"],
   shownBy: ["Evidence", "依据"],
 } satisfies Texts;

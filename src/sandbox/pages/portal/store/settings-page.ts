@@ -1,4 +1,5 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
+import { dialectLine } from "../../../../core/webhook/dialect-differences.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NO_VALUE_TEXT } from "../../../../core/config/setting-kinds.ts";
@@ -23,7 +24,7 @@ export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unkn
   return { action: "add", origin: fields.get("origin") ?? "", ...filledFields(fields, ["path"]) };
 }
 
-function names({ merchant, store }: Summary): Html {
+function names({ merchant, store, dialect }: Summary): Html {
   return html`<section class="panel">
     <h2>${COMMON_TEXTS.store}</h2>
     ${factList([
@@ -32,8 +33,13 @@ function names({ merchant, store }: Summary): Html {
       [COMMON_TEXTS.merchant, displayText(merchant.name)],
       [TEXTS.merchantId, copyableText(merchant.id)],
       [COMMON_TEXTS.state, badStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+      [
+        TEXTS.dialect,
+        html`${dialect === undefined ? TEXTS.noDialect : html`<code>${dialectLine(dialect)}</code>`}`,
+      ],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>
+    ${dialect === undefined ? "" : html`<p class="hint">${TEXTS.dialectHint}</p>`}
   </section>`;
 }
 

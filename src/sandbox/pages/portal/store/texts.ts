@@ -85,6 +85,12 @@ export const SETTINGS_TEXTS = {
     "To change the names, use checkout.config.json and checkout config apply.",
     "名称通过 checkout.config.json 和 checkout config apply 修改。",
   ],
+  dialect: ["Dialect", "方言"],
+  noDialect: ["none: the names of this sandbox", "无：使用本沙箱的名称"],
+  dialectHint: [
+    "The store got its dialect when it was created, and keeps it: checkout stores create --dialect FILE.",
+    "商店的方言在创建时指定，之后不变：checkout stores create --dialect FILE。",
+  ],
   origins: ["Return origins", "返回地址"],
   originsHint: [
     "Customers are redirected only to these origins, each at its path.",
