@@ -6,6 +6,7 @@ import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { drawDialect } from "../support/drawn-dialect.ts";
+import { contains, dialectOf, plantedTable, SERVICES } from "../support/planted-dialects.ts";
 import { createHarness } from "../support/harness.ts";
 
 const RECEIVER = "http://127.0.0.1:4300";
@@ -18,19 +19,18 @@ async function speak(dialect: DialectFile) {
   await harness.run(["endpoints", "add", `${RECEIVER}/hooks`]);
   await harness.run(["return-origins", "add", RECEIVER, "--path", "/return"]);
   writeFileSync(join(harness.cwd, "secret.txt"), `${sandbox.ready.signing_secret ?? ""}\n`);
-  return { harness, sandbox };
+  return { harness, sandbox, dialect };
 }
 
 /** The server refuses it before the sandbox; there is none between the two here. */
-const TOO_LARGE: OutboundResult = {
-  ok: true,
-  status: 413,
-  headers: { "content-type": "application/json" },
-  body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
-};
+function tooLarge({ errors = {} }: DialectFile): OutboundResult {
+  const { code = "body_too_large", status = 413 } = errors["body_too_large"] ?? {};
+  const body = JSON.stringify({ ok: false, request_id: "x", error: { code, message: "too large" } });
+  return { ok: true, status, headers: { "content-type": "application/json" }, body };
+}
 
-/** The dialect that a calibration with a payer writes. */
-async function calibrate({ harness, sandbox }: Awaited<ReturnType<typeof speak>>): Promise<DialectFile> {
+/** The dialect that a calibration with a payer writes, and what it says that it has not observed. */
+async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeof speak>>) {
   let isPaid = false;
   const sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
     const { stdout } = await harness.run(["orders", "list", "--json"]);
@@ -49,13 +49,14 @@ async function calibrate({ harness, sandbox }: Awaited<ReturnType<typeof speak>>
     await harness.clock.sleep(milliseconds, signal);
   };
   harness.setFault((request, pass) =>
-    String(request.body).length > 16_384 ? Promise.resolve(TOO_LARGE) : pass(),
+    String(request.body).length > 16_384 ? Promise.resolve(tooLarge(dialect)) : pass(),
   );
   const secret = ["--with-payer", "--secret-file", "secret.txt"];
   const args = ["calibrate", ...SERVICE, "--yes", ...secret, "--write-dialect", "found.json"];
   const ran = await harness.run(args, { world: { sleep } });
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("found.json")]);
-  return JSON.parse(readFileSync(join(harness.cwd, "found.json"), "utf8")) as DialectFile;
+  const found = JSON.parse(readFileSync(join(harness.cwd, "found.json"), "utf8")) as DialectFile;
+  return { found, said: ran.stderr };
 }
 
 /** Header names as HTTP compares them, and replays without a header by which they are marked. */
@@ -80,7 +81,8 @@ async function recordAnswers({
   harness.setFault((request: OutboundRequest, pass) => {
     if (!request.url.startsWith(RECEIVER)) return pass();
     note(JSON.stringify([request.headers, String(request.body)]));
-    return Promise.resolve({ ok: true, status: 204, headers: {}, body: "" });
+    const status = said.length % 7 === 0 ? 503 : 204;
+    return Promise.resolve({ ok: true, status, headers: {}, body: "" });
   });
   const ask = async (path: string, key: string, body: object | string): Promise<void> => {
     const sent = typeof body === "string" ? body : JSON.stringify(body);
@@ -91,6 +93,10 @@ async function recordAnswers({
     });
     note(JSON.stringify([answer.status, answer.headers, answer.body]));
   };
+  const read = async (path: string): Promise<void> => {
+    const { status, headers, body } = await sandbox.request({ path: `/v1${path}` });
+    note(JSON.stringify([status, headers, body]));
+  };
   const order = { order_id: "order-1", ...BODY };
   await ask("/orders", "key-00000001", order);
   await ask("/orders", "key-00000001", order);
@@ -100,29 +106,78 @@ async function recordAnswers({
   await ask("/orders", "key-00000003", "{");
   await ask("/orders", "key-00000004", {});
   await ask("/orders", "key-00000005", { ...order, order_id: "order-2", price_id: "price_coffee" });
-  const unknown = await sandbox.request({
-    path: "/v1/checkout-sessions/00000000-0000-4000-8000-000000000000",
-  });
-  note(JSON.stringify([unknown.status, unknown.body]));
+  await read("/checkout-sessions/00000000-0000-4000-8000-000000000000");
   await harness.run(["sandbox", "pay", "order-1"]);
-  await harness.clock.sleep(2000);
+  for (const [at, outcomes] of WORKFLOWS.entries()) {
+    const id = `order-${at + 3}`;
+    const path = at % 2 === 0 ? "/checkout-sessions" : "/orders";
+    await ask(path, `key-0000010${at}`, { ...order, order_id: id });
+    for (const outcome of outcomes) await harness.run(["sandbox", "pay", id, "--outcome", outcome]);
+    const { stdout } = await harness.run(["orders", "list", "--json"]);
+    const { checkouts } = JSON.parse(stdout) as { checkouts: readonly { id: string; order_id: string }[] };
+    await read(`/checkout-sessions/${checkouts.find(({ order_id: name }) => name === id)?.id ?? ""}`);
+  }
+  for (const [at, fault] of FAULTS.entries()) {
+    await harness.run(["faults", "add", ...fault, "--times", "1"]);
+    await ask("/orders", `key-0000020${at}`, { ...order, order_id: `order-2${at}` });
+    await harness.run(["sandbox", "pay", `order-2${at}`]);
+  }
+  // The refused delivery is attempted again.
+  await harness.clock.sleep(10_000);
   return said;
 }
 
-const seeds = Array.from({ length: size(2, 10) }, (_, at) => SEED + at);
+/** Decline and pay, five declines, expiry, cancellation, and payments that come too late: as the scenarios. */
+const WORKFLOWS = [
+  ["declined", "succeeded"],
+  ["declined", "declined", "declined", "declined", "declined"],
+  ["expired"],
+  ["cancelled"],
+  ["expired", "succeeded"],
+  ["cancelled", "succeeded"],
+] as const;
+
+const FAULTS = [
+  ["status", "--status", "503", "--path", "/v1/orders"],
+  ["status", "--status", "429", "--path", "/v1/orders"],
+  ["duplicate", "--event", "order.succeeded"],
+  ["reorder", "--event", "order.pending"],
+  ["old_secret", "--event", "order.succeeded"],
+] as const;
+
+const seeds = Array.from({ length: size(1, 10) }, (_, at) => SEED + at);
 
 test.each(seeds)(
   "the dialect of seed %i comes back from a calibration, and a third sandbox answers alike",
   async (seed) => {
     const dialect = drawDialect(seed);
     expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: true });
-    const found = await calibrate(await speak(dialect));
+    const { found } = await calibrate(await speak(dialect));
     expect(comparable(found)).toEqual(comparable(dialect));
     const [second, third] = [
       await recordAnswers(await speak(dialect)),
       await recordAnswers(await speak(found)),
     ];
     expect(third).toEqual(second);
-    expect(second.length).toBeGreaterThan(11);
+    expect(second.length).toBeGreaterThan(35);
   },
 );
+
+test("a calibration finds every planted difference that it can observe, and says which it cannot", async () => {
+  expect(SERVICES.flat().length).toBeGreaterThan(100);
+  for (const service of SERVICES) {
+    const { found, said } = await calibrate(await speak(dialectOf(service)));
+    const isFound = ({ dialect }: (typeof service)[number]): boolean =>
+      contains(comparable(found), comparable(dialect));
+    expect(service.filter((one) => isFound(one) !== one.isObservable)).toEqual([]);
+    const unseen = service.flatMap(({ dialect, isObservable }) =>
+      isObservable ? [] : Object.keys(dialect.errors ?? {}),
+    );
+    expect(unseen.filter((code) => !said.includes(code))).toEqual([]);
+  }
+});
+
+test("docs/scenarios.md has the table of the planted differences", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/scenarios.md"), "utf8");
+  expect(page).toContain(plantedTable());
+});

@@ -66,20 +66,22 @@ test.each([OTHER, FIELDS_ALONE])(
 const SHOP = "http://localhost:3000";
 
 /** Judges the whole shop in a store with a dialect. */
-async function judge(dialect: DialectFile | undefined, args: readonly string[] = []) {
+async function judge(dialect: DialectFile | undefined, like = OTHER) {
   const harness = createHarness();
-  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(OTHER));
+  writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(like));
   const sandbox = await harness.start(["--like", "like.json"]);
   const site = { harness, sandbox: () => sandbox, told: () => Promise.reject(new Error("no page asks")) };
   describedShop(site, { ...(dialect && { dialect }) }).open();
   await harness.run(["endpoints", "add", `${SHOP}/hooks`]);
   const view = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
   const options = ["--create", "create-order", ...view, "--settle", "60s", "--budget", "1h", "--json"];
-  return harness.run(["checklist", "run", ...args, ...options]);
+  return harness.run(["checklist", "run", ...options]);
 }
 
-test("a shop that reads the names of its store's dialect passes the whole judgement", async () => {
-  const { code, stdout, stderr } = await judge(OTHER);
+const JUDGED = [OTHER, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))];
+
+test.each(JUDGED)("a shop that reads the names of %j passes the whole judgement", async (dialect) => {
+  const { code, stdout, stderr } = await judge(dialect, dialect);
   const report = JSON.parse(stdout) as { broken: unknown; items: readonly { failures: unknown }[] };
   expect([stderr, report.broken, report.items.map(({ failures }) => failures)]).toEqual([
     stderr,

@@ -1,0 +1,129 @@
+import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
+import { PROVOKED_CODES } from "../../src/core/calibration/observed-dialect.ts";
+import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
+import { isRecord } from "../../src/core/json.ts";
+import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS } from "../../src/core/shape/dialect.ts";
+import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+
+/** One difference of a service, and whether a calibration with a payer can observe it. */
+export type Planted = {
+  readonly part: keyof typeof UNSEEN;
+  readonly dialect: DialectFile;
+  readonly isObservable: boolean;
+};
+
+/** Why some differences of a part cannot be observed; empty if all can. */
+const UNSEEN = {
+  "error codes": "no probe provokes them",
+  "statuses of codes whose status the interface does not state": "only a body that is too large is provoked",
+  "status of an unknown session": "",
+  "event types": "the payer pays one order: events of sessions and of other statuses are not sent",
+  "names of event fields": "",
+  "event fields that are not sent": "",
+  "form of created_at": "",
+  "header names": "",
+  "form of the signature header": "",
+  "status and mark of a replay": "",
+  "form that counts if both are sent": "",
+} as const;
+
+const SEEN_TYPES = ["order.created", "order.pending", "order.succeeded"];
+const STATED = [400, 401, 403, 409, 429];
+const DROPPED = NAMED_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
+
+function planted(part: Planted["part"], dialects: readonly DialectFile[], isObservable = true): Planted[] {
+  return dialects.map((dialect) => ({ part, dialect, isObservable }));
+}
+
+const codes = (nameOf: (code: string) => string): readonly Planted[] =>
+  ERROR_CODES.flatMap((code) =>
+    planted("error codes", [{ errors: { [code]: { code: nameOf(code) } } }], PROVOKED_CODES.includes(code)),
+  );
+const types = (nameOf: (type: string) => string): readonly Planted[] =>
+  EVENT_TYPES.flatMap((type) =>
+    planted("event types", [{ events: { [type]: nameOf(type) } }], SEEN_TYPES.includes(type)),
+  );
+const fields = (nameOf: (field: string) => string): readonly Planted[] =>
+  NAMED_EVENT_FIELDS.flatMap((field) =>
+    planted("names of event fields", [{ event_fields: { [field]: nameOf(field) } }]),
+  );
+const headers = (prefix: string): readonly Planted[] =>
+  planted("header names", [
+    { headers: { event_id: `${prefix}-event` } },
+    { headers: { timestamp: `${prefix}-time` } },
+    { headers: { signature: `${prefix}-signature` } },
+  ]);
+const statuses = ERROR_CODES.filter(
+  (code) => code !== "session_not_found" && !STATED.includes(ERRORS[code].status),
+).flatMap((code) =>
+  planted(
+    "statuses of codes whose status the interface does not state",
+    [{ errors: { [code]: { status: 422 } } }],
+    code === "body_too_large",
+  ),
+);
+
+/** Differences of every field; those of one service do not exclude each other. */
+export const SERVICES: readonly (readonly Planted[])[] = [
+  [
+    ...codes((code) => `svc.${code}`),
+    ...statuses,
+    ...planted("status of an unknown session", [{ unknown_session: 400 }]),
+    ...types((type) => `svc.${type}`),
+    ...fields((field) => `svc_${field}`),
+    ...planted("form of created_at", [{ times: "seconds" }]),
+    ...headers("x-svc"),
+    ...planted("form of the signature header", [{ signature_form: SIGNATURE_FORMS[1] }]),
+    ...planted("status and mark of a replay", [{ replay: { status: 200 } }, { replay: { header: null } }]),
+  ],
+  [
+    ...codes((code) => `e-${code}`),
+    ...planted("status of an unknown session", [{ unknown_session: 403 }]),
+    ...types((type) => type.replace(".", ":")),
+    ...fields((field) => `x.${field}`),
+    ...planted("form of created_at", [{ times: "milliseconds" }]),
+    ...headers("webhook"),
+    ...planted("form of the signature header", [{ signature_form: SIGNATURE_FORMS[2] }]),
+    ...planted("status and mark of a replay", [{ replay: { header: "x-again" } }]),
+  ],
+  [
+    ...planted(
+      "event fields that are not sent",
+      DROPPED.map((field) => ({ event_fields: { [field]: null } })),
+    ),
+    ...planted("form of the signature header", [{ signature_form: SIGNATURE_FORMS[3] }]),
+    ...planted("form that counts if both are sent", [{ both_forms: "price_id" }]),
+  ],
+  planted("form that counts if both are sent", [{ both_forms: "amount" }]),
+];
+
+/** The dialect with all differences of a service. */
+export function dialectOf(service: readonly Planted[]): DialectFile {
+  return service.reduce<DialectFile>((whole, { dialect }) => merge(whole, dialect), {});
+}
+
+function merge<Value extends object>(one: Value, other: Value): Value {
+  const merged = Object.entries(other).map(([name, value]) => {
+    const known: unknown = Reflect.get(one, name);
+    return [name, isRecord(known) && isRecord(value) ? merge(known, value) : value] as const;
+  });
+  return { ...one, ...Object.fromEntries(merged) };
+}
+
+/** Whether a dialect has a difference. */
+export function contains(whole: unknown, part: unknown): boolean {
+  if (!isRecord(part)) return whole === part;
+  return Object.entries(part).every(([name, value]) => isRecord(whole) && contains(whole[name], value));
+}
+
+/** The table of docs/scenarios.md. */
+export function plantedTable(): string {
+  const all = SERVICES.flat();
+  const rows = Object.entries(UNSEEN).map(([part, why]) => {
+    const own = all.filter((one) => one.part === part);
+    const seen = own.filter(({ isObservable }) => isObservable).length;
+    return `| ${part} | ${own.length} | ${seen} | ${why} |`;
+  });
+  const head = ["| what a service names otherwise | planted | observed | the others |", "|---|---|---|---|"];
+  return [...head, ...rows].join("\n");
+}
