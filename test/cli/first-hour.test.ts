@@ -449,6 +449,13 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "why x", 2, /→ checkout explain x$/m],
   [{}, "config init", 2, /\(Did you mean config export\?\)/],
   [{}, "orders delete x", 2, /→ nothing is deleted alone/],
+  [{}, "sandbox pay order-1 succeeded", 2, /got 2: order-1, succeeded\.\n {2}→ checkout sandbox pay --help/],
+  [{}, "sandbox pay --id x", 2, /→ checkout sandbox pay x$/m],
+  [{}, "faults add status 503", 2, /→ checkout faults add status --status 503$/m],
+  [{}, "faults add drop --type order.failed", 2, /\(Did you mean --event\?\)/],
+  [{}, "sandbox start --memory", 2, /\(Did you mean --ephemeral\?\)/],
+  [{}, "requests tail", 2, /→ checkout requests list --follow$/m],
+  [{}, "events watch", 2, /→ checkout listen$/m],
   // A corrected line without the typed words would pay, or delay every request.
   [{}, "orders pay x --outcome failed", 2, /→ checkout orders --help$/m],
   [{}, "faults add lose_answer --duration 30s", 2, /→ checkout faults add --help$/m],

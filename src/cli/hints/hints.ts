@@ -135,7 +135,7 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
 
 /** An excess argument may be part of a duration typed as two words, or a value without its option. */
 function suggestForExcess(longs: readonly string[], typed: string): readonly string[] {
-  const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
+  const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
   if (port !== undefined && longs.includes("--port")) return [`--port ${port}`];
