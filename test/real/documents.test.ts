@@ -32,7 +32,7 @@ const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop)
 const OF_PROGRAM =
   /^(?:(CHECKOUT_\w+)=(\S+) )?npx checkout (?!exec)((?:[\w:/.~-]+|'[^']*'| )+?)(?: > (\S+))?$/;
 
-/** The pages that show what commands print: each has a sandbox of its own, because each is whole by itself. */
+/** The pages with output of commands: each page has its own sandbox, because each is complete. */
 const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcript(text) })).filter(
   ({ steps }) => steps.length > 0,
 );
@@ -41,7 +41,7 @@ test.for(TRANSCRIPTS)(
   "the transcripts on $name are what the program prints",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
-    // The README is typed into a shell. Other pages may run in this process, but for what needs a shell or a background.
+    // README is typed into a shell. Other pages may run in this process, except for lines that need a shell or a background.
     const isTyped = name === "README.md";
     const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
     const background = tempFolder();
@@ -96,7 +96,7 @@ const SHELL_BLOCKS = [
   ["npm ci && npm test", "a clone"],
 ] as const;
 
-/** A shell block of a page by its beginning, with this program in the place of the installed one. */
+/** A shell block of a page by its beginning, running this program instead of the installed one. */
 function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   const shown =
     blocksIn("sh").find(({ code }) =>
@@ -131,7 +131,7 @@ test("every shell block of the pages is run by a test", () => {
 
 test("the CI script of the documents creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
   const cwd = tempFolder();
-  // What comes after the variables works in any folder.
+  // The lines after the variables work in any folder.
   const script = shellBlock("npx checkout sandbox start --detach").replace(
     /^(eval .*)$/m,
     `$1\ncd "${tempFolder()}"`,
@@ -148,6 +148,34 @@ test("the CI script of the documents creates, waits, moves the clock and reads e
   expect(stdout).toMatch(/"type":"order\.expired"/);
   expect(stdout).toMatch(/has stopped \(pid \d+\)\n$/);
   expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
+});
+
+test("the lines with jq of docs/json.md print what the page says, and jq reads every filter of its table", async ({
+  annotate,
+}) => {
+  const page = readFileSync(join(ROOT, "docs/json.md"), "utf8");
+  const [, script = ""] = /```sh\n([\s\S]*?)```/.exec(page) ?? [];
+  const filters = Array.from(page.matchAll(/`jq -r '([^`]+)'`/g), ([, filter = ""]) =>
+    filter.replaceAll("\\|", "|"),
+  );
+  expect(filters.length).toBeGreaterThan(60);
+  const folder = tempFolder();
+  const hasJq = await promisify(execFile)("jq", ["--version"]).then(
+    () => true,
+    () => false,
+  );
+  if (hasJq) {
+    const program = filters.map((filter, at) => `def f${at}: ${filter};`).join(" ");
+    await promisify(execFile)("jq", ["-n", `${program} empty`]);
+  } else {
+    await annotate("there is no jq here: a part of it in test/support/jq.ts runs the lines");
+    const stand = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, "test/support/jq-here.ts")}" "$@"\n`;
+    writeFileSync(join(folder, "jq"), stand, { mode: 0o755 });
+  }
+  const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}` };
+  const typed = script.replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
+  const { stdout } = await promisify(execFile)("sh", ["-c", typed], { cwd: folder, env });
+  expect(stdout).toMatch(/^[0-9a-f-]{36}\nsucceeded\norder\.created\norder\.pending\norder\.succeeded\n$/);
 });
 
 test("the network settings of the documents start a sandbox with the generated secrets", async () => {
@@ -295,7 +323,7 @@ function configShown(text: string): string {
   return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(text)?.[1] ?? "";
 }
 
-/** The commands of all console blocks, each with what is shown below it. */
+/** The commands of all console blocks, each with its output. */
 function transcript(markdown: string): Step[] {
   const blocks = [...markdown.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks
@@ -306,7 +334,7 @@ function transcript(markdown: string): Step[] {
     });
 }
 
-/** Types a command into a shell, with the built program in the place of the installed one. */
+/** Types a command into a shell, running the built program instead of the installed one. */
 async function execute(command: string, { ready }: Pick<SandboxHere, "ready">, cwd: string): Promise<string> {
   const script = command.replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
   const env = {
@@ -329,7 +357,7 @@ async function executeHere(command: string, cwd: string): Promise<string> {
   return "";
 }
 
-/** What is said of the sandbox in the background, one after the other, in a folder of its own. */
+/** Runs the commands about a background sandbox, one after the other, in their own folder. */
 async function inBackground(command: string, cwd: string): Promise<string> {
   if (command.includes(" start "))
     onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
@@ -345,7 +373,7 @@ async function printedAtStart(command: string, cwd: string): Promise<string> {
   return sandbox.output.stdout.trimEnd();
 }
 
-/** What differs from run to run: ids, secrets, ports, the folder. */
+/** Replaces values that differ between runs: ids, secrets, ports, the folder. */
 function normalise(text: string, cwd: string): string {
   return text
     .replaceAll(UUIDS, "<uuid>")

@@ -1,7 +1,6 @@
 import type * as z from "zod/mini";
 import type { OperationName } from "../../core/control/operations.ts";
 
-/** A kind of result. */
 export type Kind = {
   /** What the result is, for the documentation. */
   readonly about: string;

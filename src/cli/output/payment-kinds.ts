@@ -61,7 +61,7 @@ export const PAYMENT_KINDS = {
     operations: ["showEvent"],
   },
   events: {
-    about: "a list of events, newest first",
+    about: "a list of events, oldest first",
     commands: ["events list"],
     jq: ".events[].type",
     operations: ["listEvents"],
@@ -166,10 +166,16 @@ export const PAYMENT_KINDS = {
     operations: ["listPrices"],
   },
   faults: {
-    about: "faults: the added or removed one, and those that are set",
-    commands: ["faults add", "faults list", "faults remove", "faults clear"],
+    about: "a list of faults: those that are set, or that were added or removed",
+    commands: ["faults add", "faults list", "faults clear"],
     jq: ".faults[].id",
-    operations: ["addFault", "listFaults", "removeFault", "clearFaults"],
+    operations: ["addFault", "listFaults", "clearFaults"],
+  },
+  removed_fault: {
+    about: "the removed fault",
+    commands: ["faults remove"],
+    jq: ".fault.id",
+    operations: ["removeFault"],
   },
   clock: {
     about: "the time of a store, and what happened on the way to it",
