@@ -38,6 +38,9 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
   verifyWebhook({ rawBody, headers, secrets: "whsec_", toleranceSeconds: 60, now: 0 });
   const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets });
   if (!verdict.ok) return verdict.code;
+  // @ts-expect-error: a prefix does not narrow an event; a comparison of its type does
+  if (verdict.event.type.startsWith("order.")) return verdict.event.data.status === "failed" ? "event_invalid" : verdict.event;
+  if (verdict.event.type === "order.succeeded") return verdict.event.data.order_id === "" ? "event_invalid" : verdict.event;
   if (verdict.event.type === "webhook.test") return verdict.event;
   const known: number = verdict.event.data.amount_minor + verdict.event.sequence;
   // @ts-expect-error: a parsed body cannot be verified
@@ -50,7 +53,7 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
 }
 `;
 
-/** What the package has beside the program, for people and for tests in other languages. */
+/** Files of the package beside the program, for people and for tests in other languages. */
 const DOCUMENTS = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
@@ -124,7 +127,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   for (const copied of ["docs", "fixtures/ci", "fixtures/pictures", "fixtures/shops", "skills"])
     cpSync(join(ROOT, copied), join(source, copied), { recursive: true });
   copyBuilt(join(source, "dist"));
-  // What an earlier build and one of the executable have left.
+  // Files of an earlier build and of a build of the executable.
   mkdirSync(join(source, "dist/chunks-0"));
   for (const name of ["chunks-0/chunk.js", "checkout"]) writeFileSync(join(source, "dist", name), "");
   // It is built already.
@@ -139,7 +142,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   return { project, files: files.map(({ path }) => path) };
 }
 
-/** No file tells where it was built, or for whom. */
+/** No file names the folder or the user of the build. */
 function expectNoPathOfThisMachine(folder: string, files: readonly string[]): void {
   const places = [ROOT, homedir()].map((place) => resolve(place)).filter((place) => place.length > 4);
   const found = files.flatMap((path) => {
@@ -152,7 +155,7 @@ function expectNoPathOfThisMachine(folder: string, files: readonly string[]): vo
 
 type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
-/** What npm says that it packed: a list, or from npm 12 on an object by package. */
+/** npm's report of the packed files: a list, or an object by package since npm 12. */
 function packed(stdout: string): readonly [Packed] {
   const said = JSON.parse(stdout) as readonly Packed[] | Record<string, Packed>;
   const [only] = Object.values(said);
@@ -173,7 +176,7 @@ test("the packed package can be imported, required, bundled and type-checked", a
   expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
   expect(files).toContain("dist/THIRD-PARTY-LICENSES.txt");
   expect(files).toEqual(expect.arrayContaining([...DOCUMENTS]));
-  // Whatever its README points at comes with it.
+  // The package contains every file to which its README links.
   const readme = readFileSync(join(ROOT, "README.md"), "utf8");
   const named = Array.from(
     readme.matchAll(/\]\(([\w./-]+)\)|`(fixtures\/[\w./-]+)`/g),
@@ -214,7 +217,7 @@ test("the packed package can be imported, required, bundled and type-checked", a
   write("esm.mjs", `import { verifySignature, verifyWebhook } from "hosted-checkout/webhooks";${USE}`);
   write("cjs.cjs", `const { verifySignature, verifyWebhook } = require("hosted-checkout/webhooks");${USE}`);
   expect([await node("esm.mjs"), await node("cjs.cjs")]).toEqual([PRINTED, PRINTED]);
-  // What is bundled into an ES module must not need a `require`.
+  // A module bundled into ESM must not need `require`.
   await build({
     entryPoints: [join(project, "esm.mjs")],
     outfile: join(project, "bundle.mjs"),
