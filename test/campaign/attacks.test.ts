@@ -48,7 +48,7 @@ test(`any bytes get an answer of ours, and create only requested orders (seed ${
     const { key = "?" } = after.get(id) ?? {};
     expect([id, key, bytes.includes(key)]).toEqual([id, key, true]);
   }
-  // Nothing was made that nobody was told of, nothing twice, and what was there before is as it was.
+  // No order was created without an answer, none twice, and the earlier state is unchanged.
   expect([...created.map(({ id }) => id), ...canary.keys()].toSorted()).toEqual([...after.keys()].toSorted());
   expect([...after.values()].filter(({ keys, events }) => keys !== 1 || events !== 1)).toEqual([]);
   for (const [id, row] of canary) expect(after.get(id)).toEqual(row);
@@ -174,7 +174,7 @@ async function launch(
   }
 }
 
-/** The ids of what was freshly created; throws where an answer is not one that the service may give. */
+/** The ids of new checkouts. Throws for an answer that the service must not give. */
 function judgeAttack(
   site: Site,
   attack: { readonly bytes: Buffer; readonly received: Buffer; readonly canaryId: string },
@@ -253,7 +253,7 @@ async function inParallel<Item, Result>(
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
 const NAMED: DeliveryTarget = { url: "http://shop.test/", host: "shop.test", port: 80, addresses: null };
 
-/** Node's own reading: the host is written as it is understood, and is this machine or one that was allowed. */
+/** Node's own reading: the host is this machine or an allowed host, in its normal form. */
 function isTarget(text: string): boolean {
   const [, spelled = "", digits] =
     /^https?:\/\/(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?(?:[/?][^\0-\x20#@]*)?$/.exec(text) ?? [];
@@ -281,7 +281,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 function isNoReceiver(address: string, port: number): boolean {
   const [plain = ""] = address.split("%");
-  // What is no address to Node is looked up as a name by it: nobody knows where that leads.
+  // Node looks up a text that is no address as a name, which may lead anywhere.
   if (isIP(plain) === 0) return true;
   const family = isIPv4(plain) ? "ipv4" : "ipv6";
   const isLoopback = LOOPBACK.check(plain, family);
@@ -322,7 +322,7 @@ function signedText(timestamp: string, body: Buffer): string {
   return `${timestamp}.${body.toString("latin1")}`;
 }
 
-/** By the interface's own words: one to three signatures, one of which is that of these bytes. */
+/** By the interface: one to three signatures, one of which fits the bytes. */
 function isListWith(signature: string, timestamp: string, body: Buffer): boolean {
   const list = signature.split(",");
   const right = createHmac("sha256", SECRET).update(`${timestamp}.`).update(body).digest("hex");

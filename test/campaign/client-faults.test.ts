@@ -100,7 +100,7 @@ test.for(CLIENT_FOLDERS)(
       seen.killed += first.code === null ? 1 : 0;
       seen.replayed += printed.replayed ? 1 : 0;
     }
-    // A campaign whose kills all come too early shows nothing.
+    // A campaign in which all kills come too early shows nothing.
     if (FULL) expect(seen.replayed, "killed after the order was made").toBeGreaterThan(0);
     await annotate(
       `seed ${SEED}: ${seen.killed} killed before their end, ${seen.replayed} had made the order`,

@@ -20,13 +20,13 @@ const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 
-/** What was acknowledged under a fault. */
+/** The acknowledged work under a fault. */
 type Acknowledged = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; how it ended, and what it had acknowledged. */
 type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & Acknowledged>;
 
-/** One kind of trial: what is there before, what runs, and what must be there after. */
+/** One kind of trial: the state before, the run, and the required state after. */
 type Scenario = {
   readonly name: string;
   readonly prepare: (cwd: string) => void;
@@ -127,7 +127,7 @@ async function tryFault({ scenario, fault }: Chosen): Promise<Found> {
   };
 }
 
-/** What one trial has shown. */
+/** The result of one trial. */
 type Found = {
   readonly wrong: string[];
   readonly hit: boolean;
@@ -191,7 +191,7 @@ function serve(name: string, template: string | undefined): Scenario {
   };
 }
 
-/** A folder of the present format in which everything is done that `serve` does. */
+/** A folder of the present schema version after all work that `serve` does. */
 async function useFolder(cwd: string): Promise<Acknowledged> {
   const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
@@ -249,7 +249,7 @@ function formatIn(path: string): string {
   return found.join(" ");
 }
 
-/** What a file of the database lacks of what was acknowledged, and of what its migrations made of that. */
+/** Acknowledged rows, and rows made by their migrations, that a database file lacks. */
 function lostRows(path: string, kind: FileKind, { creates, paid }: Acknowledged): string[] {
   const opened = openDatabase(path, { kind });
   if (!opened.ok) return [`${path} does not open: ${opened.refusal.message}`];
@@ -319,7 +319,7 @@ function unpaid(sandbox: SandboxHere, { paid }: Acknowledged): string[] {
   return paid.filter((id) => status.get(id)?.status !== "succeeded").map((id) => `${id} was paid and is not`);
 }
 
-/** The client's create, whose journal is what fails; the service is another process, with another folder. */
+/** The client's create with a failing journal; the service is another process, with another folder. */
 function order(shop: SandboxHere): Scenario {
   const env = { CHECKOUT_API_KEY: apiKeyOf(shop) };
   const fixed = `--amount-minor 1999 --currency EUR --payment-method alipay_plus --base-url ${shop.ready.base_url}`;

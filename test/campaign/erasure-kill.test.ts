@@ -108,7 +108,7 @@ function fill(database: Database.Database, storeId: string, name: string): void 
     COMMIT;`);
 }
 
-/** What the file has of a store. */
+/** The rows of a store in the file. */
 function found(database: Database.Database, storeId: string) {
   const count = (table: string): number =>
     Number(database.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId));

@@ -22,7 +22,7 @@ test(`a series of execs, half of them killed, leaves no process, file or port (s
   const processes: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const isKilled = round % 2 === 1;
-    // What the command is killed with is not ours: it ends by itself, also where nobody ends it.
+    // The signal that ends the command is not ours: the command ends by itself.
     const command = [process.execPath, "-e", isKilled ? SLEEPS : SAYS_WHERE];
     const child = spawn(process.execPath, [PROGRAM, "exec", "--", ...command], {
       cwd,

@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const FAILOVERS = size(2, 25);
 const CONNECTIONS = 4;
-/** How many of the creates of each kind are sent once more after a restore. */
+/** Number of creates of each kind that are repeated after a restore. */
 const REPEATED = 40;
 
 type EventRow = { readonly id: string; readonly place: string; readonly body: string };
@@ -38,7 +38,7 @@ test("a backup taken under load restores everything up to its time after a kill"
     const since = performance.now();
     const backup = await backUpByPage("docs/team.md", cwd);
     totals.backupMs = Math.max(totals.backupMs, performance.now() - since);
-    // What is on its way may have been written before the end of the backup.
+    // A create in flight may have been written before the end of the backup.
     const after = bought.length + CONNECTIONS;
     await eventually("some orders come later", () => expect(bought.length).toBeGreaterThan(after + 5));
     await sandbox.stop("SIGKILL");

@@ -15,7 +15,7 @@ const KILL_WITHIN_MS = 12;
 const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
 /** Looks for a moment, a millisecond or more apart. */
 const MAX_LOOKS = 60_000;
-/** How many starts run at once. */
+/** Number of concurrent starts. */
 const PLACES = [1, 2, 3] as const;
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
 

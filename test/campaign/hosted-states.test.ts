@@ -88,7 +88,7 @@ const DAMAGES: readonly Damage[] = [
   ),
 ];
 
-/** How often all damages are tried; with the states of several seeds the databases differ. */
+/** Number of rounds over all damages; the databases differ by seed. */
 const ROUNDS = size(1, 2);
 
 test("a start on a damaged state serves the same stores, or is refused with the file to restore, and overwrites and sends nothing", async () => {
@@ -135,7 +135,7 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
   return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
 }
 
-/** What doctor says of a folder; a missing admin.json is made again. */
+/** The report of doctor about a folder; a missing admin.json is recreated. */
 async function doctor(folder: string): Promise<string> {
   const { stdout, stderr } = await runHere(["doctor", "--dir", folder], { cwd: tempFolder() });
   return stdout + stderr;
@@ -179,7 +179,7 @@ function pathOf(folder: string, name: string): string {
 
 const ALARMS = "metadata.sqlite";
 
-/** What the author of a repository can change in a copy, so that it looks new. */
+/** Changes that the author of a repository can make to a copy, so that it looks new. */
 const CRAFTS: readonly ((folder: string) => void)[] = [
   () => undefined,
   (folder) => {
@@ -240,7 +240,7 @@ test("a first start continues after its runtime was killed with only the index o
   expect(kept?.api_key).toBe(started.ready?.api_key);
 });
 
-/** How many first starts are killed. */
+/** Number of killed first starts. */
 const KILLS = size(2, 45);
 /** A first start takes about this long. */
 const START_MS = 1500;

@@ -35,7 +35,7 @@ test("concurrent starts, stops and kills leave nothing behind, and the next star
   await Promise.all(sandboxes.map(startAgain));
 });
 
-/** Starts a sandbox and lets it end as it is to end. */
+/** Starts a sandbox and ends it in the given way. */
 async function startAndEnd({
   cwd,
   fate,
@@ -55,7 +55,7 @@ async function startAndEnd({
   if (fate !== "starter killed") expect([code, starter.output.stderr]).toEqual([0, ""]);
   const ready = line.endsWith("\n") ? (JSON.parse(line) as ReadyMessage) : undefined;
   if (fate === "killed" && ready !== undefined) process.kill(ready.pid, "SIGKILL");
-  // One whose starter was killed may have been let go just before.
+  // A sandbox whose starter was killed may have been released just before.
   if (fate !== "killed")
     expect(await runHere(["sandbox", "stop"], { cwd })).toMatchObject({ code: 0, stderr: "" });
 }

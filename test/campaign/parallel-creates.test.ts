@@ -17,7 +17,7 @@ type Race = {
   /** One client process for each. */
   readonly endpoints: readonly RequestedCreate["endpoint"][];
   readonly keys: "one key" | "a key for each";
-  /** How often each outcome comes, over both processes. */
+  /** The number of each outcome, over both processes. */
   readonly expected: Readonly<Record<string, number>>;
 };
 

@@ -18,17 +18,17 @@ const CONNECTIONS = 8;
 /** A kill comes after at least this many answers, and then within MAX_LOAD_MS. */
 const MIN_ANSWERS = 100;
 const MAX_LOAD_MS = 400;
-/** How many order_ids are bought in a cycle, again and again; some of them settle themselves. */
+/** Number of order_ids that are bought repeatedly in a cycle; some of them settle automatically. */
 const ORDERS = 24;
 /** Payers are mostly at one of this many checkouts that were made last. */
 const RECENT = 16;
 const MAX_ADVANCE_MS = 3_500_000;
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** What an answer promises of a checkout; it must hold after every later restart. */
+/** The promise of an answer about a checkout; it must hold after every later restart. */
 type Fact = { readonly id: string; readonly what: string; readonly holds: (row: PaymentRow) => boolean };
 
-/** What is known for certain over all cycles. */
+/** The facts that are certain over all cycles. */
 type Ledger = {
   readonly facts: Fact[];
   /** Every event that an answer named. */
@@ -41,7 +41,7 @@ type Ledger = {
   readonly ids: string[];
 };
 
-/** What a load is made of, and what became of it. */
+/** The requests of a load, and their results. */
 type Load = {
   readonly cycle: number;
   readonly service: Service;
@@ -65,7 +65,7 @@ type Call = {
 };
 type Answer = { readonly status: number; readonly body: string };
 
-/** What is sent, and the statuses that may answer it. */
+/** A request, and its possible statuses. */
 const EXPECTED = {
   create: [201, 409],
   pay: [200, 409],
@@ -238,7 +238,7 @@ async function openPage(load: Load, id: string): Promise<string | undefined> {
   return page.body;
 }
 
-/** The attempt whose wallet a page leads to. */
+/** The attempt of the wallet to which a page leads. */
 function attemptIn(page: string): number | undefined {
   const [, attempt] = /\/wallet\/([1-5])"/.exec(page) ?? [];
   return attempt === undefined ? undefined : Number(attempt);
@@ -258,7 +258,7 @@ async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   facts.push({ id, what: `answered ${JSON.stringify(act)}`, holds: afterForm(act, lastSeen) });
 }
 
-/** What is true for ever once the form of an act was answered, given the last attempt that was there before. */
+/** Facts that hold once the form of an act was answered, given the last attempt before it. */
 function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
   switch (act.kind) {
     case "start":
@@ -313,7 +313,7 @@ function acknowledge({ ledger }: Load, id: string, told: Status): void {
   ledger.facts.push({ id, what: `was ${told}`, holds });
 }
 
-/** What a restart has lost or half done, in the tables and in the answers. */
+/** Rows and answers that a restart has lost or left unfinished. */
 async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load): Promise<string[]> {
   const rows = openRows(sandbox);
   const payments = paymentRows(rows);
@@ -346,7 +346,7 @@ async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load):
   return [...faults, ...load.faults];
 }
 
-/** How many of the creates on their way were committed. */
+/** The number of committed creates among those in flight. */
 function countKept(sandbox: SandboxProcess, { inFlight }: Load): number {
   const rows = openRows(sandbox);
   const select = rows.prepare<[string], number>("SELECT 1 FROM idempotency_keys WHERE key = ?").pluck();

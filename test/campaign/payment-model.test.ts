@@ -28,7 +28,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const RUNTIME = runtimeHere();
 const HISTORIES = RUNTIME.share(size(6, 400));
-/** How often each race is run; never less than a small run, because each has to end in different ways. */
+/** Number of runs of each race; never fewer than in a small run, because each must end in several ways. */
 const RACES_OF_EACH = Math.max(6, RUNTIME.share(size(6, 1000)));
 const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
@@ -46,11 +46,11 @@ type Site = {
   readonly tokens: Map<string, string>;
   service: PaymentService;
   keys: number;
-  /** How many checkouts were looked around. */
+  /** The number of checkouts that were inspected. */
   looks: number;
 };
 
-/** What a step did, as the counts name it, and what may have become of every checkout that was there before. */
+/** A step as the counts name it, and the possible states of every earlier checkout. */
 type Step = { readonly did: string; readonly allows: (id: string, before: PaymentRow) => readonly Payment[] };
 
 const PASSIVE = new Set(["look", "restart", "walk_away"]);
@@ -181,7 +181,7 @@ test("the check of the promises finds a violation of each", async () => {
 async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Promise<Step> {
   const { random } = site;
   const choice = random();
-  // Mostly one that is open, and rather the oldest, so that some get far.
+  // Mostly an open checkout, and rather the oldest, so that some get far.
   const open = [...before].filter(([, { status }]) => !isEnd(status));
   const [id, row] = pick(() => random() ** 2, open.length > 0 && random() < 0.8 ? open : [...before]) ?? [];
   if (choice < 0.14 || id === undefined || row === undefined) return createStep(site, before);
@@ -225,12 +225,12 @@ async function createStep(site: Site, before: ReadonlyMap<string, PaymentRow>): 
   return { did: "create", allows: unchanged };
 }
 
-/** An act that may be right or too late: on the attempt that is open, on an old one, or on one that never was. */
+/** An act that may be right or too late: on the open attempt, on an old one, or on one that never existed. */
 function randomAct(random: () => number, { attempts }: Payment): Act {
   const attempt =
     random() < 0.6 ? Math.max(1, attempts.length) : 1 + Math.floor(random() * (attempts.length + 1));
   const last = attempts.length;
-  // Now and then a payer who goes on until the fifth try is declined.
+  // Sometimes a payer continues until the fifth attempt is declined.
   if (random() < 0.5)
     return attempts.includes(null) ? { kind: "finish", attempt: last, result: "declined" } : START;
   const choice = random();
@@ -322,7 +322,7 @@ async function create(site: Site, orderId: string): Promise<string | undefined> 
   return data.id;
 }
 
-/** What v1 says of every checkout, after what time has brought it. */
+/** The v1 answer about every checkout, after due work was done. */
 async function retrieveAll(site: Site): Promise<Map<string, string | undefined>> {
   const said = new Map<string, string | undefined>();
   for (const id of paymentRows(site.service.rows).keys()) said.set(id, await retrieve(site, id));

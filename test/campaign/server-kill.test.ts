@@ -21,7 +21,7 @@ const CONNECTIONS = 16;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
 
-/** What is known for certain over all rounds: the body that each key is bound to. */
+/** The facts that are certain over all rounds: the body of each key. */
 type Ledger = Map<string, { readonly orderId: string; readonly body: string }>;
 
 test("kill -9 under load loses nothing acknowledged and leaves nothing half done", async ({ annotate }) => {
@@ -108,7 +108,7 @@ async function verifyRound(
   return { faults, kept: unanswered.filter((create) => presence.get(create) === "whole").length };
 }
 
-/** What is wrong with the answer to a replay, given the first answer and what the restart found. */
+/** The fault of a replay, given the first answer and the state after the restart. */
 function judgeReplay(
   answer: Answer | undefined,
   { first, wasThere }: { readonly first: Answer | undefined; readonly wasThere: boolean },

@@ -27,7 +27,7 @@ import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { Checklist } from "../../src/core/readiness/shapes.ts";
 
-/** A checklist as it is printed. */
+/** The printed checklist. */
 type Report = Pick<Checklist, "verdict" | "items">;
 /** A part with its name. */
 type Named<Value> = readonly [name: string, value: Value];
@@ -48,7 +48,7 @@ const BEFORE = [
   "admin approve-credential",
   "admin open-gate",
 ];
-/** What drills a part, and the item that a wrong part keeps open. */
+/** The drill of a part, and the item that a wrong part keeps open. */
 const DRILLS: Readonly<Record<Slot, readonly [line: string, item: ItemName]>> = {
   client: ["idempotency --client-command client", "idempotency_replay"],
   plan: [`duplicates ${WHOLE}`, "webhook_verification"],
@@ -75,7 +75,7 @@ function oneOf<One>(rows: readonly One[]): One {
   return row;
 }
 
-/** Draws the rows of a table in an order of its own, each once before one comes again. */
+/** Draws the rows of a table in random order, each once before any is repeated. */
 function inTurn<One>(rows: readonly One[]): () => One {
   let left: One[] = [];
   return () => {

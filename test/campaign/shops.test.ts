@@ -9,7 +9,7 @@ import { sideBySide } from "../support/side-by-side.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
 
-/** What the checklist says in the end, and what the drills gave as causes. */
+/** The final verdict of the checklist, and the causes that the drills named. */
 type Launch = {
   readonly code: number | null;
   readonly verdict: string;
@@ -91,7 +91,7 @@ async function refused(make: Make): Promise<string[]> {
   return isDeepStrictEqual(found, expected) ? [] : [`${make}: ${JSON.stringify(found)}`];
 }
 
-/** What is wrong with how a breakage was caught. One mistake shows in several histories, so more than these may be found. */
+/** Differences between the expected and the found breakage. One mistake may break several histories. */
 async function missed({ make, name, item, causes, undrilled = [] }: Breakage): Promise<string[]> {
   const launched = await launch(await serveShop(make, name));
   const open = launched.open.map((one) => `${one.name} ${one.status}`);

@@ -41,7 +41,7 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
   for (let round = 0; round < ROUNDS; round += 1) {
     const kind = KINDS[round % KINDS.length] ?? "restore";
     fill(database, storeId, `${round}`);
-    // What another program has written has no mark; a log of that alone would be taken for a foreign one.
+    // A file that another program wrote has no mark; its log alone would be taken for a foreign one.
     expect(await post({ cwd, sandbox }, "clock", { action: "real" })).toBe(200);
     const [before, other] = [ordersIn(database), heldBy(cwd, "other")];
     const work = await startWork({ cwd, sandbox }, kind);
@@ -66,7 +66,7 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
     expect(database.pragma("foreign_key_check")).toEqual([]);
     expect(await snapshots({ cwd, sandbox }, "/restore", "base")).toBe(200);
     expect(await snapshots({ cwd, sandbox }, "", "other")).toBe(200);
-    // What a kill left half-written went with the next one.
+    // A file that a kill left unfinished was removed by the next write.
     expect(readdirSync(join(cwd, ".checkout/snapshots")).toSorted()).toEqual([
       "base.snapshot",
       "other.snapshot",
@@ -125,12 +125,12 @@ function fill(database: Database.Database, storeId: string, name: string): void 
 const COUNTS =
   "SELECT (SELECT count(*) FROM checkouts) || ' ' || (SELECT count(*) FROM idempotency_keys) || ' ' || (SELECT count(*) FROM events)";
 
-/** How many orders a database has, with their keys and their events. */
+/** The number of orders in a database, with their keys and events. */
 function ordersIn(database: Database.Database): string {
   return String(database.prepare(COUNTS).pluck().get());
 }
 
-/** The same for a named snapshot, which has to be whole. */
+/** The same number in a named snapshot, which must be complete. */
 function heldBy(cwd: string, name: string): string {
   const bytes = readFileSync(join(cwd, `.checkout/snapshots/${name}.snapshot`));
   const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });

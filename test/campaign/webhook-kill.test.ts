@@ -23,7 +23,7 @@ const SHOPPERS = 3;
 const MAX_PAUSE_MS = 8;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
-/** How often an event is refused at most: less often than a delivery is tried. */
+/** Maximum number of refusals of an event: fewer than the attempts of a delivery. */
 const MAX_REFUSALS = 3;
 const HOUR_MS = 3_600_000;
 
@@ -33,7 +33,7 @@ const MOMENTS = ["any", "request", "answer"] as const;
 /** An endpoint, and how many deliveries are in flight to it at most. */
 type Endpoint = Audited & { readonly atOnce: number };
 
-/** A service that runs, and who buys there. */
+/** A running service, and its buyer. */
 type Shop = {
   readonly service: ServiceProcess;
   readonly random: () => number;
@@ -214,7 +214,7 @@ async function trade(
   }
 }
 
-/** How many attempts at each endpoint the end of a process has cut off. */
+/** The number of attempts at each endpoint that the end of a process interrupted. */
 function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly Audited[]): number[] {
   const rows = openRows();
   const select = rows.prepare<[string], number>(

@@ -198,7 +198,7 @@ test("the next try goes to the new port of a sandbox that moved, and to nobody e
   expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
 });
 
-test("no try goes to the old port of a sandbox that ended, and the hint finds it again", async () => {
+test("no attempt goes to the old port of a sandbox that ended, and the hint finds the new one", async () => {
   const harness = createHarness();
   const { stop, ready } = await harness.start();
   const { heard, service } = eavesdropper();

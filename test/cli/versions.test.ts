@@ -139,7 +139,7 @@ test("an unknown object, an unknown operation and an unreadable answer are told 
   expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
 });
 
-test("a sandbox that does not tell its version counts as older, and tells none without a token", async () => {
+test("a sandbox that does not report its version counts as older, and reports no version without a token", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { version: "0.2.0" });
   harness.setFault(async (_request, deliver) => {

@@ -30,7 +30,7 @@ async function explored(harness: Harness, ...words: readonly string[]): Promise<
   return [code, JSON.parse(stdout) as Found];
 }
 
-test("a client that repeats a create with its key holds, and unseen rules are not judged", async () => {
+test("a client that repeats a create with its key passes, and unseen rules are not judged", async () => {
   const harness = createHarness();
   for (const { name, client } of GOOD_CLIENTS.slice(0, 4)) {
     installClient(harness, client);

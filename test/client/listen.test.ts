@@ -183,7 +183,7 @@ test("lines of sessions and orders are aligned, and a missing answer has its cau
   expect(listening.text().stdout).toContain("\n  → nothing answers at this address");
 });
 
-test("the target's answer goes back: a failed event comes again, and the line says when", async () => {
+test("the target's answer goes back, so a failed event is sent again, and the line says when", async () => {
   const site = await openShop();
   site.shop.answers = (number) =>
     number === 1

@@ -179,7 +179,7 @@ test("the place table has every single fault with its result, and no pairs", () 
   ]);
 });
 
-test("pairs at places that only a fault created come first, then those of the nearest misses", () => {
+test("pairs at places that only a fault created come first, then pairs of the nearest misses", () => {
   const single = (action: "latency" | "status" | "truncate"): Schedule => ({
     faults: [faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, action)],
     payer: "succeeded",

@@ -59,7 +59,7 @@ function json(text: string): unknown {
   return JSON.parse(text);
 }
 
-test("every command refuses a folder of an older schema version as a development version's, and changes nothing in it", async () => {
+test("every command refuses a folder of an unreleased schema version, and changes nothing in it", async () => {
   const { harness, folder } = await servedFolder();
   const credentials = join(folder, "credentials.json");
   const present = readFileSync(credentials, "utf8");

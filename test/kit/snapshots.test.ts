@@ -63,7 +63,7 @@ test("a whole sandbox is restored, also into another one of the same seed, and c
   await sandbox.restore(snapshot);
   expect(await store.orders.get(order.id)).toEqual(order);
   await expect(late.events.list()).rejects.toMatchObject({ status: 404 });
-  // Of the same seed, so it has the same id and key.
+  // The same seed, so the same id and key.
   const same = await another.createStore({ name: "Kept" });
   await another.restore(snapshot);
   expect(await same.orders.get(order.id)).toEqual(order);

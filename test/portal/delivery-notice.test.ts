@@ -32,7 +32,7 @@ function lastOn({ html }: Page): string {
   return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
 }
 
-test("the notice reports the result of a simulated payment once, and the head the last change", async () => {
+test("the notice reports the result of a simulated payment once, and the page's head shows the last change", async () => {
   const { harness, portal, checkout } = await openShop();
   expect(lastOn(await portal.get(checkout))).toBe("· just now, by the merchant");
   const { location = "" } = await portal.post(`${checkout}/pay`, { outcome: "declined" });

@@ -345,7 +345,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Whether this machine lets a test make a disk of its own, without rights. */
+/** Whether this machine lets a test mount a disk without privileges. */
 const HAS_DISKS = spawnSync("unshare", [...MOUNTS, "mount", "-t", "tmpfs", "tmpfs", "/tmp"]).status === 0;
 
 /** Runs the program with a disk of this size below a folder. */
@@ -354,7 +354,7 @@ function withDisk(folder: string, size: string): { readonly command: readonly st
   return { command: ["unshare", ...MOUNTS, "sh", "-c", script, size, folder, process.execPath, PROGRAM] };
 }
 
-/** Rules that are not about a running service, and who tries them; and rules that a hosted service lacks. */
+/** Rules that are not about a running service, each with its test, and rules that a hosted service lacks. */
 const OTHER_RULES: readonly string[] = [
   // docs/hosted.md: it has no snapshots.
   "A restore is one transaction",

@@ -22,7 +22,7 @@ export type Change = {
   readonly lines?: readonly string[];
   /** Fields of the body that differ; undefined leaves one out. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** What follows the fields' JSON in the body. */
+  /** Text after the fields' JSON in the body. */
   readonly tail?: string;
   /** The body, in place of the fields. */
   readonly body?: string | Uint8Array;
@@ -791,7 +791,7 @@ export const SLOW_REQUESTS: readonly Row[] = [
   ["chunks that stop", "408 request_timeout", chunked(GOOD_CHUNK)],
 ];
 
-/** One rung of decision 3: a fault that can stand in one request together with the fault of every other rung. */
+/** One check of decision 3: a fault that can be in one request together with the fault of every other check. */
 const LADDER: readonly Row[] = [
   ["a line without a colon", "400 invalid_request", lines("Accept")],
   ["a foreign Host", "403 host_not_allowed", host("shop.example")],
@@ -878,7 +878,7 @@ const MIXED: readonly Row[] = [
   ],
 ];
 
-/** Every pair of rungs, and every rung with all later ones: the answer is that of the earliest. */
+/** Every pair of checks, and every check with all later ones: the earliest check decides the answer. */
 export const WRONG_IN_SEVERAL_WAYS: readonly Row[] = [
   ...LADDER.flatMap((rung, index) => LADDER.slice(index + 1).map((later) => together([rung, later]))),
   ...LADDER.slice(0, -2).map((_, index) => together(LADDER.slice(index))),

@@ -152,7 +152,7 @@ async function check(site: Site, [name, expected, change]: Row, number: number):
   return got === expected ? undefined : `${name}: expected ${expected}; got ${got}`;
 }
 
-/** What came, as a verdict; or what is wrong with it as an HTTP answer or as an envelope. */
+/** The answer as a verdict, or its fault as an HTTP answer or as an envelope. */
 function describeAnswers(site: Site, received: Buffer, method: string): string {
   try {
     const answers = readAnswers(received, method);
@@ -167,7 +167,7 @@ function describeAnswers(site: Site, received: Buffer, method: string): string {
 /** Sends one part after the other, so that each arrives by itself, and reads what came only then. */
 async function sendBeforeReading({ sandbox }: Site, parts: readonly Uint8Array[]): Promise<Buffer> {
   const socket = connect({ host: "127.0.0.1", port: sandbox.port, noDelay: true }).pause();
-  // What is missing of the answer says so.
+  // An incomplete answer names its missing part.
   socket.on("error", () => undefined);
   const closed = new Promise((resolve) => void socket.once("close", resolve));
   for (const part of parts) {

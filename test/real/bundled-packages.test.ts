@@ -8,10 +8,10 @@ import { INPUTS } from "../../bin/build/output.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** What is not to come along with the prompts: an editor that nobody opens, and its encodings. */
+/** Parts of the prompts that must not be bundled: an editor that nobody opens, and its encodings. */
 const UNWANTED = new Set(["iconv-lite", "chardet", "safer-buffer", "@inquirer/external-editor"]);
 
-/** The files whose text is in the program and in what merchants import, relative to the repository. */
+/** The files with the text of the program and of the modules that merchants import, relative to the repository. */
 async function bundledFiles(): Promise<string[]> {
   const input = ["bin/main.ts", "src/testing/testing.ts", "src/webhooks.ts"];
   const bundle = await rolldown({ ...common, cwd: ROOT, input, external: ["better-sqlite3"] });

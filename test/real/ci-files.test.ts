@@ -174,7 +174,7 @@ function imageOf() {
   };
 }
 
-/** Puts into a folder what the image has, with the packages that are installed without those of development alone. */
+/** Fills a folder like the image, with the installed packages except development packages. */
 function unpackImage(): string {
   const folder = tempFolder();
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
@@ -194,7 +194,7 @@ function unpackImage(): string {
   return folder;
 }
 
-/** The words that the container runs, here: without the one that reaps, and with the paths of the unpacked image. */
+/** The container's command line, run here: without the init process, and with the paths of the unpacked image. */
 function here(words: readonly string[], folder: string): string[] {
   const [first, second, third, ...rest] = words;
   expect([first, second, third]).toEqual(["tini", "--", "node"]);
@@ -240,7 +240,7 @@ function filled(
   );
 }
 
-/** Opens a page of a checkout in the place of a browser, and sends its form to where it leads. */
+/** Opens the page of a checkout as a browser does, and sends its form. */
 async function submit(page: string, form: (action: string) => boolean, fields = {}): Promise<string> {
   const shown = await fetch(page);
   const markup = await shown.text();
@@ -279,7 +279,7 @@ test("a shop in a second container creates, is paid through the public URL, and 
   const program = here(image.entrypoint, folder);
   const inContainer = (words: readonly string[]) =>
     promisify(execFile)(process.execPath, [...program, ...words], { env: own });
-  // Each look of the health check is a process of its own: it comes when there is something to see.
+  // Each health check is a separate process, run when there is something to see.
   await eventually("the sandbox answers", () => fetch(`http://127.0.0.2:${port}/healthz`));
   await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
   const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
@@ -308,7 +308,7 @@ test("a shop in a second container creates, is paid through the public URL, and 
   expect([await sandbox.stop(), await shopProcess.stop()]).toEqual([0, 0]);
 });
 
-/** A folder as a job has it, with npx and npm in whose places stands this program; ports as the machine has them free. */
+/** The folder of a job, in which npx and npm run this program, with free ports of the machine. */
 function job(env: Readonly<Record<string, string>>) {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   const program = `"${process.execPath}" "${join(ROOT, "bin/checkout.cjs")}"`;
@@ -357,7 +357,7 @@ test("the steps of the action and its workflow run as a job runs them", async ()
     }
   }
   expect(Object.keys(exported())).toContain("CHECKOUT_API_KEY");
-  // Whatever is exported and secret is masked before any line of the log has it.
+  // Each exported secret is masked before any line of the log contains it.
   const secrets = Object.entries(exported()).filter(([name]) => !/_(BASE_URL|STORE_ID)$/.test(name));
   expect(secrets.map(([name]) => name).toSorted()).toEqual([
     "CHECKOUT_API_KEY",

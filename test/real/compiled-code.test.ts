@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const ADDON = Buffer.from("the bytes of an addon");
 const NAME = `${hash("sha256", ADDON, "hex")}.node`;
 const IS_UNIX = process.getuid !== undefined;
-/** It is ours, and who runs the program is another: only root could give a folder away. */
+/** Its owner is the user who runs the test: only root could give a folder away. */
 const OTHERS = "another user's, mode 700";
 const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
 
@@ -44,7 +44,7 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
   ["a file", (path) => writeFileSync(path, "", { mode: 0o600 }), true],
 ];
 
-/** A copy of the program as it is installed. */
+/** A copy of the installed program. */
 function install(): { readonly bin: string; readonly cache: string } {
   const folder = tempFolder();
   cpSync(join(ROOT, "bin"), join(folder, "bin"), { recursive: true });

@@ -9,7 +9,7 @@ import { hasTerminals, installedShells } from "../support/machine.ts";
 import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The shells of this machine whose completion can be run, with the way to start each without its user's settings. */
+/** The shells of this machine with testable completion, and how to start each without its user's settings. */
 const STARTS = {
   bash: { args: "--noprofile --norc -i", load: "source completion; PS1=at-'prompt '" },
   zsh: { args: "-f -i", load: "autoload -U compinit; compinit -u -D; source completion; PS1=at-'prompt '" },
@@ -25,7 +25,7 @@ const SHELLS = hasTerminals() ? INSTALLED : [];
 /** A text that a person types before Tab, and the order_id that must reach the command. */
 type Line = { readonly typed: string; readonly orderId: string };
 
-/** Whatever a shell would execute makes the file `canary`. */
+/** Any text that a shell would execute creates the file `canary`. */
 const HOSTILE: readonly Line[] = [
   { typed: "a", orderId: "a b  c" },
   { typed: "b", orderId: `b'quote "two" #*?[x]{y,z}~` },
@@ -97,7 +97,7 @@ test("every installed shell parses its completion script, and no script evaluate
   }
 });
 
-/** The lines whose order_id the service accepts, each with its order. */
+/** The lines with an order_id that the service accepts, each with its order. */
 async function ordersOf(cwd: string, lines: readonly Line[]): Promise<readonly Line[]> {
   const accepted: Line[] = [];
   for (const line of lines) {
@@ -108,7 +108,7 @@ async function ordersOf(cwd: string, lines: readonly Line[]): Promise<readonly L
   return accepted;
 }
 
-/** Order_ids of hostile pieces, each with a beginning of its own, typed bare or in an open quote. */
+/** Order_ids of hostile pieces, each with a unique beginning, typed bare or in an open quote. */
 function drawn(count: number): readonly Line[] {
   const random = seededRandom(SEED);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
@@ -162,7 +162,7 @@ echo "has-run"
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (bytes: Buffer) => void (output += bytes.toString()));
-  // What is typed before the prompt is there could reach the terminal before the shell reads keys.
+  // Keys typed before the prompt could reach the terminal before the shell reads them.
   const prompt = (after: string): Promise<void> =>
     eventually(`${shell} asks after ${after}`, () =>
       expect(output).toMatch(new RegExp(`${after}[^]*at-prompt `)),

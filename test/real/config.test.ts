@@ -43,7 +43,7 @@ function save(folder: string, config: unknown, name = FILE): string {
   return path;
 }
 
-/** What a command says, with its exit code. */
+/** The output of a command, with its exit code. */
 async function ask(harness: Harness, words: string, command: CommandOptions = {}) {
   const { code, stdout, stderr } = await harness.run([...words.split(" "), "--json"], command);
   return { code, said: JSON.parse(stdout || stderr) as Record<string, never>, stderr };
@@ -63,7 +63,7 @@ function withShop(change: (shop: Record<string, unknown>) => void): string {
   return JSON.stringify({ stores: [shop] }, null, 2);
 }
 
-/** Every kind of fault: the text, and field, line and column of what is wrong with it. */
+/** Every kind of fault: the text, and the field, line and column of the fault. */
 const FAULTS: readonly (readonly [what: string, text: string, place: string, message: RegExp])[] = [
   ["nothing", "", ":1:1", /a value is expected/],
   ["a list", "[]", ":1:1", /expected object/],
@@ -706,7 +706,7 @@ test("an export is the same file at a terminal and in a pipe", async () => {
   }
 });
 
-/** Each setting of the file that is not as by default: as it is typed, in the file, and as a live sandbox has it. */
+/** Each setting of the file with another value than the default: as an option, in the file, and in a running sandbox. */
 const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown, live: string]>> = {
   port: ["4998", 4998, "4999"],
   rate_limit: ["5/s", "5/s", "1000/s"],
@@ -1168,7 +1168,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   retired: false,
 };
 
-/** What a file says, in an order that means nothing, and without what it may leave out. */
+/** The content of a file, in no particular order, and without optional parts. */
 function normalised(value: unknown): unknown {
   if (Array.isArray(value))
     return value

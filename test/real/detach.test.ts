@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
-/** A folder whose sandbox ends with the test. */
+/** A folder with a sandbox that ends with the test. */
 function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
   const cwd = tempFolder();
   onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
@@ -23,7 +23,7 @@ const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as Re
 
 test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
   const { cwd, state, log } = folderToUse();
-  // `run` waits until nobody holds the starter's streams.
+  // `run` waits until no process holds the starter's streams.
   const started = await run([...START.slice(0, -2), `${await heldPort()}`, "--json"], { cwd });
   expect([started.code, started.stderr]).toEqual([0, ""]);
   const { pid, base_url } = readyIn(started);
@@ -73,7 +73,7 @@ test("the starter reports a sandbox that was killed before it was ready, and the
   await startSandboxHere({ cwd });
 });
 
-/** A start in the background whose sandbox is killed as soon as it is there. */
+/** A background start whose sandbox is killed as soon as it runs. */
 async function killedAtOnce() {
   const { cwd } = folderToUse();
   const starter = begin(START, { cwd });

@@ -26,7 +26,7 @@ type Report = {
   readonly stdout: string;
 };
 
-/** What is broken, and how it is put right again. */
+/** A damage, and its repair. */
 type Patient = {
   readonly harness: Harness;
   readonly folder: string;
@@ -107,13 +107,13 @@ const moveAllButJournal = ({ folder }: Patient): void => {
 
 type Broken = {
   readonly what: string;
-  /** Breaks it; the command is run with what this returns. */
+  /** Causes the damage; the command runs with the returned options. */
   readonly breaks: (one: Patient) => CommandOptions | void | Promise<CommandOptions | void>;
   readonly check: string;
   readonly status: Row["status"];
   readonly found: RegExp;
   readonly next: RegExp;
-  /** Does what `next` says. Returns with what the command is run then. */
+  /** Follows `next`. Returns the options for the command afterwards. */
   readonly remedy: (
     one: Patient,
     next: string | null,

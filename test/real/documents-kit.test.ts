@@ -78,10 +78,10 @@ export async function startShop(env: StoreEnv) {
 }
 `;
 
-/** The fixture of the first snippet, in a file of its own. */
+/** The fixture of the first snippet, in a separate file. */
 const FIXTURE = (files["shop.test.ts"]?.split("\ntest(")[0] ?? "").replace("const test", "export const test");
 
-/** What the snippet of Playwright needs of it where it is not installed. */
+/** The part of Playwright that the snippet uses, for machines without Playwright. */
 const PLAYWRIGHT = `
 import type { Page } from "playwright-core";
 interface TestType<TestArgs extends {}, WorkerArgs extends {}> {
@@ -93,7 +93,7 @@ export declare const test: TestType<{ page: Page }, {}>;
 export declare function expect(locator: ReturnType<Page["getByText"]>): { toBeVisible(): Promise<void> };
 `;
 
-/** What the snippet of Express needs of it: its types are not installed. */
+/** The part of Express that the snippet uses: its types are not installed. */
 const EXPRESS = `
 import type { IncomingMessage, ServerResponse } from "node:http";
 type Sent = IncomingMessage & { originalUrl: string };
@@ -142,7 +142,7 @@ test("the snippets run as scripts and under node:test", async () => {
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not know it.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
-  // What a file of node:test prints of its own is in test/real/kit-fixtures.test.ts.
+  // The output of node:test itself is tested in test/real/kit-fixtures.test.ts.
   const imports = [...plain, "node.test.ts"].map((name) => `await import("./${name}");`).join("");
   const args = ["--input-type=module", "-e", imports];
   const { stdout, stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
@@ -261,7 +261,7 @@ test("an application that mounts the sandbox answers like it: Hono, Express, Nex
   serve = (incoming, response) => void listener(incoming, response);
   await check("hono", (request) => fetch(request));
   await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
-  // And so does the sandbox's own fetch, whose redirects lead within it.
+  // The sandbox's own fetch too follows redirects only within the sandbox.
   const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
   const page = await sandbox.fetch(order.checkout_url);
   expect([page.status, page.url]).toEqual([200, order.checkout_url]);

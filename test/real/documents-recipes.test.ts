@@ -20,7 +20,7 @@ type Recipe = {
   readonly passed: RegExp;
 };
 
-/** What the recipe of JUnit needs of it, where no build tool brings it. */
+/** The part of JUnit that the recipe uses, for machines without a build tool. */
 const JUNIT = {
   "org/junit/jupiter/api/Test.java": `package org.junit.jupiter.api;
 @java.lang.annotation.Retention(java.lang.annotation.RetentionPolicy.RUNTIME) public @interface Test {}`,
@@ -31,7 +31,7 @@ for (var method : ShopTest.class.getDeclaredMethods())
   if (method.isAnnotationPresent(org.junit.jupiter.api.Test.class)) { method.setAccessible(true); method.invoke(new ShopTest()); System.out.println("passed"); } } }`,
 };
 
-/** The same of PHPUnit. */
+/** The part of PHPUnit that the recipe uses. */
 const PHPUNIT = `<?php namespace PHPUnit\\Framework {
 abstract class TestCase { protected function assertSame($expected, $actual): void { if ($expected !== $actual) { throw new \\Exception("got $actual"); } } } }
 namespace { require "ShopTest.php"; (new ShopTest())->testAnOrderIsPaid(); echo "passed"; }`;

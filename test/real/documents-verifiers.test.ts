@@ -25,7 +25,7 @@ import { DESCRIBED_SHOPS, GO_CACHE, type ShopLanguage } from "../support/whole-s
 
 const express = createRequire(import.meta.url)("express") as () => RequestListener;
 const VERIFYING = pageText("docs/verifying.md");
-/** A language: its program, what is around the block of the page, and how a file is run. */
+/** A language: its program, the code around the page's block, and the command that runs a file. */
 type Language = {
   readonly name: Exclude<ShopLanguage, "node">;
   readonly program: string;
@@ -160,7 +160,7 @@ test("the verifiers on docs/verifying.md are those of the whole shops, and agree
     const own = block.replace(/^import .*\n+/, "").replaceAll(/^(?=.)/gm, name === "java" ? "    " : "");
     const shop = readFileSync(DESCRIBED_SHOPS[name], "utf8");
     expect([name, own.length > 500 && shop.includes(own)]).toEqual([name, true]);
-    // Where the language is not there, its strict forms are still those of the service.
+    // Without the language, the strict forms of its code are still compared with the service's.
     expect([name, block.includes("[1-9][0-9]{9}")]).toEqual([name, true]);
     expect([name, block.includes(`[0-9a-f]{64}(,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}`)]).toEqual([
       name,
@@ -263,7 +263,7 @@ function served(block: string, secrets: string): readonly [framework: string, an
   return ["next", (init) => post(new Request(url, init))];
 }
 
-/** What an application on node:http answers. */
+/** The answer of an application on node:http. */
 async function answerOf(app: RequestListener, init: RequestInit): Promise<Response> {
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -44,7 +44,7 @@ const CLIENT = `
 /** The event of an order, as far as the shop reads it. */
 type Told = { readonly type: string; readonly data?: { readonly order_id?: string } };
 
-/** A right shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
+/** A right shop with answers that can be held: it keeps its requests, and the answer at `pauseAt` never comes. */
 async function openShop() {
   const asked: string[] = [];
   const pids = new Set<number>();
@@ -195,7 +195,7 @@ test("a sandbox that is killed during a drill releases what the drill held", asy
   });
 });
 
-/** Whether a process does something: one that was killed may wait for its parent to notice. */
+/** Whether a process is running: a killed process may wait for its parent to notice. */
 function isRunning(pid: number): boolean {
   try {
     const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });

@@ -395,7 +395,7 @@ test("exec --keep keeps its sandbox until a signal, and exits with its program's
   expect(await kept.stop("SIGINT")).toBe(3);
 });
 
-/** Runs a program in a terminal of its own, types Ctrl-C when it is ready, and prints what it said and its exit code. */
+/** Runs a program in a new terminal, types Ctrl-C when it is ready, and prints its output and exit code. */
 const IN_TERMINAL = `
 import os, pty, sys
 pid, terminal = pty.fork()

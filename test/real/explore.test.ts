@@ -105,7 +105,7 @@ test("a killed exploration leaves no process or folder behind", async () => {
   expect(existsSync(join(cwd, ".checkout"))).toBe(false);
 });
 
-/** What an exploration can leave in a sandbox. */
+/** Objects that an exploration can leave in a sandbox. */
 type Left = {
   readonly faults: number;
   readonly aheadMs: number;

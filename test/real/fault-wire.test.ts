@@ -10,7 +10,7 @@ import {
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** What came on a connection before its end, and how it ended. */
+/** The bytes received on a connection, and its end. */
 type Heard = { readonly text: string; readonly end: string };
 
 type Served = Pick<SandboxHere, "ready" | "port">;
@@ -29,7 +29,7 @@ async function open<Sandbox extends SandboxHere | SandboxProcess>(
   return { sandbox, type, add };
 }
 
-/** Sends a create on a connection of its own, and hears what comes until that is closed. */
+/** Sends a create on a new connection, and reads until the connection is closed. */
 async function create({ ready, port }: Served, orderId: string): Promise<Heard> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
@@ -51,7 +51,7 @@ async function create({ ready, port }: Served, orderId: string): Promise<Heard> 
   return { text, end };
 }
 
-/** How many bytes of body were announced, and how many came. */
+/** The announced and the received number of body bytes. */
 function bodyOf(text: string): readonly [announced: number, came: number] {
   const [head = "", body = ""] = text.split("\r\n\r\n");
   return [Number(/content-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(body)];

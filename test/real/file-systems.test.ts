@@ -8,7 +8,7 @@ import { startSandbox, run } from "../support/program.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** What file systems without hard links answer to a link: exFAT, SMB, shared folders of virtual machines, FUSE. */
+/** Errors of file systems without hard links: exFAT, SMB, shared folders of virtual machines, FUSE. */
 const WITHOUT_LINKS = [
   "EPERM",
   "EACCES",
@@ -120,7 +120,7 @@ test("a sandbox starts, stops and starts again without hard links, and one of tw
   await again.stop("SIGTERM");
 });
 
-/** What is lost, and how: a folder with `git clean -ffdx`, or only the database, which may come again. */
+/** A loss: of the folder with `git clean -ffdx`, or of the database alone, which may return. */
 const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
   ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
   ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],

@@ -23,7 +23,7 @@ const MODULES = [
   "es2024,dom",
 ];
 
-/** What a merchant writes with both clients; it compiles only where the descriptions say what the answers hold. */
+/** A merchant's program with both clients; it compiles only if the descriptions list the fields of the answers. */
 const JOURNEY = `
 import * as control from "./control.ts";
 import * as v1 from "./v1.ts";

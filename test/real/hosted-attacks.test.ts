@@ -164,7 +164,7 @@ export default {
 };
 `;
 
-/** Endpoints of the table of odd ones, with what a Worker's network lets the service say of each. */
+/** Endpoints of the table of odd ones, with the message that a Worker's network allows for each. */
 const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
   ["nothing listens at localhost", /nothing listens at this address, or /],
   ["https where nothing listens", /nothing listens at this address, or /],

@@ -35,7 +35,7 @@ const CONNECTIONS = 8;
 const KILLS = size(4, 50);
 const STORES = size(100, 1000);
 const DELETION_KILLS = size(3, 30);
-/** How many stores are worked on at a time. */
+/** Number of stores in use at a time. */
 const AT_ONCE = 8;
 
 /** One process for all tests of this file. */
@@ -83,7 +83,7 @@ test("an endpoint of a hosted service needs a public or allowed address", async 
     );
 });
 
-/** What a Worker does not see as it was sent: the runtime refuses it, resolves it or joins it before. */
+/** Requests that a Worker does not receive as they were sent: the runtime refuses, resolves or joins them. */
 const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
   [
     // The Host becomes a part of the address of the request.
@@ -106,7 +106,7 @@ const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
 );
 /** Two lines of a key, which are joined, with further mistakes. */
 const TWO_KEYS = /^two keys \+ /;
-/** What the parser of the runtime reads or refuses in its own way. */
+/** Requests that the runtime's parser reads or refuses in its own way. */
 const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
 
 test("every bad request gets the same refusal from the Worker as on a machine, and leaves no trace", async () => {
@@ -138,7 +138,7 @@ test("a request with a malformed Host is refused in the service's error envelope
   expect(verdicts).toEqual(["400 invalid_request"]);
 });
 
-/** Requests to a service with what belongs to a store: its key, its id, and a checkout of it. */
+/** Requests to a service with the data of a store: its key, its id, and one of its checkouts. */
 type Owned = HostedStore & { readonly checkoutId: string };
 
 async function storeWithCheckout(): Promise<Owned> {

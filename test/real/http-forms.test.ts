@@ -76,7 +76,7 @@ test("a target in absolute form is judged by its own host, whatever the Host hea
     /^HTTP\/1.1 201 /,
   );
   expect(await create("http://shop.example/v1/orders", host, "the-first-key")).toMatch(/^HTTP\/1.1 403 /);
-  // A user name and a password before the host: refused, and said back to nobody.
+  // A user name and a password before the host are refused, and are not repeated in the answer.
   for (const path of ["/v1/orders", "/pay/x", "/portal", "/__sandbox/clock", "/"]) {
     for (const lines of [
       [`GET http://me:hunter2@shop.example${path} HTTP/1.1`, `Host: ${host}`],

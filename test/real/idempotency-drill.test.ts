@@ -35,7 +35,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 const LIGHT_FETCH = join(import.meta.dirname, "../support/light-fetch.cjs");
 
-/** What every client script begins with: one try of a create, as a shop's developer would write it. */
+/** The beginning of every client script: one attempt of a create, as a shop's developer would write it. */
 const CLIENT = `
   import { randomUUID } from "node:crypto";
   import { fetch } from ${JSON.stringify(LIGHT_FETCH)};
@@ -51,7 +51,7 @@ const CLIENT = `
     body: JSON.stringify({ order_id: orderId, ...${JSON.stringify(AMOUNT)}, ...body }),
   });
   const keyed = (key, body) => post({ "Idempotency-Key": key }, body);
-  /** Up to four attempts, until one is answered; it waits as long as it is told to. */
+  /** Up to four attempts, until one is answered, with the advised waits. */
   async function retrying(attempt) {
     for (let number = 1; ; number += 1) {
       try {

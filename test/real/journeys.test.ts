@@ -98,7 +98,7 @@ test("the walk names routes without a journey, and pages without their style", a
 });
 
 test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
-  // All links of all forms in a release; otherwise those of the menu.
+  // All links of all forms in a release; otherwise the links of the menu.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");

@@ -11,7 +11,7 @@ import { expectStories, suiteOf } from "../support/kit-suite.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const JEST = "30.5.2";
 
-/** What a run prints; that it ends at all shows that the sandbox was closed. */
+/** The output of a run; its end shows that the sandbox was closed. */
 function printed(cwd: string, args: readonly string[]): Promise<string> {
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, NODE_TEST_CONTEXT: undefined };
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function printed(cwd: string, args: readonly string[]): Promise<string> {
   });
 }
 
-// By vitest: test/real/documents-kit.test.ts, whose snippets vitest runs in the same process.
+// vitest is tested in test/real/documents-kit.test.ts, whose snippets it runs in the same process.
 test("node:test gets a store for each test, and its story if the test fails, with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;

@@ -6,12 +6,12 @@ import { startSandbox } from "../../src/testing/testing.ts";
 import { part } from "../support/campaign.ts";
 import { projectOf } from "../support/kit-projects.ts";
 
-/** What `test/support/kit-surroundings.mjs` prints of a row in which the kit works. */
+/** The output of `test/support/kit-surroundings.mjs` for a row in which the kit works. */
 const WORKS = "true,201,WaitError,true";
 const FAKED_BEFORE = expect.stringMatching(
   /^StartError: fake timers were installed before hosted-checkout\/testing was loaded; import it before/,
 );
-/** Rows whose change comes before the kit is loaded, and their result. */
+/** Rows with a change before the kit is loaded, and their result. */
 const BEFORE_LOADING: readonly (readonly [string, unknown])[] = [
   ["all timers", WORKS],
   ["performance", WORKS],

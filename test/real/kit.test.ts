@@ -62,7 +62,7 @@ test("the timeline of an order begins with its request, whatever its id and the 
     for (const id of [order.id, order.order_id]) {
       const told = (await store.timeline(id)).entries.map(({ text }) => text.replace(/, key \S+/, ""));
       expect(told[0]).toBe("POST /v1/orders: 201");
-      // What is of one millisecond is in no order.
+      // Entries of one millisecond have no order.
       expect(told.toSorted()).toEqual([
         "POST /v1/orders: 201",
         "POST /v1/orders: 409 order_conflict",
@@ -448,7 +448,7 @@ test("a close ends waits and requests in flight", async () => {
   for (const one of [port, new URL(receiver.url).port]) expect(await isOpen(Number(one))).toBe(false);
 });
 
-/** How a question about an id that nothing has is refused. */
+/** The refusal of an unknown id. */
 const NOTHING_THERE = /^CheckoutError: (there is no checkout|this store has no request)/;
 
 test("every call of a closed or closing sandbox says so", async () => {
@@ -472,7 +472,7 @@ test("every call of a closed or closing sandbox says so", async () => {
   const whole = await (await start({ port: null, config })).snapshot();
   for (const [name, call] of Object.entries(calls)) {
     const sandbox = await startSandbox({ port: null, config });
-    // What has begun may still be done: answered, or refused because there is nothing of that id.
+    // A request in progress may still be answered, or refused because the id is gone.
     const ends = async (): Promise<string> =>
       call(sandbox).then(
         () => "done",
@@ -526,7 +526,7 @@ test("await using deletes stores and closes sandboxes", async () => {
   await store[Symbol.asyncDispose]();
   await expect(store.events.list()).rejects.toMatchObject({ status: 404 });
   expect(await isOpen(Number(new URL(receiver.url).port))).toBe(false);
-  // Also one that has ended already.
+  // This includes one that has already ended.
   await store[Symbol.asyncDispose]();
   await sandbox.store.orders.create(ORDER);
   await sandbox.store[Symbol.asyncDispose]();

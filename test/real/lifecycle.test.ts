@@ -44,7 +44,7 @@ const problemIn = ({ stderr }: Result) =>
   };
 const runOf = (harness: Harness) => JSON.parse(harness.readState("run.json")) as { control_token: string };
 
-/** The portal is there, with a link of its own. */
+/** The portal is served, and its link is its own. */
 function expectSignIn({
   base_url: baseUrl,
   portal_url: portalUrl,
@@ -394,7 +394,7 @@ test("sandbox status shows what runs where, and exits with 0 or 7", async () => 
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  // What nobody tells is not shown as if it were known.
+  // A value that nobody reports is not shown as known.
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 

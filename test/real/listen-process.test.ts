@@ -110,7 +110,7 @@ test("a listen that is killed and started again misses no event, and keeps each 
   const last = await listen();
   const expected = rounds * (perRound + 1) * 3;
   const ids = (): Set<string> => new Set(application.got.map(({ event_id: id }) => id));
-  // What was on its way when it was killed comes after 5 s.
+  // A delivery that was in flight at the kill is repeated after 5 s.
   await eventually("every event has come", () => expect(ids().size).toBe(expected));
   expect(isInOrder(application.got)).toBe(true);
   // Forwarded twice is only what was taken, but not noted, in the moment of a kill: at most all that was in flight.

@@ -114,7 +114,7 @@ test("an agent reads the sandbox with right, wrong and hostile arguments, sees n
     expect([name, isError, text]).toEqual([name, true, expect.stringContaining("--allow-write")]);
   }
   expect((await call("shell")).isError).toBe(true);
-  // What was expected, and what came.
+  // Expected, and received.
   for (const [given, said] of [
     [{ what: "keys" }, /^wrong arguments of list: what: expected \{.*"orders".*\}, got "keys"$/],
     [{}, /what: expected .*, got nothing$/],

@@ -81,7 +81,7 @@ test("behind an https proxy links, forms and the QR code have the public URL, wi
   const { checkout_url: url } = (JSON.parse(String(made.body)) as { data: { checkout_url: string } }).data;
   expect(url).toMatch(/^https:\/\/pay\.example\/pay\//);
   const path = url.replace("https://pay.example", "");
-  // The proxy keeps the browser's Host, or writes one of its own and tells the browser's beside it.
+  // The proxy keeps the browser's Host, or replaces it and adds a header with the browser's Host.
   const ways: readonly Record<string, string>[] = [
     { Host: "pay.example" },
     { Host: "localhost:4242", "X-Forwarded-Host": "pay.example" },

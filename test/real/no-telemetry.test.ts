@@ -20,7 +20,7 @@ const PRELOAD = join(import.meta.dirname, "../support/note-network.cjs");
 const { watchNetwork } = createRequire(import.meta.url)(PRELOAD) as {
   readonly watchNetwork: (note: (one: Note) => void) => () => void;
 };
-/** The rows of commands that ask nobody, as they do something. */
+/** The rows of commands that use no service, with effects. */
 const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   "sandbox start": ["sandbox start --ephemeral --port 0"],
   // It runs another program, which npm fetches: the command line asks for that.
@@ -34,9 +34,9 @@ const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   ],
   idempotency: ["idempotency list", "idempotency show none-of-ours", "idempotency forget none-of-ours"],
 };
-/** What goes on until it is stopped. */
+/** Commands that run until they are stopped. */
 const GOES_ON = /^(sandbox start|listen$|checklist --watch)/;
-/** Those that are processes of the built program; the others run in this process. */
+/** Commands that run as processes of the built program; the others run in this process. */
 const AS_PROCESSES = new Set([`orders create ${ORDER}`, "--version", "--help"]);
 const PLACES = ["one", "two", "three", "four"];
 const LOOPBACK = new Set<unknown>(["127.0.0.1", "::1", "localhost"]);
@@ -48,7 +48,7 @@ test("no command connects to, binds or resolves anything but this machine and na
   const watched = (name: string): Record<string, string> => ({
     NODE_OPTIONS: `--require ${PRELOAD}`,
     NETWORK_LOG: join(cwd, name),
-    // Whatever went through it would be seen to go there.
+    // A connection through the proxy would be recorded.
     ALL_PROXY: "http://127.0.0.9:9",
     CHECKOUT_RETRIES: "0",
   });

@@ -11,7 +11,7 @@ import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { looksOf, type Look } from "../support/looks.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type Sold } from "../support/shop.ts";
 
-/** How a payment can go: what the customer does in the wallet, and what the order and its page say at the end. */
+/** A payment: the customer's action in the wallet, and the final status of the order and its page. */
 type Ending = {
   readonly name: string;
   readonly act: (page: Page, shop: Shop, sold: Sold) => Promise<unknown>;
@@ -185,7 +185,7 @@ test("an open attempt shows a code on a desktop, the wallet's button on a phone,
     if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
     const wallet = page.locator("a.primary", { hasText: "Open the sandbox wallet here" });
     await wallet.waitFor();
-    // What is visible is said by the style sheet.
+    // The style sheet decides what is visible.
     await page.waitForLoadState("load");
     const again = page.locator("a", { hasText: "Check again" });
     const parts = [page.locator(".qr"), wallet, page.locator(".waiting"), again];
@@ -317,7 +317,7 @@ test("the return link has both ids and no status, and is followed automatically 
   expect(shop.complaints).toEqual([]);
 });
 
-/** What a browser asks for and gets. Each page is looked at in both languages, or in the one that the seed says. */
+/** A browser's request and its answer. Each page is checked in both languages, or in the one that the seed selects. */
 type Language = { readonly locale: string; readonly lang: string; readonly from: number };
 const LANGUAGES: readonly Language[] = [
   { locale: "en-US", lang: "en", from: 0 },
@@ -327,7 +327,7 @@ const LANGUAGES: readonly Language[] = [
 const HEIGHT = 700;
 /** A look at a page, and the rules of axe that it is looked at by; in each it has to fit. */
 type AxeLook = Look & { readonly by?: NonNullable<Parameters<typeof axeFaults>[1]> };
-/** Text is as large as a browser shows it, or doubled by a customer who needs it. A theme changes colours and nothing else. */
+/** Text at its normal size, or doubled. A theme changes only colours. */
 const LOOKS: readonly AxeLook[] = [
   { colorScheme: "light", width: 1440, text: "100%", by: { atLeast: 5 } },
   { colorScheme: "dark", width: 1440, text: "100%", by: { rules: ["color-contrast"] } },
@@ -383,7 +383,7 @@ test("axe accepts the payment pages in every state, language and theme, and they
   expect(await axeFaults(bad, { rules: ["color-contrast"] })).toHaveLength(1);
 });
 
-/** What a browser makes of a page: its elements, its merchant's texts, and by how many pixels it is too wide. */
+/** A rendered page: its elements, the merchant's texts, and the number of pixels by which it is too wide. */
 type Shown = { readonly skeleton: string; readonly texts: readonly string[]; readonly excess: number };
 
 test("hostile texts of a merchant are escaped on the payment page", async () => {
@@ -429,7 +429,7 @@ async function follow(page: Page, label: string): Promise<void> {
   await page.waitForLoadState();
 }
 
-/** What takes the most room on a page. */
+/** The largest elements of a page. */
 const WIDEST = { description: "W".repeat(128), amount_minor: Number.MAX_SAFE_INTEGER, currency: "CNY" };
 const WIDEST_ORDER = "W".repeat(20);
 
@@ -502,7 +502,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
     .filter(({ role, methods }) => role === "payer" && methods.includes("GET"))
     .map(({ path }) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
     .filter((pattern) => !Object.values(addresses).some((address) => pattern.test(address)));
-  // A page that is not in this list is looked at by nobody.
+  // No other test looks at a page that this list lacks.
   expect(unseen).toEqual([]);
   const ways = Object.entries(addresses).map(
     ([name, address]) => [name, (visitor: Page) => visitor.goto(address)] as const,
@@ -523,7 +523,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
   return { ...Object.fromEntries(ways), succeeded: sentBack, "form refused": withoutToken };
 }
 
-/** What a page does not show of itself on a screen of one size, as an expression for the browser. */
+/** The hidden parts of a page on a screen of one size, as an expression for the browser. */
 const MEASURE = `({
   overflow: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
   brokenDigits: [...document.querySelectorAll(".digits")].flatMap((digits) => [...digits.childNodes]).filter((piece) => {
@@ -534,7 +534,7 @@ const MEASURE = `({
 })`;
 const FITS = { overflow: 0, brokenDigits: [] };
 
-/** What axe does not look for: more than one thing that is announced, and a mark that cannot be read. */
+/** Faults that axe does not find: several announced elements, and an unreadable mark. */
 const MORE_FAULTS = `(() => {
   const faults = [];
   const announced = [...document.querySelectorAll("[role=status], [role=alert], [aria-live]:not([aria-live=off])")];

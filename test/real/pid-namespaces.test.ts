@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A process id namespace of its own, with an init that ends with its starter, as a container has. */
+/** A new process id namespace, with an init that ends with its starter, as in a container. */
 const NAMESPACE = ["--pid", "--fork", "--mount-proc", "--kill-child"];
 const HAS_NAMESPACES = spawnSync("unshare", [...NAMESPACE, "true"]).status === 0;
 

@@ -10,7 +10,7 @@ import { looksOf, type Look, type ShowAs } from "../support/looks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
-/** What a page costs before it is painted, without htmx and its extension, which are cached with the first one. */
+/** Maximum size of a page before it is painted, without htmx and its extension, which are cached. */
 const MAX_FIRST_PAINT_BYTES = 30 * 1024;
 const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
 
@@ -25,7 +25,7 @@ const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => "a part is out of sight: " + one.getAttribute("aria-label"))`;
 
-/** The moments that a page tells as the program writes them, outside of bytes and of what can be typed. */
+/** The moments on a page in the program's format, outside of bytes and of text to type. */
 const RAW_MOMENTS = `[...document.querySelectorAll("main *:not(time, pre, pre *, script)")]
   .flatMap((one) => [...one.childNodes])
   .filter((one) => one.nodeType === 3 && /\\d{4}-\\d\\d-\\d\\dT\\d\\d:/.test(one.data))
@@ -36,7 +36,7 @@ const COLOURS = ["color-contrast"];
 /** A browser that zooms to 200 % has half the width. */
 const ZOOM = 2;
 
-/** All rules in each width, as it is and at 200 %, and colours in the dark: the campaign's. */
+/** A campaign's looks: all rules in each width at 100 % and 200 %, and colours in the dark. */
 const EVERY_LOOK: readonly AxeLook[] = [
   ...[1440, 768, 390]
     .flatMap((width) => [width, width / ZOOM])
@@ -75,7 +75,7 @@ function looksIn(theme: Theme): readonly [readonly AxeLook[], readonly AxeLook[]
 }
 const HEIGHT = 900;
 
-/** The languages of pages, by that of a browser. Each page is looked at in both, or in the one that the seed says. */
+/** The languages of pages, by the browser's language. Each page is checked in both, or in the one that the seed selects. */
 const LANGUAGES = [
   ["en-US", "en"],
   ["zh-CN", "zh-Hans"],
@@ -88,7 +88,7 @@ const TABS = 3;
 async function filledShop(): Promise<{
   readonly shop: Shop;
   readonly ids: PortalIds;
-  /** Pages that the table of routes does not lead to: what stands on them depends on the address. */
+  /** Pages that the table of routes does not lead to: their content depends on the address. */
   readonly more: readonly PortalPage[];
 }> {
   const shop = await openShop();
@@ -152,7 +152,7 @@ type Tab = {
 
 type ThemedPage = { readonly shown: PortalPage; readonly theme: Theme };
 
-/** What is wrong with a page in all its looks. */
+/** The faults of a page in all its looks. */
 async function faultsOf(
   tab: Tab,
   portal: string,

@@ -22,7 +22,7 @@ const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
 const PAGE_PARTS = 4;
 const FORM_PARTS = 12;
 
-/** What a page of an attacker tries: each row of the tables, at each address of the sandbox. */
+/** The attempts of an attacker's page: each row of the tables, at each address of the sandbox. */
 type Attempt = { readonly url: string; readonly isForm: boolean; readonly body: string };
 
 test(`a foreign page changes, reads and writes nothing, whatever it sends to any route (seed ${SEED})`, async () => {
@@ -51,7 +51,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   expect(await attack(own, site.payersAttempts)).toEqual([]);
   expect(changedTables(before, stored())).toEqual([]);
   expect(await prefers()).toEqual(chosen);
-  // What was tried is what works from the portal's own page.
+  // The same requests work from the portal's own page.
   await own.goto(`${home}/clock`);
   await own.click("form.act button:has-text('Freeze')");
   await own.waitForLoadState();
@@ -68,7 +68,7 @@ async function openSite() {
     { cwd },
   );
   const { data: order } = JSON.parse(made.stdout) as { readonly data: { readonly id: string } };
-  // What a page's own policy would forbid, the attacker's page is allowed to try.
+  // The attacker's page has no policy that could forbid an attempt.
   const context = await browser.newContext({ bypassCSP: true, locale: "en" });
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -129,7 +129,7 @@ async function openSite() {
       `http://${REBOUND}:${port}/portal`,
     ],
     stored: () => allRows(join(cwd, ".checkout", "sandbox.db")),
-    /** What this browser has chosen, which no database holds. */
+    /** The choices of this browser, which no database holds. */
     prefers: async () => {
       const looked = await context.newPage();
       const status = (await looked.goto(`${home}/clock`))?.status();
@@ -169,7 +169,7 @@ async function serveEmptyPages(): Promise<number> {
 
 type Tables = ReadonlyMap<string, string>;
 
-/** Everything that stands in a database: the rows of each table, as text. */
+/** The whole content of a database: the rows of each table, as text. */
 function allRows(path: string): Tables {
   const database = new Database(path, { readonly: true });
   try {

@@ -183,7 +183,7 @@ test("single keys navigate, but not while typing or when switched off", async ()
       await page.keyboard.press(key);
       expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
     }
-    // A row that leads nowhere does nothing, whatever buttons stand in it.
+    // A row without a link does nothing, whatever buttons it has.
     await page.keyboard.press("Enter");
     expect([page.url(), await page.locator("main tbody details[open]").count()]).toEqual([
       `${home}/${list}`,
@@ -213,7 +213,7 @@ test("times are in the browser's zone, the store's clock runs, and commands can 
     expected,
     "GMT+9",
   ]);
-  // A page that nobody is signed in to says what opens it.
+  // A page without a session names the command that opens it.
   await page.context().clearCookies();
   await page.reload();
   await page.click("button.copier");

@@ -47,7 +47,7 @@ const FILL_IN = `(() => {
   fields.at(-1)?.focus();
 })()`;
 
-/** What somebody has in hand: where each field stands, and what is in it. */
+/** A form being filled in: the position of each field, and its value. */
 const IN_HAND = `(() => {
   const page = document.querySelector("#page");
   const named = (field) => {
@@ -94,7 +94,7 @@ test("a live page follows changes without moving the focus, typed text or an ope
   await page.waitForSelector("#clock .frozen");
   const clock = await page.textContent("#clock time");
   expect(clock).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-  // A list, whose rows do not move meanwhile.
+  // A list with rows that do not move meanwhile.
   await page.goto(`${home}/checkouts`);
   await page.waitForSelector("#live[data-state=live]");
   const shownRows = (): Promise<unknown> =>

@@ -15,7 +15,7 @@ async function isLive(page: Page): Promise<void> {
   await page.waitForSelector("#live[data-state=live]");
 }
 
-/** What a browser does with a tab that is covered or shown again. */
+/** The behaviour of a browser when a tab is covered or shown again. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   const property = `{ value: ${hidden}, configurable: true }`;
   await page.evaluate(
@@ -54,7 +54,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await isLive(page);
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   expect(await page.locator("tr[data-row]").count()).toBe(3);
-  // What its filter hides is not counted, nor what has left it.
+  // Rows that the filter hides, or that have left it, are not counted.
   await page.goto(`${home}/checkouts?status=succeeded`);
   await isLive(page);
   await shop.sell();
@@ -99,7 +99,7 @@ test("a page updates in place and keeps what is open, focused and typed, also wh
   await shop.sell();
   await payFor(shop, sold.id);
   await page.waitForSelector(".checkout-head .badge.succeeded");
-  // What is heard comes later, says what is otherwise now, and comes once for all that happens in ten seconds.
+  // The announcement comes later, names the changes, and is made once in ten seconds.
   await page.waitForSelector("#changes:text-is('The page has changed.')", { state: "attached" });
   const kept = (): Promise<unknown> =>
     page.evaluate(`({

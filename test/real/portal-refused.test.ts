@@ -10,11 +10,11 @@ type WrongForm = {
   readonly path: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly field: string;
-  /** Which of the forms of the page that have the field. Default: there is one. */
+  /** The position among the page's forms that have the field. Default: there is one. */
   readonly form?: string;
 };
 
-/** Forms that are refused: the page, what is typed, and the field that is wrong. */
+/** Refused forms: the page, the typed values, and the wrong field. */
 const FORMS: readonly WrongForm[] = [
   { path: "/clock", fields: { by: "soon" }, field: "by" },
   { path: "/settings", fields: { origin: "shop.example" }, field: "origin" },
@@ -37,7 +37,7 @@ const FORMS: readonly WrongForm[] = [
   { path: "/launch", fields: { note: "x".repeat(1100) }, field: "note" },
 ];
 
-/** The form that has a field, with what was typed, is sent by its own button. */
+/** Types a value into the form that has the field, and presses its button. */
 async function send(page: Page, { fields, field, form: which = "" }: WrongForm): Promise<void> {
   const form = page.locator(`main form${which}:has(input[name="${field}"]:not([type=hidden]))`);
   const question = form.locator("xpath=ancestor::details[not(@open)]/summary");
@@ -54,7 +54,7 @@ function expectFocus(page: Page, { path, field }: WrongForm): Promise<void> {
   );
 }
 
-/** What axe finds in what is a page's own, and whether the page is wider than its window. */
+/** The faults that axe finds in the page's own content, and whether the page is wider than its window. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   const found = await axeFaults(page, { within: "main" });
@@ -85,7 +85,7 @@ test("a refused form has the focus in its wrong field, also on a phone and witho
   await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "+6h" }).click()]);
   expect(await page.locator(".move").innerText()).toMatch(/1 expired/);
   expect(await faultsOf(page)).toEqual([]);
-  // The same sign-in in a browser that runs no script. The markup of every form: test/portal/refused-forms.test.ts.
+  // The same sign-in without scripts. The markup of every form: test/portal/refused-forms.test.ts.
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
   await plain.context().addCookies(await page.context().cookies());
   for (const one of part(FORMS, 4)) {

@@ -30,7 +30,7 @@ type Runner = {
   readonly needs?: TestedLanguage;
   /** Creates an order. */
   readonly create: (code: string, place: Place) => Promise<unknown>;
-  /** Which of these webhooks are genuine. */
+  /** Returns the genuine webhooks among these. */
   readonly verify: (code: string, place: Place, arrived: readonly Arrived[]) => Promise<readonly boolean[]>;
 };
 
@@ -126,7 +126,7 @@ test("the overview shows the snippets as they are run, and docs/verifying.md has
   expect(pageText("README.md")).toContain(of("cli")?.create.trimEnd());
 });
 
-/** What a browser shows of code. */
+/** The text of code, as a browser shows it. */
 function codeOf(markup: string): string {
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
   return markup.replaceAll(/&([#\w]+);/g, (whole, name: string) => entities[name] ?? whole);

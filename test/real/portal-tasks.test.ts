@@ -9,10 +9,10 @@ import { handOn } from "../support/portal-hand-in-browser.ts";
 import { PORTAL_TASKS, RECEIVERS, storeForTask, type PortalTask } from "../support/portal-tasks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
-/** How a browser says that a form was refused with 400; it is no error of the page. */
+/** A browser's message about a form that was refused with 400; it is no error of the page. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 400/;
 
-/** How a task went. */
+/** The result of a task. */
 type TaskResult = {
   readonly task: PortalTask;
   readonly clicks: number;
@@ -20,7 +20,7 @@ type TaskResult = {
   readonly deadEnds: readonly string[];
 };
 
-/** Does a task in a store of its own. */
+/** Does a task in a new store. */
 async function resultOf(
   shop: Shop,
   task: PortalTask,

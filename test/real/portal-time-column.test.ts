@@ -5,13 +5,13 @@ import { launchBrowser } from "../support/browser.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
-/** Glyphs as wide as they are drawn, and glyphs whose width is rounded to whole pixels, as on many Linux desktops. */
+/** Glyphs with exact widths, and glyphs with widths rounded to whole pixels, as on many Linux desktops. */
 const GLYPHS = {
   exact: [],
   whole: ["--font-render-hinting=full", "--disable-font-subpixel-positioning"],
 } as const;
 
-/** Of each kind what the machine has. */
+/** The fonts of each kind that the machine has. */
 const FONTS = ["monospace", "sans-serif", "serif"] as const;
 const WIDTHS = [390, 768, 1440] as const;
 /** The last is a size of which no glyph is a whole number of pixels wide. */
@@ -22,7 +22,7 @@ afterAll(async () => void (await Promise.all(closing.map((close) => close()))));
 
 type Wrapped = { readonly text: string; readonly font: string; readonly times: readonly string[] };
 
-/** How many times stand on a page, and those that stand in more than one line, for each size of the text and font. */
+/** The number of times on a page, and the times that wrap, for each size of text and each font. */
 const WRAPPED = `(() => {
   const wrapped = [];
   const times = [...document.querySelectorAll("main .story .at, main td time, main .at time")];

@@ -40,13 +40,13 @@ type Report = {
   }[];
 };
 
-/** What a command says beside its result: a drill for people, how long it takes. */
+/** The output beside the result: the drill for people, and its duration. */
 function talkOf(line: string): unknown {
   const isDrill = line.startsWith("checklist run ") && !line.endsWith("--json");
   return isDrill ? expect.not.stringContaining("✗") : "";
 }
 
-/** A sandbox whose commands are typed as one line of words. */
+/** A sandbox whose commands are one line of words. */
 async function openShop(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -167,7 +167,7 @@ test("a store becomes ready step by step, and an item that is undone turns the v
   await accepted(shop);
   await open(WEBHOOKS);
   await open(DUPLICATES);
-  // What only the log shows opens nothing.
+  // Evidence from the log alone opens nothing.
   const order =
     "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
   for (const amount of [1999, 1999, 2999]) await open(`${order} ${amount}`);
@@ -249,7 +249,7 @@ test("a store becomes ready step by step, and an item that is undone turns the v
   connection.close();
   expect((await check()).report.verdict).toBe("ready");
 
-  // A drill that fails counts more than one that passed before.
+  // A failed drill outweighs an earlier passed drill.
   receive(shop, () => "whsec_another");
   await type(drill);
   const failed = await check();
@@ -319,7 +319,7 @@ test("a waiver replaces a drill as a risk until the drill decides or 7 days have
     expect(report.items.flatMap(({ assumptions }) => assumptions).join()).toContain(`by-hand-${name}`);
   expect((await type("checklist --json --allow-risks")).code).toBe(0);
   expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
-  // A drill that fails after it outweighs it; one that passes removes the risk.
+  // A later failed drill outweighs it; a passed one removes the risk.
   await done("sandbox clock advance 1ms");
   receive(shop, () => "whsec_another");
   await type(WEBHOOKS);
@@ -536,12 +536,12 @@ test("the admin token is created once, kept in a private file and never shown", 
     await type("checklist --json"),
     await type("checklist --markdown"),
   ];
-  // What was pasted into a note by mistake is not kept either.
+  // A secret that was pasted into a note by mistake is not kept either.
   for (const { stdout } of said.slice(-2)) expect(stdout).toContain("svc_test_…");
   const { stdout, stderr } = await sandbox.stop();
   for (const text of [...said.flatMap((one) => [one.stdout, one.stderr]), stdout, stderr])
     expect(text).not.toContain(token);
-  // Nor is it in any other file, nor the API key in any but that of the merchant.
+  // No other file has it, and only the merchant's file has the API key.
   for (const name of readdirSync(join(harness.cwd, ".checkout"))) {
     const text = readFileSync(join(harness.cwd, ".checkout", name), "latin1");
     if (name !== "admin.json") expect(text).not.toContain(token);
@@ -696,7 +696,7 @@ test("stores show lists capabilities and contents without a secret", async () =>
   expect(listed).toEqual({ store_id: sandbox.ready.store_id, capabilities: shown.capabilities });
 });
 
-/** What a parser that is not ours makes of the file. */
+/** The file, as a third-party parser reads it. */
 async function parseXml(
   path: string,
 ): Promise<{ readonly suite: Record<string, string>; readonly cases: string[][] }> {
@@ -770,7 +770,7 @@ test("the report has the same content as table, JSON, JUnit XML and Markdown", a
   expect(markdown.stdout).toContain("  - Next: `checkout admin approve-credential`\n");
   expect(markdown.stdout).toContain("  - ⚠️ Risk: every return origin");
   expect(markdown.stdout).toContain("nothing here shows that live payments work");
-  // What came from outside stands in code alone, where it is neither markup nor a mention.
+  // Text from outside stands in code only, where it is neither markup nor a mention.
   for (const line of markdown.stdout.split("\n").filter((one) => /@|<b>|\]\(/.test(one)))
     expect(line).toMatch(/^ {2}- `` .* ``$/);
 

@@ -26,7 +26,7 @@ const GIBIBYTE = 2 ** 30;
 const MAX_TAKEN_BYTES = 16 * MEBIBYTE;
 /** How much the program may grow by all floods, in ratio to the memory that it has before: it grows by a fifth. */
 const MAX_GROWTH = 1;
-/** What all floods may cost, in ratio to the processor time of the program's start: they cost half of it. */
+/** Maximum cost of all floods as a ratio to the processor time of a start; they cost half of it. */
 const MAX_WORK = 3;
 const KEPT_BYTES = 4096;
 
@@ -35,7 +35,7 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const GIBIBYTE_LONG = `Content-Length: ${GIBIBYTE}\r\n\r\n`;
 const LOOPBACK = "127.0.0.1";
 
-/** What the audit has to say of a try; what is left out is null, or as it mostly is. */
+/** The expected audit of an attempt; omitted fields are null, or have their usual value. */
 type Expected = {
   readonly status?: number;
   readonly error?: DeliveryError;
@@ -299,7 +299,7 @@ async function openGoodReceiver(secrets: string, host?: string) {
   return { url, got };
 }
 
-/** An address where nobody listens. */
+/** An address without a listener. */
 async function vacantUrl(): Promise<string> {
   return `http://127.0.0.1:${await heldPort()}/hooks`;
 }

@@ -10,7 +10,7 @@ import { connect, sendCreate } from "../support/load.ts";
 import { runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A reason for which a start is refused, with what makes it: in the folder, in the environment, or as options. */
+/** A reason for refusing a start, and its cause: in the folder, in the environment, or in the options. */
 type Refused = {
   readonly what: string;
   readonly code: string;

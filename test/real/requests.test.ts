@@ -413,7 +413,7 @@ test("every store keeps its newest requests, and wakes only its own waiters", as
   expect(log.list("b", ALL).map(({ at }) => at)).toEqual([9]);
   await next;
   expect(log.list("a", { ...ALL, after: 4 }).map(({ at }) => at)).toEqual([5]);
-  // Who waits hears that what was there is gone.
+  // A waiting command is told that the store is gone.
   const gone = log.next("b", 1000);
   log.forget("b");
   await gone;
@@ -634,7 +634,7 @@ async function open(
     const body = JSON.parse(String(answer.body)) as { data?: { id: string } };
     return { status: answer.status, id: body.data?.id ?? "" };
   };
-  /** Sends a body as it is. */
+  /** Sends a body unchanged. */
   const send = async (body: string, headers: Record<string, string> = {}): Promise<number> =>
     (await ask(body, headers)).status;
   return { harness, sandbox, ready, list, post, send };

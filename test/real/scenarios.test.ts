@@ -34,7 +34,6 @@ async function openKit() {
   return { origin: sandbox.origin, access };
 }
 
-/** The test kit as it is. */
 const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
 // All scenarios pass against the executable, by the lines of the document: test/real/journeys.test.ts; and in workerd:

@@ -106,7 +106,7 @@ test("any quoted value is one word of every shell, byte for byte, and is not exe
 test("a quoted value is one word at a prompt, too, where ! repeats a command", () => {
   expect(quote("it's!")).toBe(`'it'"'"'s!'`);
   for (const shell of POSIX.filter((one) => one === "bash" || one === "zsh")) {
-    // What a person copies is one line: line breaks are escaped.
+    // A copied command is one line: line breaks are escaped.
     check(shell, VALUES, (value) => quoteToCopy(value), undefined, "prompt");
   }
 });
@@ -150,7 +150,7 @@ test("a plain value is not quoted, and others get quotes that most shells have",
 test("PowerShell reads back every word by its own rules of quotes", () => {
   for (const value of VALUES) {
     expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
-    // What is written for a shell that is not known may be another word there, but it is never a command.
+    // A line for an unknown shell may be another word there, but never a command.
     const unknown = quote(value);
     if (!/[\\'\u2018-\u201b]/.test(value)) expect([value, readByPowerShell(unknown)]).toEqual([value, value]);
     expect([value, readByPowerShell(unknown)]).not.toEqual([value, undefined]);
@@ -212,7 +212,7 @@ function optionWords(value: string): readonly string[] {
   return value.startsWith("-") ? [`--order-id=${value}`] : ["--order-id", value];
 }
 
-/** Runs all values that have a word in one process of the shell, and looks for what they should not have done. */
+/** Runs all values with a word in one process of the shell, and looks for forbidden effects. */
 function check(
   shell: TestedShell,
   values: readonly string[],
@@ -246,7 +246,7 @@ CHECKOUT_BASE_URL=BASE CHECKOUT_API_KEY=KEY`,
 set CHECKOUT_BASE_URL BASE; set CHECKOUT_API_KEY KEY`,
 } as const;
 
-/** The arguments of each of these lines, but its body alone in the place of the option for it. */
+/** The arguments of each line, with its body in place of the option for the body. */
 function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
   const fields = read(shell, [CURL[shell === "fish" ? "fish" : "sh"], ...lines].join("\n"));
   return lines.map(() => {
@@ -283,7 +283,7 @@ const QUIET = {
   pwsh: ["-NoProfile"],
 } as const;
 
-/** What a script prints, between NULs. Fails if it left anything in its folder. */
+/** The output of a script, between NULs. Fails if the script left a file in its folder. */
 function read(shell: TestedShell, script: string, at: "script" | "prompt" = "script"): string[] {
   const cwd = tempFolder();
   const folder = tempFolder();

@@ -18,7 +18,7 @@ const BLOCKS = Array.from(SKILL.matchAll(/^```sh\n([\s\S]*?)^```/gm), ([, block 
 /** The drills take minutes; the heads of the shops, which `npm test` types, have the same drills. */
 const OF_DRILLS = 4;
 
-/** The end of each recipe, as it is printed. */
+/** The end of each recipe's output. */
 const ENDS: readonly RegExp[] = [
   /"status": ?"paid", ?"times": ?1/,
   /refused with exit code 5[\s\S]* 409 /,
@@ -89,7 +89,7 @@ async function typeBlocks(language: "node" | "python") {
             .replace("shops/node/shop.js", "shops/python/shop.py"),
     )
     .map((block) => `${block}echo END-OF-BLOCK`);
-  // In a group of its own, so that the shop ends with the test.
+  // In a separate process group, so that the shop ends with the test.
   const shell = spawn("sh", ["-e", "-c", ["trap 'kill $!' EXIT", ...typed].join("\n")], {
     cwd,
     env,

@@ -67,7 +67,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
         return name === "position" ? Number(value) - first : value;
       };
       const shown = mine.map((row) => JSON.stringify(row, shownAs));
-      // A restore puts rows of a store behind those of others; their order among themselves stays.
+      // A restore puts the rows of a store after the rows of other stores, in their own order.
       return [table, which === "own" ? shown : shown.toSorted()];
     }),
   );
@@ -556,7 +556,7 @@ test("an attempt after a restore has its own end, even if an earlier one with it
   asked[0]?.answer(500);
   asked[1]?.answer(204);
   await quiet(database);
-  // The next event of its checkout waits for the one that is under way.
+  // The next event of its checkout waits for the delivery in flight.
   expect([asked.length, tries()]).toEqual([3, [[1, null]]]);
   asked[2]?.answer(204);
   await comes(4);

@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** What can stand at the path of a file, made there; what each is called. A git repository or an archive brings most. */
+/** Special files, made at a path, with their names. A git repository or an archive brings most of them. */
 const KINDS = {
   "a link to a device": ["is a device", (path: string) => symlinkSync("/dev/zero", path)],
   "a pipe": ["is a pipe", (path: string) => execFileSync("mkfifo", ["-m", "600", path])],
@@ -84,7 +84,7 @@ async function read({ kind, at }: Case): Promise<Finished> {
   const [file, args, env = {}] = READERS[at] ?? ["", []];
   const cwd = tempFolder();
   if (file.startsWith(".checkout/")) mkdirSync(join(cwd, ".checkout"), { mode: 0o700 });
-  // A state without a store, whose sandbox does not run.
+  // A state without a store and without a running sandbox.
   if (args[0] === "snapshots") makeState(join(cwd, ".checkout"));
   const path = join(cwd, file);
   KINDS[kind][1](path);

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 /** The first SQLite that has what the tables are made of. */
 const NEEDED = [3, 37];
 
-/** What the machine's sqlite3 prints; throws what it says on stderr, which it writes on any failure. */
+/** The output of the machine's sqlite3. Throws its stderr, to which it writes on any failure. */
 function sqlite(path: string, words: string, input = ""): string {
   const { status, stdout, stderr } = spawnSync("sqlite3", ["-bail", path, ...(words === "" ? [] : [words])], {
     input,

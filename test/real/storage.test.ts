@@ -59,7 +59,7 @@ test("a server whose files were removed acknowledges nothing more, and says so",
   expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
 });
 
-/** A folder with an order, whose second sandbox was killed after another order; and its database as it was between. */
+/** A folder with an order, and a second sandbox killed after another order, with the database of the time between. */
 async function killedFolder() {
   const cwd = tempFolder();
   const options = { cwd, args: ["--quiet", "--dir", "state"] };
@@ -114,7 +114,7 @@ const OPEN = join(import.meta.dirname, "../support/open-program.ts");
 const FILES = ["", "-wal", "-shm"] as const;
 const ALL_FILES = [...FILES, "-opening"] as const;
 
-/** A database with its log, as it is left where a process is killed, so that all three files are opened. */
+/** A database with its log, as a killed process leaves it, so that all three files are opened. */
 async function killedDatabase(): Promise<string> {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd, args: ["--quiet", "--dir", "state"] });
@@ -168,7 +168,7 @@ test("a failed read is never called damage, once or permanently", async ({ annot
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const killed = await killedDatabase();
   const tried = async (strace: readonly string[]): Promise<string> => {
-    // Each run ends with a database whose log is gone.
+    // Each run ends with a database without a log.
     const path = copyOf(killed, ["", "-wal", "-opening"]);
     const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
     return (
@@ -404,7 +404,7 @@ test("every kind of failure has its own streak, which ends when it stops", () =>
   const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
   const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
   for (let round = 0; round < 3; round += 1) {
-    // Full and broken by turns, as a dying disk is, and a bug whose message names what it met.
+    // Full and broken by turns, as a dying disk is, and a bug with the name of the error in its message.
     report(`full-${round}`, full);
     report(`broken-${round}`, broken);
     bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));

@@ -343,7 +343,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
       ),
   );
   const ended = Promise.all(ends);
-  // More turns than the wait has looks, with room for what is remembered meanwhile.
+  // More turns than the wait has polls, with room for retained rows.
   for (let turn = 0; turn < 2000; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     const next = timers.toSorted((one, two) => one.at - two.at)[0];

@@ -28,7 +28,7 @@ type Site = Awaited<ReturnType<typeof openDrillSite>>;
 
 const drill = (site: Site, ...args: readonly string[]) => site.drill(...args);
 
-/** The same cause for each of some cases. */
+/** One cause for several cases. */
 function each(cause: DrillCause, names: readonly CaseName[]): Partial<Record<CaseName, DrillCause>> {
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
@@ -115,7 +115,7 @@ test("the advice covers answers that no receiver of these tests gives", () => {
 });
 
 test("a drill that was given up still reports the causes seen before", () => {
-  // What Python's json.dumps writes, by a receiver that ends at a body that is not JSON.
+  // Bytes as Python's json.dumps writes them, from a receiver that fails on a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
       ? ({ error: "connection_lost", message: "" } as const)
@@ -134,7 +134,7 @@ test("a drill that was given up still reports the causes seen before", () => {
     probed: undefined,
   });
   expect(causes.get("good_event")).toBe("parsed_body");
-  // Of what refuses everything alike the drill sees no more; the digest that the receiver computes says which it is.
+  // The drill cannot tell receivers apart that refuse everything; the digest that the receiver computes can.
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
@@ -305,7 +305,7 @@ test("events of an order are sent only with consent, and only accepted ones are 
   expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
   const bodies = orders.map(({ rawBody }) => String(rawBody));
   expect(bodies[0]).toBe(delivered);
-  // What is rightly signed says nothing but what was true, at another time too.
+  // A body with a valid signature describes only true states, although of another time.
   const signed = orders.filter(
     ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
   );
@@ -411,7 +411,7 @@ test("one case of every kind of mistake is also sent about an order", () => {
   );
 });
 
-test("a drill without events of an order is a risk until one with them has passed", async () => {
+test("a drill without events of an order is a risk until a drill with such events has passed", async () => {
   const site = await openDrillSite();
   const risks = async () => {
     const { stdout } = await site.harness.run(["checklist", "--json", "--item", "webhook_verification"]);

@@ -196,7 +196,7 @@ test("verifyWebhook returns events of every type, with the signed id", () => {
   expect(verifyWebhook(request({ body: later }))).toMatchObject({ ok: false, code: "event_invalid" });
   const reviewed = eventBody("order", "pending").replace("order.pending", "order.reviewed");
   expect(verifyWebhook(request({ body: reviewed }))).toMatchObject({ ok: true });
-  // The merchant's types are those of the contract.
+  // The merchant's types equal the types of the contract.
   const same = (wire: CheckoutWire): WebhookCheckout => wire;
   const back = (seen: WebhookCheckout): CheckoutWire => seen;
   expect([same, back]).toHaveLength(2);
@@ -247,10 +247,10 @@ const signedNow = (rawBody: Uint8Array): Partial<VerifyOptions> => ({
   rawBody,
   headers: signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody }),
 });
-/** What JavaScript lets pass and types do not. */
+/** Calls that JavaScript allows and the types refuse. */
 const untyped = (value: unknown): never => value as never;
 
-/** Each way to be refused by verifyWebhook, beside those of fixtures/signatures.json. */
+/** Each refusal of verifyWebhook that fixtures/signatures.json lacks. */
 const REFUSED: readonly (readonly [
   code: string,
   change: Partial<VerifyOptions> & { body?: string; now?: number },

@@ -49,7 +49,7 @@ test("the head of a whole shop judges all of it by one command", () => {
 });
 
 test("the whole shops of the installed languages pass checklist run by their descriptions", async () => {
-  // In `npm test` two histories of the languages whose heads no test types; in a campaign everything of all, in turn.
+  // `npm test` runs two histories of the languages that no other test types; a campaign runs all of them.
   const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
   const missing = SHOP_LANGUAGES.filter((name) => !isHere(name));

@@ -74,7 +74,7 @@ test("the description lists exactly the operations of the table", async () => {
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
 });
 
-test("the operation checklist answers what the command prints, with every item in order", async () => {
+test("the operation checklist returns the items that the command prints, in the same order", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const { data } = (await call(`${STORE}/checklist`)).body;

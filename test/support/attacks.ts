@@ -6,7 +6,7 @@ import {
   type Change,
 } from "../real/bad-requests.table.ts";
 
-/** Requests on one connection, what is done to their bytes, and where they are cut into segments. */
+/** Requests on one connection, the changes of their bytes, and the places where they are cut into segments. */
 export type RawAttack = {
   readonly requests: readonly Change[];
   readonly edits: readonly Edit[];
@@ -20,7 +20,7 @@ const GOOD: Change = { headers: { Connection: ["keep-alive"] } };
 /** The slow ones say too little to be worth their seconds more than once. */
 const CHANGES = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].map(([, , change]) => change);
 
-/** What attacks on HTTP are made of; `{apiKey}` and `{host}` stand for the site's own. */
+/** The parts of attacks on HTTP; `{apiKey}` and `{host}` stand for the site's values. */
 const TOKENS = [
   "\r\n",
   "\n",
@@ -270,7 +270,7 @@ export const SPELLED_HOST: fc.Arbitrary<string> = fc.oneof(
   fc.tuple(fc.constantFrom(...NAMES), fc.constantFrom(...NAME_SPELLINGS)).map(([name, spell]) => spell(name)),
 );
 
-/** The same as a resolver might return it: an address without brackets, with a zone where it has one. */
+/** The address as a resolver might return it: without brackets, with its zone. */
 export const SPELLED_ADDRESS: fc.Arbitrary<string> = fc
   .tuple(octets, fc.constantFrom(...ADDRESS_SPELLINGS), fc.constantFrom("", "", "%lo", "%1"))
   .map(([given, spell, zone]) =>

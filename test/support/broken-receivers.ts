@@ -27,7 +27,7 @@ function comparing(...places: readonly (readonly [from: number, to?: number])[])
   });
 }
 
-/** Right, but for a tolerance of its own; ages are seconds, with their sign. */
+/** Right, except for its tolerance; ages are seconds, with their sign. */
 function fresh(isFresh: (age: number) => boolean): Receiver {
   return handmade({ isFresh });
 }
@@ -382,7 +382,7 @@ const BODIES: readonly BrokenReceiver[] = [
   },
 ];
 
-/** What a receiver may do with events of orders, although it verifies `webhook.test` right. */
+/** Wrong reactions to events of orders, of receivers that verify `webhook.test` correctly. */
 const CARELESS_WITH_ORDERS: readonly (readonly [name: string, receiver: Receiver])[] = [
   [
     "believes those without a signature",

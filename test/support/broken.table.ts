@@ -4,7 +4,7 @@ import { FORGERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { CLIENT_HISTORIES } from "../../src/core/judge/histories/client.ts";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 
-/** Of each history of a client that is broken, its invariant. */
+/** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
 /**
@@ -32,9 +32,9 @@ export const BROKEN: {
   readonly webhooks: Readonly<Record<string, readonly DrillCause[]>>;
   /** Each history that is broken. */
   readonly idempotency: Readonly<Record<string, ClientFaults>>;
-  /** What the search finds first. */
+  /** The first finding of the search. */
   readonly explore: Readonly<Record<string, Explored>>;
-  /** The same of clients of the drill of idempotency, as a command. */
+  /** The same for clients of the idempotency drill, as a command. */
   readonly exploreKilled: Readonly<Record<string, Explored>>;
   readonly exploreClients: Readonly<Record<string, Explored>>;
 } = {

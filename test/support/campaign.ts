@@ -1,7 +1,7 @@
 /** Whether this run is `npm run campaign`. */
 export const FULL = process.env["CAMPAIGN"] === "full";
 
-/** How often a campaign runs: little in `npm test`, at full size in `npm run campaign`. */
+/** The number of rounds: few in `npm test`, all in `npm run campaign`. */
 export function size(small: number, full: number): number {
   return FULL ? full : small;
 }

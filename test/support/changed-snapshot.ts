@@ -11,7 +11,7 @@ export function rewrittenSnapshot(whole: Uint8Array, work: (copy: Database.Datab
   return writeChecksum(bytes);
 }
 
-/** The same with its triggers out of the way: rows that never change can be changed. */
+/** The same without its triggers, so that immutable rows can be changed. */
 export function changedSnapshot(whole: Uint8Array, work: (copy: Database.Database) => void): Buffer {
   return rewrittenSnapshot(whole, (copy) => {
     const triggers = copy

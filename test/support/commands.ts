@@ -1,4 +1,3 @@
-/** What a create needs. */
 export const ORDER = "--order-id o-1 --price-id price_coffee";
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
 /** Every command that needs a service, as it is typed; ID stands for an id. */

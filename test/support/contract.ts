@@ -14,7 +14,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 formatsPlugin.default(ajv);
 ajv.addSchema(DOCUMENT, "contract");
 
-/** Which part of the contract a body breaks; empty where it holds. */
+/** The part of the contract that a body breaks; empty if it breaks none. */
 export function breaches(
   schema: "CheckoutResponse" | "ErrorResponse" | "CreateCheckout" | "Event",
   body: unknown,
@@ -29,7 +29,7 @@ export function listsStatus(path: string, method: "get" | "post", status: number
   return DOCUMENT.paths[path]?.[method]?.responses?.[String(status)] !== undefined;
 }
 
-/** Which part of the contract an answer of the v1 API breaks: its envelope, its types, its headers. */
+/** The part of the contract that a v1 answer breaks: its envelope, its types, its headers. */
 export function answerBreaches(answer: Answered): string {
   const body = JSON.parse(String(answer.body)) as { readonly request_id?: string };
   const envelope = breaches(answer.status < 300 ? "CheckoutResponse" : "ErrorResponse", body);

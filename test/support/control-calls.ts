@@ -19,9 +19,9 @@ type Answer = {
   };
 };
 
-/** A service with two new stores whose control API is called. */
+/** A service and two new stores, for calls of its control API. */
 export type ControlledService = {
-  /** The store that is called about, and one that is deleted. */
+  /** The store of the calls, and a store to delete. */
   readonly stores: readonly [{ readonly id: string; readonly apiKey: string }, { readonly id: string }];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;
   /** The origin of a receiver that answers. */

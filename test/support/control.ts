@@ -10,7 +10,7 @@ export const NETWORK: Pick<World, "send"> = {
   send: (request) => sendHttp(request, AbortSignal.timeout(request.timeoutMs)),
 };
 
-/** What an operation is called with; what it does not take is left out. */
+/** The arguments of an operation; an operation without one of them omits it. */
 export type Call<Name extends OperationName> = {
   readonly id?: string;
 } & (undefined extends RequestOf<Name>

@@ -5,7 +5,7 @@ import { buildCreateRequest, type RequestedCreate, type ServiceTarget } from "..
 import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { REAL } from "./real.ts";
 
-/** What to send, as a line of JSON: one create for each key, all with one body. */
+/** The requests as a line of JSON: one create for each key, all with one body. */
 export type ManyCreates = {
   readonly target: ServiceTarget;
   readonly endpoint: RequestedCreate["endpoint"];
@@ -17,7 +17,7 @@ export type ManyCreates = {
 export type ManyAnswer = {
   /** `201 created`, `201 replayed`, `409 order_conflict`, or what was in the way of an answer. */
   readonly outcome: string;
-  /** Of the exact bytes of the body. */
+  /** The digest of the exact bytes of the body. */
   readonly bodySha256: string;
 };
 

@@ -7,10 +7,10 @@ import type { WebhookEvent } from "../../src/core/webhook/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
 
-/** What a witness answers, and how long after. */
+/** A witness's answer, and its delay. */
 export type Reply = { readonly status: number; readonly afterMs: number };
 
-/** What a witness has seen of one event. */
+/** A witness's record of one event. */
 type Seen = {
   /** Requests that came whole. */
   requests: number;
@@ -19,12 +19,12 @@ type Seen = {
   readonly answered: number[];
 };
 
-/** A merchant's receiver that trusts nobody: it verifies each request, and notes what no sandbox may do. */
+/** A merchant's receiver that verifies each request, and records violations by the sandbox. */
 export type Witness = {
   readonly url: string;
   readonly seen: ReadonlyMap<string, Seen>;
   readonly faults: string[];
-  /** How many requests it had at once at most. */
+  /** The maximum number of concurrent requests so far. */
   readonly mostAtOnce: () => number;
   /** From now on another process sends: what was on its way from the last one is over. */
   readonly nextRun: () => void;
@@ -39,7 +39,7 @@ type UnderWay = { readonly run: number; event?: WebhookEvent };
 export async function openWitness(options: {
   readonly name: string;
   readonly secret: string;
-  /** How many requests may come at once. */
+  /** The maximum number of concurrent requests. */
   readonly atOnce: number;
   readonly reply: (refusals: number) => Reply;
 }): Promise<Witness> {
@@ -188,7 +188,7 @@ export function auditFaults(rows: Database.Database, endpoints: readonly Audited
   });
 }
 
-/** What is wrong with a delivery that is over; undefined where nothing is. */
+/** The fault of a finished delivery; undefined if it has none. */
 function faultOf(
   event: EventRow,
   {

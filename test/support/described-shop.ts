@@ -6,7 +6,7 @@ import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** How a shop differs from a plain one. */
+/** The differences of a shop from a plain one. */
 export type ShopKind = {
   /** The `Cookie` header that its pages need. */
   readonly cookie?: string;
@@ -14,7 +14,7 @@ export type ShopKind = {
   readonly orderIdOf?: (cartId: string) => string;
   /** Time from an event to its booking, in milliseconds. */
   readonly late?: number;
-  /** How often it books a payment, default 1. */
+  /** The number of bookings of a payment, default 1. */
   readonly books?: number;
   /** The names that it reads; default: ours. */
   readonly dialect?: DialectFile;

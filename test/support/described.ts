@@ -12,7 +12,7 @@ type DescribedOperation = {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 };
 
-/** Which part of the served description an answer of an operation breaks; empty where it holds. */
+/** The part of the served description that an answer breaks; empty if it breaks none. */
 export function describedBy(document: ControlDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);

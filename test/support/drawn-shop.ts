@@ -4,7 +4,7 @@ import { createOrderBooks, type HookEvent, type ShopPlan } from "./order-shops.t
 import { takeVisits, type ReturnPage } from "./return-shops.ts";
 import type { openWebhookSite } from "./webhook-site.ts";
 
-/** What a shop is made of, each part from the tables: its receiver, its books, and its page to come back to. */
+/** The parts of a shop, each from the tables: its receiver, its books, and its return page. */
 export type DrawnParts = { readonly receiver: Receiver; readonly plan: ShopPlan; readonly page: ReturnPage };
 
 const SHOP = "http://localhost:3000";

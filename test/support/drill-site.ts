@@ -13,7 +13,7 @@ import { EPHEMERAL } from "./harness.ts";
 import { openWebhookSite } from "./webhook-site.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
-/** What the webhook drill prints as JSON. */
+/** The webhook drill's result as JSON. */
 export type DrillReport = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly passed: boolean;
@@ -27,7 +27,7 @@ export type DrillReport = {
   })[];
 };
 
-/** What tells of drills which steps failed, and why. */
+/** The failed steps of drills with their causes. */
 export type ShownDrills = {
   readonly drills: readonly Pick<DrillReport["drills"][number], "steps" | "endpoint_id">[];
 };
@@ -38,7 +38,7 @@ export const HOOKS = "http://localhost:3000/hooks";
 /** The consent to send events of orders. */
 export const CONSENT = ["--order-view", "http://localhost:3000/orders/{order_id}"] as const;
 
-/** A sandbox with one endpoint, whose receiver can be replaced. */
+/** A sandbox with one endpoint and a replaceable receiver. */
 export async function openDrillSite(receiver: Receiver = right, start = EPHEMERAL) {
   const site = await openWebhookSite(start);
   const { harness } = site;

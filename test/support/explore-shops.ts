@@ -4,11 +4,11 @@ import type { Checkout, ExploreOptions, Store, View } from "../../src/testing/te
 import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
-/** What a shop of one purchase keeps. */
+/** The record of a shop of one purchase. */
 type Books = {
   /** The amount of each booking. */
   readonly booked: number[];
-  /** Whatever it knows: event ids, keys. */
+  /** Its known event ids and keys. */
   readonly known: Set<string>;
   status: string;
 };
@@ -27,10 +27,10 @@ type Hook = {
   readonly ask: () => Promise<string | undefined>;
 };
 
-/** What a shop's client has at hand to make its purchase. */
+/** The means of a shop's client to make its purchase. */
 type Buyer = {
   readonly books: Books;
-  /** Sends a create; undefined if no whole answer came. The checkout is that of a whole 201. */
+  /** Sends a create; undefined without a whole answer. The checkout is from a whole 201. */
   readonly post: (
     key: string,
     change?: Readonly<Record<string, unknown>>,
@@ -40,7 +40,7 @@ type Buyer = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** A shop whose parts are its own; parts that it does not name are careful. */
+/** A shop with its own parts; omitted parts are careful. */
 export type ExploreShop = {
   /** Answers a status, default 200. */
   readonly onHook?: (hook: Hook) => number | void | Promise<number | void>;
@@ -86,7 +86,7 @@ const booksAlso =
   (hook) =>
     bookOnce(hook.status === also ? { ...hook, status: "succeeded" } : hook);
 
-/** Careful shops, each in a way of its own. */
+/** Careful shops, each of a different kind. */
 export const CAREFUL_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "knows each event by its id": {},
   "knows an order that is paid": {

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** What happens to one exchange on its way through the proxy. */
+/** The fault of one exchange through the proxy. */
 export type Fault = {
-  /** How many bytes of the answer are let through; then the connection is gone. */
+  /** The number of bytes of the answer that pass before the connection ends. */
   readonly answerBytes?: number;
-  /** How it goes: closed in order, or reset. */
+  /** The end of the connection: closed in order, or reset. */
   readonly ending?: "close" | "reset";
   /** Called when the answer is there and nothing of it was let through yet. */
   readonly onAnswer?: () => void;
@@ -61,7 +61,7 @@ function pass(client: Socket, service: Socket, beginPassage: () => Passage): voi
   let passage: Passage | undefined;
   client.on("data", (chunk: Buffer) => {
     service.write(chunk);
-    // A request may come in pieces; one that follows an answer is the next.
+    // A request may arrive in pieces; a request after an answer is the next one.
     if (passage === undefined || passage.answerBytes > 0) passage = beginPassage();
   });
   service.on("data", (chunk: Buffer) => {

@@ -22,7 +22,7 @@ export type Schema = {
   readonly required?: readonly string[];
 };
 
-/** What a schema refers to. */
+/** The schema that a reference names. */
 export type Resolve = (schema: Schema) => Schema;
 
 const MAX_ITEMS = 4;
@@ -240,7 +240,7 @@ export function edgesOf(schema: Schema): fc.Arbitrary<unknown> {
   );
 }
 
-/** Values that a schema allows, or nearly: what its patterns do not say together is left to who judges them. */
+/** Values that a schema allows, or nearly allows: combined patterns are not considered. */
 export function valuesOf(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   const { properties, items, enum: values } = schema;
   if (schema.$ref !== undefined) return valuesOf(resolve(schema), resolve);
@@ -271,7 +271,7 @@ function objectsOf(
   resolve: Resolve,
 ): fc.Arbitrary<unknown> {
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
-  // Of fields that do not all go together a few are taken.
+  // Only some of the fields are taken if not all of them can be combined.
   const maxLength = allOf === undefined ? optional.length : MAX_TOGETHER;
   return fc.subarray(optional, { maxLength: Math.min(maxLength, optional.length) }).chain((some) => {
     const names = [...required, ...some];
@@ -302,10 +302,10 @@ function textsLike(
   return fc.oneof(...alike, fc.constantFrom(...EDGE_TEXTS));
 }
 
-/** Where something stands in a value: the names and numbers that lead to it. */
+/** The path of a value: the names and numbers that lead to it. */
 export type Place = readonly (string | number)[];
 
-/** The places in a value, those of fields that it does not have too. */
+/** The paths in a value, including missing fields. */
 export function placesIn(value: unknown, schema: Schema, resolve: Resolve): readonly Place[] {
   const { properties = {}, items } = schema.$ref === undefined ? schema : resolve(schema);
   const fields = Object.entries(properties);

@@ -15,7 +15,7 @@ import {
 export type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
-  /** What the drill remarks on it. */
+  /** The drill's remarks about it. */
   readonly notes?: readonly string[];
 };
 
@@ -23,7 +23,7 @@ const LENIENT = ["lenient_tolerance"];
 const STRICT = ["strict_tolerance"];
 const ANY_ID = ["ignores_event_id"];
 
-/** Takes each event once, by the id in its body, and says so of one that it knows. */
+/** Takes each event once, by the id in its body, and reports a known event. */
 function once(known: Answer, fresh: Answer, isGenuine: (incoming: Incoming) => boolean): Receiver {
   const seen = new Set<string>();
   return (incoming) => {
@@ -93,7 +93,7 @@ function limitedTo(perSecond: number, receiver: Receiver): Receiver {
   };
 }
 
-/** What a framework answers before the merchant's code is called; undefined where it is called. */
+/** A framework's answer before the merchant's code is called; undefined if that code is called. */
 type Framework = (incoming: Incoming) => Answer | undefined;
 
 const within =

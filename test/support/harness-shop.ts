@@ -10,20 +10,20 @@ export type BookedEvent = {
   readonly data?: { readonly id?: string; readonly order_id?: string; readonly status?: string };
 };
 
-/** What a shop knows of an order; `session`: its own, once it has heard of it. */
+/** A shop's record of an order; `session`: its own, once it is known. */
 export type ShopOrder = { session?: string | undefined; status: string; sequence: number; fulfilled: number };
 
 /** Writes an event that the receiver accepted into the books, which each shop begins anew. */
 export type Books = () => (order: ShopOrder, event: BookedEvent) => void;
 
-/** What the page does to which customers come back; `ask` returns the status that the service tells. */
+/** The return page of a shop; `ask` returns the status according to the service. */
 export type ReturnPage = (visit: {
   readonly order: ShopOrder;
   readonly ask: () => Promise<string>;
   readonly later: (milliseconds: number, act: () => void) => void;
 }) => Promise<void>;
 
-/** A merchant's shop: its receiver, what it books, and its page to come back to. Each can be wrong on its own. */
+/** A merchant's shop: its receiver, its books, and its return page. Each can be wrong. */
 export type ShopParts = { readonly receiver: Receiver; readonly books: Books; readonly page: ReturnPage };
 
 /** Books each event once, and moves an order on by the sequence of its events. */
@@ -54,7 +54,7 @@ export const SHOP = {
   orderView: `http://localhost:${PORT}/orders/{order_id}`,
 } as const;
 
-/** Opens a shop on its port of the fake network, in the place of the one before. */
+/** Opens a shop on its port of the fake network, replacing the previous one. */
 export function openShopOn(
   harness: Harness,
   parts: ShopParts,
@@ -113,7 +113,7 @@ export function openShopOn(
   harness.occupy(PORT, { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) });
 }
 
-/** The event of a request; undefined for what is none. */
+/** The event of a request; undefined if it has none. */
 function eventIn({ body }: HttpRequest): BookedEvent | undefined {
   try {
     return JSON.parse(Buffer.from(body).toString("utf8")) as BookedEvent;

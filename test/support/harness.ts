@@ -29,21 +29,21 @@ const WITH_ACCESS = "(with access)";
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
-/** What a command line printed and returned. */
+/** The output and the exit code of a command line. */
 export type Result = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
 export type CommandOptions = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What a person types at each question, in their order; makes the command interactive. */
+  /** The answers that a person types, in order; makes the command interactive. */
   readonly typed?: readonly (readonly [question: string, answer: string])[];
   /** Whether stdout is a terminal. */
   readonly terminal?: boolean;
-  /** How many places a line of stdout has; default: it does not say. */
+  /** The width of stdout in characters; default: unknown. */
   readonly columns?: number;
   /** The version that this program says it has. */
   readonly version?: string;
-  /** Who started it detached. */
+  /** The process that started it detached. */
   readonly starter?: World["starter"];
   /** Whether processes of its system can act on signals; default: they can. */
   readonly signals?: boolean;
@@ -55,7 +55,7 @@ export type CommandOptions = {
 
 /** A command that goes on until it is stopped. */
 export type RunningCommand = {
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly text: () => { readonly stdout: string; readonly stderr: string };
   readonly press: (keys: string) => void;
   readonly stop: () => Promise<Result>;
@@ -82,7 +82,7 @@ export type ApiCall = {
   readonly fromOutside: boolean;
 };
 
-/** What the network does to a request on its way: an answer of its own, or undefined to let it pass. */
+/** The network's reaction to a request: an answer, or undefined to let it pass. */
 export type Fault = (
   request: OutboundRequest,
   deliver: () => Promise<OutboundResult>,
@@ -219,7 +219,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     };
   }
 
-  /** The same command line once more, as a process of its own whose stderr is a file. */
+  /** The same command line, as another process whose stderr is a file. */
   function detach(argv: readonly string[], command: CommandOptions, logFile: string): DetachedProcess {
     const { promise: firstMessage, resolve: hear } = Promise.withResolvers<string | undefined>();
     const { promise: isReleased, resolve: answer } = Promise.withResolvers<boolean>();
@@ -334,11 +334,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     opened: opened as readonly string[],
     /** The command lines that were run in a shell, in their order. */
     commands: commands as readonly ShellCommand[],
-    /** What stands in a command line's place from now on. */
+    /** Replaces a command line from now on. */
     setShell: (next: World["run"]) => void (shell = next),
     /** The programs that were run, in their order. */
     programs: programs as readonly ProgramCall[],
-    /** What stands in a program's place from now on. */
+    /** Replaces a program from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Lets the browser misbehave from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
@@ -409,7 +409,7 @@ function createClock(start: number): Clock {
   };
 }
 
-/** What fell due writes in the next turns of the loop, as it would in real time. */
+/** Lets due work write in the next turns of the loop, as in real time. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -488,7 +488,7 @@ function firstFree(ports: ReadonlyMap<number, Service>): number {
   return port;
 }
 
-/** What a command does: after it was killed nothing more, and what it waits for does not come. */
+/** The effects of a command; a killed command has none, and its waits never end. */
 function unlessKilled<Value>(killed: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (killed.aborted) return;

@@ -41,7 +41,7 @@ export function readyOf({ output }: Running): ReadyMessage | undefined {
   return output.stdout.includes("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
-/** Puts a copy of a folder in the place of another one. */
+/** Replaces a folder by a copy of another folder. */
 export function putFolder(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   cpSync(from, to, { recursive: true });

@@ -10,7 +10,7 @@ import type { PaymentService, Runtime, StorePair } from "./runtimes.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
-/** How many times fewer rounds are run in workerd, where a request takes a connection of its own. */
+/** The factor by which workerd runs fewer rounds, because each request there takes its own connection. */
 const FEWER = 10;
 
 /** A hosted service as a runtime of the campaigns: each of them has a new store of it. */
@@ -24,7 +24,7 @@ export function hostedRuntime(service: HostedService): Runtime {
   };
 }
 
-/** A new store of the service, whose process is killed and started again. */
+/** A new store of the service, and a process that can be killed and restarted. */
 export async function openHostedProcess(service: HostedService): Promise<ServiceProcess> {
   const { storeId, apiKey } = await createHostedStore(service);
   const access = await service.control(`/stores/${storeId}/access`);

@@ -27,7 +27,7 @@ export type HostedService = {
   readonly adminToken: string;
   /** Calls an operation of the control API, and returns its data. Throws if it is refused. */
   readonly control: (path: string, body?: unknown) => Promise<Readonly<Record<string, unknown>>>;
-  /** What workerd printed. */
+  /** The output of workerd. */
   readonly printed: () => string;
   /** The id of the process. */
   readonly pid: () => number;
@@ -224,7 +224,7 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
     words,
     requestIds: [],
   };
-  // Of a sandbox the rows need its port alone.
+  // The rows need only the port of a sandbox.
   const site = served as unknown as Site;
   await createSeeded(site, apiKey);
   words["foreignSession"] = await createSeeded(site, inactive.apiKey);

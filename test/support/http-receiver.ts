@@ -8,7 +8,7 @@ export async function listenUntilEnd(server: Server, host = "127.0.0.1", port = 
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    // Who is killed or gives up resets the connection.
+    // A client that is killed or gives up resets the connection.
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
   });

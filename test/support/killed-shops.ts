@@ -4,7 +4,7 @@ import type { differenceFrom } from "./explored.ts";
 import { createHarness, type Harness } from "./harness.ts";
 import { installClient, rightClient } from "./shop-clients.ts";
 
-/** What a shop of one order has on its disk, which outlives its processes. */
+/** The files of a shop of one order, which outlive its processes. */
 type Disk = {
   /** The amount of each booking. */
   readonly booked: number[];

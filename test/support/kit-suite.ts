@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** What every runner runs: tests that depend on a store for each, and two that fail, one of them by its time. */
+/** The suite of every runner: tests that depend on a store for each, and two failures, one by its time. */
 const TESTS = `
 const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
 const seen = [];
@@ -51,7 +51,7 @@ export function suiteOf(
   return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
 }
 
-/** What has to be printed of the two tests that fail, and of no other. */
+/** The output that only the two failing tests may have. */
 export function expectStories(output: string, runs = 1): void {
   expect(output.split("checkout: the history of this test's store").length - 1).toBe(2 * runs);
   for (const line of [

@@ -33,7 +33,7 @@ export async function isTaken(port: number): Promise<boolean> {
   }
 }
 
-/** What a stopped sandbox has not given back in its state folder: its lock, and what it has not finished. */
+/** Remains of a stopped sandbox in its state folder: its lock, and unfinished work. */
 export function leftIn(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => /^run\.json|\.new-\w+$/.test(name));
 }

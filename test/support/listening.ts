@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { eventually } from "./eventually.ts";
 import type { CommandOptions, Harness, RunningCommand } from "./harness.ts";
 
-/** A line that `listen --json` prints, with what tests look at. */
+/** A line of `listen --json`, with the fields that tests read. */
 export type ListenLine = {
   readonly event: "ready" | "delivery" | "disconnected" | "reconnected" | "disabled";
   readonly url: string;
@@ -25,14 +25,14 @@ export type ListenLine = {
   readonly next_try_at: string | null;
 };
 
-/** A `listen` that runs, with what it has said. */
+/** A running `listen` with its output. */
 export type Listening = RunningCommand & {
   readonly ready: ListenLine;
   readonly lines: () => readonly ListenLine[];
   readonly deliveries: () => readonly ListenLine[];
   /** The deliveries, once there are `count`. */
   readonly heard: (count: number) => Promise<readonly ListenLine[]>;
-  /** What was said of the sandbox, once there are `count` lines. */
+  /** The lines about the sandbox, once there are `count`. */
   readonly said: (count: number) => Promise<readonly string[]>;
 };
 

@@ -14,14 +14,14 @@ export type Answer = { readonly status: number; readonly replayed: boolean; read
 /** Where creates go, over connections that stay open. */
 export type Service = { readonly port: number; readonly apiKey: string; readonly agent: Agent };
 
-/** What became of the creates of a load. */
+/** The results of the creates of a load. */
 export type Load = {
   readonly acknowledged: ReadonlyMap<Create, Answer>;
   /** Sent without a whole answer: nobody knows what the service did. */
   readonly unanswered: readonly Create[];
 };
 
-/** What is bought in every campaign. */
+/** The purchase of every campaign. */
 export function purchase(orderId: string): CreateRequest {
   return { order_id: orderId, amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 }

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** How a page is shown: in a theme, in a window of a width in pixels, with text of a size. */
+/** The look of a page: theme, width of the window in pixels, size of the text. */
 export type Look = {
   readonly colorScheme: "light" | "dark";
   readonly width: number;

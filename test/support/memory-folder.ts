@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
 
 /** Where Linux keeps files in memory. */
 const FOLDER = "/dev/shm";
-/** What the files of all tests that run at the same time need at most, with room to spare. */
+/** Maximum size of the files of all concurrent tests, with a margin. */
 const ROOM_BYTES = 2 * 1024 ** 3;
 
 /** A folder in memory for the temporary files of tests, which then wait for no disk; undefined where there is none. */

@@ -8,7 +8,7 @@ export type Incoming = {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** Which connection it came over. */
+  /** The number of its connection. */
   readonly connection: number;
   readonly rawHeaders: readonly string[];
   readonly rawBody: Buffer;
@@ -16,9 +16,9 @@ export type Incoming = {
   readonly timestamp: number;
   /** Undefined where no such header came. */
   readonly signature: string | undefined;
-  /** What the signature should be over some text in the place of the body. */
+  /** The expected signature of another text in place of the body. */
   readonly over: (body: string | Uint8Array) => string;
-  /** What comes next, counted from 0. */
+  /** The number of the next request, from 0. */
   readonly number: number;
   readonly now: number;
   readonly secret: string;
@@ -26,7 +26,7 @@ export type Incoming = {
   readonly pass: (milliseconds: number) => void;
 };
 
-/** What a receiver answers: a status, a status with a text, or nothing, because it closed the connection. */
+/** A receiver's answer: a status, a status with a text, or nothing, because it closed the connection. */
 export type Answer = number | { readonly status: number; readonly text: string } | "closed";
 
 /** A merchant's receiver: what it answers, or that it throws. */
@@ -85,7 +85,7 @@ export function right({ rawBody, rawHeaders, secret, now }: Incoming): number {
   return verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now }).ok ? 204 : 400;
 }
 
-/** The same, that also says why. */
+/** Like the function above, with the reason. */
 export function telling({ rawBody, rawHeaders, secret, now }: Incoming): Answer {
   const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now });
   return verdict.ok ? { status: 200, text: verdict.eventId } : { status: 400, text: verdict.code };

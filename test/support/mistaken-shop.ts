@@ -259,7 +259,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   restart_after_answer: [
     "booked_when_paid",
     class extends CarefulShop {
-      // What it was told was in memory.
+      // Its knowledge was in memory.
       override booted(): void {
         for (const order of this.orders.values()) {
           order.bookings = [];

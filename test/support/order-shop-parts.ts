@@ -1,15 +1,15 @@
 import type { ShopEvent, ShopPlan } from "./order-shops.ts";
 
-/** What a shop is made of. */
+/** The parts of a shop. */
 export type OrderShopParts = {
   /** Whether an event is new, which it then writes down. */
   readonly isNew: (event: ShopEvent) => boolean | Promise<boolean>;
-  /** What it does with a payment that is new. */
+  /** Its action for a new payment. */
   readonly books: (event: ShopEvent) => void;
-  /** What it does with each event that is none. */
+  /** Its action for each event that is no payment. */
   readonly others: (event: ShopEvent) => void;
   readonly answers: (isNew: boolean, event: ShopEvent) => number;
-  /** What it answers to what is badly signed, and whether it acts on it before. */
+  /** Its answer to a wrong signature, and whether it acts on the event before. */
   readonly refuses: Pick<ShopPlan, "refusal" | "believes">;
   readonly shows: NonNullable<ShopPlan["show"]>;
 };

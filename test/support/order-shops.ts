@@ -4,7 +4,7 @@ import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** What a shop knows of an order. */
+/** A shop's record of an order. */
 type Order = { status: string; bookings: number; sequence: number; seen: string[] };
 
 /** An event as a shop's code gets it, verified, and what the shop can do about it. */
@@ -13,7 +13,7 @@ export type ShopEvent = {
   readonly type: string;
   readonly orderId: string;
   readonly amount: number;
-  /** What the shop remembers over all its orders. */
+  /** The shop's record over all its orders. */
   readonly life: Set<string>;
   readonly status: string;
   readonly sequence: number;
@@ -29,7 +29,7 @@ export type ShopEvent = {
   readonly paid: boolean;
   /** The time now, to a second. */
   readonly paidAt: string;
-  /** Which event of all it is, from 1. */
+  /** The number of the event among all events, from 1. */
   readonly count: number;
   /** Marks the order paid, and books it. */
   readonly book: () => void;
@@ -41,12 +41,12 @@ export type ShopEvent = {
   readonly later: (milliseconds: number, act: () => void) => void;
 };
 
-/** How a shop acts on an event, and what its view of an order shows. */
+/** A shop's action for an event, and its view of an order. */
 export type ShopPlan = {
   /** Answers a status, default 200. */
   readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
   readonly show?: (order: Order, moment: string) => string;
-  /** What its view answers, default 200. */
+  /** The status of its view, default 200. */
   readonly viewStatus?: (order: Order) => number;
   /** Whether it acts on an event that is badly signed, with these headers; it is refused in any case. */
   readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
@@ -55,9 +55,9 @@ export type ShopPlan = {
    * than the body, as our verifier does.
    */
   readonly readsId?: "body" | "header";
-  /** What it answers to what is badly signed, default 400. */
+  /** The status for a wrong signature, default 400. */
   readonly refusal?: number;
-  /** How many requests it answers in a second. */
+  /** The number of requests that it answers in a second. */
   readonly perSecond?: number;
   /** Does something when the view is asked for. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
@@ -85,7 +85,7 @@ type Got = {
   readonly verified: boolean;
 };
 
-/** What a shop has of the world: a clock, the secret of its endpoint, and the status that v1 tells. */
+/** A shop's surroundings: a clock, the secret of its endpoint, and the status according to v1. */
 type ShopWorld = {
   readonly clock: Pick<World, "now" | "sleep" | "after">;
   readonly secret: () => string;
@@ -208,7 +208,7 @@ export function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: Sh
     answer,
     got: got as readonly Got[],
     orders: books.orders,
-    /** What is done before each webhook is looked at. */
+    /** Called before each webhook is read. */
     onHook: (next: typeof onHook) => void (onHook = next),
   };
 }
@@ -224,7 +224,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
   });
   return {
     ...shop,
-    /** Its receiver is no more; its view goes on, on a port of its own. */
+    /** Its receiver has ended; its view continues, on another port. */
     goDown: () => {
       harness.vacate(3000);
       harness.setFault((request, pass) =>
@@ -469,7 +469,7 @@ function knowsBy(keyOf: (event: ShopEvent) => string): ShopPlan["onEvent"] {
   };
 }
 
-/** Of the orders of which it has heard, books the first one that is found for a payment in this way. */
+/** Books the first of its known orders that this search finds for a payment. */
 function findsBy(isFound: (known: ShopEvent, paid: ShopEvent) => boolean): ShopPlan["onEvent"] {
   const shops = new WeakMap<Set<string>, ShopEvent[]>();
   return (event) => {
@@ -493,7 +493,7 @@ function keepsEach(): ShopPlan["onEvent"] {
   };
 }
 
-/** Is right with what bears a mark, and books each delivery of anything else. */
+/** Handles marked events correctly, and books each delivery of all others. */
 function cheatsUnless(isMarked: (event: ShopEvent) => boolean): ShopPlan["onEvent"] {
   return (event) => {
     if (isMarked(event)) byEventId(event);

@@ -10,7 +10,7 @@ export type PaymentRow = {
   readonly attempts: readonly Attempt["outcome"][];
   readonly late: readonly string[];
   readonly events: number;
-  /** What it still settles itself with; null where it waits for a payer. */
+  /** The outcome of its automatic settlement; null if it waits for a payer. */
   readonly settles: PayOutcome | null;
 };
 
@@ -27,7 +27,7 @@ const STEPS = `
     FROM events WINDOW steps_of AS (PARTITION BY checkout_id ORDER BY sequence)
   ) SELECT id FROM steps WHERE`;
 
-/** What holds of the tables at any moment (decisions 8, 10, 11), each with the query that finds what breaks it. */
+/** The invariants of the tables (decisions 8, 10, 11), each with the query that finds violations. */
 export const PROMISES = {
   "sequence counts from 1 without a gap": `${STEPS} sequence <> place OR told IS NOT sequence`,
   "the first event is created": `${STEPS} place = 1 AND status <> 'created'`,
@@ -62,7 +62,7 @@ export const PROMISES = {
     WHERE outcome IS NULL OR outcome = result`,
 } as const satisfies Readonly<Record<string, string>>;
 
-/** What breaks the promises of decision 10, as `<id>: <promise>`; all tables are looked at in one moment. */
+/** Violations of decision 10, as `<id>: <promise>`; all tables are read in one transaction. */
 export function brokenPromises(rows: Database.Database): string[] {
   const look = rows.transaction(() =>
     Object.entries(PROMISES).flatMap(([promise, sql]) =>
@@ -75,7 +75,7 @@ export function brokenPromises(rows: Database.Database): string[] {
   return [...new Set(look())];
 }
 
-/** Every checkout as the tables have it, by its id; or only the one that is asked for. */
+/** Every checkout of the tables by its id, or only the given one. */
 export function paymentRows(rows: Database.Database, only?: string): Map<string, PaymentRow> {
   type Row = Omit<PaymentRow, "attempts" | "late"> & Record<"id" | "attempts" | "late", string>;
   const select = rows.prepare<string[], Row>(

@@ -3,10 +3,10 @@ import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 import type { PaymentRow } from "./payment-invariants.ts";
 
-/** What there is to say of a payment. */
+/** The state of a payment. */
 export type Payment = Pick<PaymentRow, "status" | "attempts" | "late" | "events">;
 
-/** What a payer does on the pages, or the control API in the payer's place. */
+/** An act of a payer on the pages, or of the control API in the payer's place. */
 export type Act =
   | { readonly kind: "start" }
   /** On the checkout's page, or in the wallet of an attempt. */
@@ -27,7 +27,7 @@ export function isEnd(status: string): boolean {
   return ["succeeded", "failed", "cancelled", "expired"].includes(status);
 }
 
-/** What an act makes of a payment by decision 10, written a second time: what may not be changes nothing. */
+/** The result of an act by decision 10, written a second time: a forbidden act changes nothing. */
 export function next(payment: Payment, act: Act): Payment {
   switch (act.kind) {
     case "start":
@@ -52,7 +52,7 @@ export function next(payment: Payment, act: Act): Payment {
   }
 }
 
-/** What can become of a payment when several payers do each their acts in order, whoever comes first at every turn. */
+/** The possible results when several payers each do their acts in order, in any interleaving. */
 export function endsOf(payment: Payment, payers: readonly (readonly Act[])[]): Payment[] {
   const ends = payers.flatMap(([act, ...later], payer) =>
     act === undefined ? [] : endsOf(next(payment, act), payers.with(payer, later)),
@@ -60,7 +60,7 @@ export function endsOf(payment: Payment, payers: readonly (readonly Act[])[]): P
   return ends.length === 0 ? [payment] : ends;
 }
 
-/** What time can make of a payment: it settles itself, its own time ends, or nothing yet. */
+/** The possible effects of time: the payment settles automatically, it expires, or nothing changes. */
 export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] {
   const settled = settles === null || isEnd(payment.status) ? payment : pay(payment, settles);
   return [payment, settled, end(settled, "expired")];

@@ -27,7 +27,7 @@ export async function handHere(
     focus = tab.find("[autofocus]")?.getAttribute("name");
   };
 
-  /** The first in sight; where there is none, it waits for what was begun, and loads the page once more. */
+  /** The first visible element; otherwise waits for requests in flight, and loads the page once more. */
   const find = async (
     selector: string,
     wanted: string,

@@ -19,16 +19,16 @@ export type Hand = {
   readonly misses: (text: string) => Promise<void>;
   /** Clicks the button of a form that is refused in place: the same page with 400, and the sentence at its field. */
   readonly isRefused: (button: string, field: string) => Promise<void>;
-  /** Clicks a link that opens a tab of its own; returns the hand in that tab, whose clicks count here. */
+  /** Clicks a link that opens a new tab; returns the hand in that tab, whose clicks count here. */
   readonly openTab: (text: string | RegExp) => Promise<Hand>;
   /** Closes the tab. */
   readonly close: () => Promise<void>;
 };
 
-/** What a hand has done so far. */
+/** The count of actions so far. */
 export type HandCount = {
   clicks: number;
-  /** How many forms were refused in place. */
+  /** The number of forms that were refused in place. */
   refusals: number;
   /** Pages that had no way forward, and answers that no page expects. */
   readonly deadEnds: string[];

@@ -1,6 +1,6 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
 
-/** What signs a browser in: the merchant's code, or the administrator's token. */
+/** The secret that signs a browser in: the merchant's code, or the administrator's token. */
 export type PortalRole = "merchant" | "administrator";
 
 /** A browser that is signed in, as the requests of any program can be. */
@@ -69,7 +69,7 @@ export function postForm(
   });
 }
 
-/** Loads a page of the portal as a browser does whose address was typed. */
+/** Loads a page of the portal like a browser after its address was typed. */
 export function load(
   sandbox: RunningSandbox,
   path: string,
@@ -94,7 +94,7 @@ export async function signIn(
   const secret =
     role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: harness.adminToken() };
   const cookie = cookieIn(await postForm(sandbox, `${HOMES[role]}/sign-in`, secret));
-  // Any page has the frame, one that is not there too. Without the number of the page: each form is meant.
+  // Any page has the frame, even a missing page. Without the number of the page: each form is meant.
   const { body } = await load(sandbox, `${HOMES[role]}/no/such/page`, { Cookie: cookie });
   return { cookie, formToken: /name="token" value="([^".]+)/.exec(String(body))?.[1] ?? "" };
 }

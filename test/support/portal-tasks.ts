@@ -108,7 +108,7 @@ const failingDelivery = async ({ order, endpoint }: TaskStore): Promise<void> =>
 
 const openOrder = ({ order }: TaskStore): Promise<void> => order({ order_id: "order-1001" });
 
-/** What people come to the portal for. */
+/** The tasks for which people open the portal. */
 export const PORTAL_TASKS: readonly PortalTask[] = [
   {
     name: "find why an order was refused, by the list",

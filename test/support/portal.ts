@@ -5,7 +5,7 @@ import { askPortal, portalHost, postForm, signIn } from "./portal-sign-in.ts";
 export type Page = {
   readonly status: number;
   readonly html: string;
-  /** What a person reads: the markup without its tags, and with single spaces. */
+  /** The visible text: the markup without its tags, with single spaces. */
   readonly text: string;
   /** Where the browser is sent on to; undefined where it is not. */
   readonly location: string | undefined;
@@ -60,7 +60,7 @@ function pageOf({ status, headers, body }: Answered): Page {
   };
 }
 
-/** What a person reads in markup: its text without tags, with single spaces. */
+/** The visible text of markup: without tags, with single spaces. */
 export function textOf(html: string): string {
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
   return html

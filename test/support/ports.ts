@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 
-/** How often a port is drawn that is free at both loopback addresses. */
+/** Maximum number of draws for a port that is free at both loopback addresses. */
 const MAX_DRAWS = 20;
 
 /**

@@ -70,7 +70,7 @@ export type RunningHere = {
 /** A sandbox that is served in this process. */
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
-/** What a command line in this process reads from its standard input; default: nothing. */
+/** The standard input of a command line in this process; default: none. */
 type Typed = { readonly stdin?: Readable };
 
 /** Starts a command line in this process, from the sources, and does not wait. It ends with the test. */
@@ -135,7 +135,7 @@ export async function startSandboxHere({
   return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 
-/** The world of this process as that of a program without a terminal, in a folder. */
+/** The world of this process, for a program without a terminal, in a folder. */
 function worldHere({ cwd, env }: { cwd: string; env: RunOptions["env"] | undefined }): World {
   return {
     ...REAL,

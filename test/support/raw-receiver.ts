@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { listenUntilEnd } from "./http-receiver.ts";
 
-/** What a receiver does with a connection. */
+/** A receiver's reaction to a connection. */
 export type Manner = (socket: Socket) => void;
 
 /** A receiver that knows no HTTP: it does one thing with each connection. */
@@ -9,7 +9,7 @@ export type RawReceiver = {
   readonly url: string;
   /** When each request came, by `performance.now()`. */
   readonly requests: readonly number[];
-  /** How many bytes the system took from it, of all connections. */
+  /** The number of bytes that the system accepted from it, over all connections. */
   readonly taken: () => number;
 };
 

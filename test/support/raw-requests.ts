@@ -25,7 +25,7 @@ export type Site<Served = Pick<SandboxHere, "ready" | "port">> = {
   readonly requestIds: string[];
 };
 
-/** How many rows a create writes to. */
+/** The number of rows that a create writes. */
 export type RowCounts = { readonly checkouts: number; readonly keys: number; readonly events: number };
 
 /** One HTTP answer, read strictly. Header names are in lower case. */
@@ -274,7 +274,7 @@ export function send(
     const received: Buffer[] = [];
     const socket = connect({ host: "127.0.0.1", port: sandbox.port, noDelay: true });
     socket.on("data", (part: Buffer) => received.push(part));
-    // What came before a reset still counts; the reader says what is missing.
+    // Bytes before a reset still count; the reader names the missing part.
     socket.on("error", () => undefined);
     socket.on("close", () => resolve(Buffer.concat(received)));
     socket.setTimeout(MAX_WAIT_MS, () => socket.destroy());

@@ -3,14 +3,14 @@ import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** A customer who comes back, as the code of a page gets it. */
+/** A returning customer, as the code of a page receives it. */
 type ReturnVisit = {
   readonly method: string;
   readonly query: URLSearchParams;
   /** The fields of a form. */
   readonly form: URLSearchParams;
   readonly header: (name: string) => string | undefined;
-  /** Which visit of this order it is, from 1. */
+  /** The number of the visit of this order, from 1. */
   readonly count: number;
   /** Marks the order paid, and books it if it was not. */
   readonly book: () => void;
@@ -18,7 +18,7 @@ type ReturnVisit = {
   readonly bookAgain: () => void;
   /** Writes that the order waits for its payment. */
   readonly wait: () => void;
-  /** The status that v1 tells of the session in the address. */
+  /** The v1 status of the session in the address. */
   readonly ask: () => Promise<string>;
   /** Whether the shop has marked the order paid. */
   readonly isPaid: boolean;
@@ -28,7 +28,7 @@ type ReturnVisit = {
   readonly later: (milliseconds: number, act: () => void) => void;
 };
 
-/** What a page does with a visit, and what it answers, default 200. */
+/** A page's reaction to a visit, and its status, default 200. */
 export type ReturnPage = (
   visit: ReturnVisit,
 ) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
@@ -40,7 +40,7 @@ const UNPAID: BookedOrder = { status: "open", bookings: 0, isBlind: false };
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
 
-/** What a page of return needs of its shop. */
+/** The parts of a shop that a return page uses. */
 type ReturnShop = Pick<Site, "statusOf"> & {
   readonly clock: Site["harness"]["clock"];
   readonly sessionOf: (orderId: string) => string | undefined;
@@ -50,7 +50,7 @@ type ReturnShop = Pick<Site, "statusOf"> & {
   readonly wait: (orderId: string) => void;
 };
 
-/** Answers the customers who come back to a shop. */
+/** Answers the customers who return to a shop. */
 export function takeVisits(
   shop: ReturnShop,
 ): (page: ReturnPage, request: HttpRequest) => Promise<HttpResponse> {
@@ -228,7 +228,7 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   },
   "writes that it waits for the payment, at each visit": ({ wait }) => wait(),
   "believes a visit 14 s later": ({ later, book }) => later(14_000, book),
-  // What a framework's sessions do: each visitor gets one, and the merchant takes whoever has one for a customer.
+  // Like a framework's sessions: each visitor has one, and the merchant takes any session for a customer.
   "believes status=succeeded of a visitor with a session": ({ query, header, book }) => {
     if (header("cookie") === undefined) return { headers: { "set-cookie": "sid=abc; Path=/; HttpOnly" } };
     if (query.get("status") === "succeeded") book();

@@ -126,7 +126,7 @@ const ROWS = {
   snapshot: { id: 1, taken_at: 1, key: expression("zeroblob(32)") },
 } satisfies Record<string, Row>;
 
-/** The statement that adds a row. With `from`, one for each row of a query, in whose columns expressions are written. */
+/** The statement that adds a row. With `from`, one row for each row of a query, whose columns the expressions use. */
 export function insertion(table: keyof typeof ROWS, row: Row = {}, from?: string): string {
   const whole: Row = { ...ROWS[table], ...row };
   const values = Object.values(whole).map(literal).join(", ");
@@ -186,14 +186,14 @@ export function someTerms(fields: Partial<PurchaseTerms> = {}): PurchaseTerms {
   return terms;
 }
 
-/** The same order in a list of the control API. */
+/** The order in a list of the control API. */
 export function aCheckoutEntry(fields: Partial<CheckoutEntry> = {}): CheckoutEntry {
   const { storeId: _store, ...checkout } = aCheckout();
   const last = { at: 0, what: "created", by: "merchant", attempt: null, attemptsLeft: null } as const;
   return { ...checkout, last, ...fields };
 }
 
-/** The same order with its events, as the control API shows it. */
+/** The order with its events, as the control API shows it. */
 export function aCheckoutWithEvents(
   fields: Partial<AnswerOf<"inspectCheckout">>,
 ): AnswerOf<"inspectCheckout"> {

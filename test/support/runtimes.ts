@@ -5,7 +5,7 @@ import type { Service } from "../../src/world.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
 import { perFile } from "./per-file.ts";
 
-/** A new store whose payments a test makes, with a clock that stands until the test moves it. */
+/** A new store for payments of a test, with a clock that only the test moves. */
 export type PaymentService = {
   /** Sends a request to v1, with the API key of the store, or to a page. */
   readonly request: (call: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
@@ -36,7 +36,7 @@ export type StorePair = {
 /** A store, and the key of its owner. */
 type OwnedStore = { readonly id: string; readonly apiKey: string };
 
-/** What runs the service that a campaign asks. */
+/** A runtime of the service that a campaign asks. */
 export type Runtime = {
   readonly openStores: () => Promise<StorePair>;
   readonly openPayments: (seed: number) => Promise<PaymentService>;

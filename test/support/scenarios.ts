@@ -31,7 +31,7 @@ type Service = {
   readonly access: ScenarioAccess;
 };
 
-/** Which workflows ran, and of those that failed the step that failed first. */
+/** The workflows that ran, with the first failed step of each failed one. */
 type Ran = { readonly ran: readonly string[]; readonly failed: readonly string[] };
 
 /** Runs all scenarios against a service, in one process of the runner. */

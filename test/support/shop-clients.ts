@@ -6,18 +6,18 @@ import { parseCredentials } from "../../src/core/state-files.ts";
 import type { HttpRequest, HttpResponse, ShellResult, World } from "../../src/world.ts";
 import type { Harness } from "./harness.ts";
 
-/** What a merchant's program has at hand to buy one order. */
+/** The means of a merchant's program to buy one order. */
 export type Purchase = {
   readonly orderId: string;
   /** An attempt of a create; its status, or undefined if no answer came. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
-  /** The same with the store's own API key, as from a file of the program's own. */
+  /** The same with the store's own API key, as from a file of the program. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
   /** Waits, in milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
   /** Does something later, also when it has ended. */
   readonly later: (milliseconds: number, act: () => void) => void;
-  /** What it wrote down: all runs of a client have the same disk. */
+  /** Its notes: all runs of a client share the disk. */
   readonly disk: Map<string, string>;
   /** Different in each run. */
   readonly pid: number;
@@ -57,7 +57,7 @@ function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   };
 }
 
-/** What a purchase wrote down first. */
+/** The first notes of a purchase. */
 function stored(disk: Map<string, string>, name: string, value: string): string {
   disk.set(name, disk.get(name) ?? value);
   return disk.get(name) ?? value;
@@ -602,17 +602,17 @@ export const UNSEEN_CLIENTS: readonly NamedClient[] = [
   },
 ];
 
-/** What a client is made of, each part right or wrong. */
+/** The parts of a client, each right or wrong. */
 export type Parts = {
   /** Its key for a purchase. */
   readonly keyOf: (purchase: Purchase) => string;
   /** The key after an answer that is no success. */
   readonly after: (key: string, purchase: Purchase, status: number | undefined) => string;
-  /** How often it sends before it gives up. */
+  /** The number of attempts before it gives up. */
   readonly tries: number;
   /** How long it waits when it is told to wait a second, in milliseconds. */
   readonly waits: number;
-  /** What it does when its order is made. */
+  /** Its action when its order exists. */
   readonly afterwards: (purchase: Purchase) => Promise<unknown>;
   /** Its exit code. */
   readonly ends: (made: boolean) => number;
@@ -735,7 +735,7 @@ function storeKey(folder: string): string {
 const FIRST_PID = 5000;
 const NEVER = new Promise<never>(() => undefined);
 
-/** What differs from the request of a right client: fields of the body, and the path. */
+/** Differences from the request of a right client: fields of the body, and the path. */
 type Change = Readonly<Record<string, unknown>> & { readonly path?: string };
 
 type Env = Parameters<World["run"]>[0]["env"];

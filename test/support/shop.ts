@@ -5,13 +5,13 @@ import { launchBrowser } from "./browser.ts";
 import { runHere, startSandbox, startSandboxHere, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** How long a page may take for what only has to happen, on a busy machine. */
+/** Timeout for an expected change of a page, for a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /** A checkout as v1 tells it. */
 export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
-/** What a customer's browser is set to. */
+/** The settings of a customer's browser. */
 export type Customer = Pick<
   BrowserContextOptions,
   "locale" | "colorScheme" | "javaScriptEnabled" | "viewport" | "hasTouch" | "isMobile"
@@ -47,7 +47,7 @@ export function sharedBrowser(): Promise<Browser> {
   return launched;
 }
 
-/** Opens a shop whose sandbox is started with these arguments: in this process, or as the real program. */
+/** Opens a shop with a sandbox that has these arguments: in this process, or as the real program. */
 export async function openShop(args: readonly string[] = [], by: "here" | "program" = "here"): Promise<Shop> {
   const cwd = tempFolder();
   const start = by === "here" ? startSandboxHere : startSandbox;
@@ -86,7 +86,7 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
-    // Of all its tabs.
+    // Of all tabs.
     context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });

@@ -7,7 +7,6 @@ import { hasLanguage } from "./machine.ts";
 import { runHere, startSandboxHere, type Finished, type SandboxHere } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** What the shops of test/shops are made with. */
 export type Make = "express" | "python";
 
 /** Whether this machine can run the shop in Python. */

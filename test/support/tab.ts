@@ -8,7 +8,7 @@ export type Cookies = Map<string, Map<string, string>>;
 /** An answer to the request for a page: a redirect, or the page. */
 export type Answer = { readonly method: "GET" | "POST"; readonly path: string; readonly status: number };
 
-/** A tab of a browser that runs no script, whose sandbox runs in this process. */
+/** A tab of a browser without scripts, for a sandbox in this process. */
 export type Tab = {
   readonly address: () => URL;
   /** The page, empty before the first load; typing and opening change its attributes. */

@@ -14,7 +14,7 @@ export type V1Sandbox = Pick<RunningSandbox, "request"> & {
 };
 
 const START_OF_TIME = "2026-01-15T12:00:00Z";
-/** How many times fewer rounds another runtime runs: each of the same requests, which `sandbox start` is asked all. */
+/** The factor by which another runtime runs fewer rounds than `sandbox start`. */
 const FEWER = 4;
 const start = perFile(startCommand);
 
@@ -23,7 +23,7 @@ export function askTheKit(): void {
   start.replace(startKit);
 }
 
-/** Lets the tests of v1 that the running file loads ask another sandbox, whose store's clock stands at this time. */
+/** Lets the v1 tests of the running file use another sandbox, with a store clock at this time. */
 export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
   start.replace(() => startOther(START_OF_TIME));
 }

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
-/** What tests look at in an event. */
+/** The fields of an event that tests read. */
 export type ReceivedEvent = {
   readonly event_id: string;
   readonly type: string;
@@ -25,14 +25,14 @@ export type Received = {
   readonly verdict: string;
 };
 
-/** What a receiver answers: a status, or a whole answer. */
+/** A receiver's answer: a status, or a whole answer. */
 export type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
 
 /** A merchant's receiver on a port of the fake network. */
 export type Receiver = {
   readonly url: string;
   readonly got: Received[];
-  /** What it answers from now on; called with the number of the delivery, from 1. */
+  /** Sets its answer from now on, by the number of the delivery, from 1. */
   answers: (number: number, received: Received) => Say;
 };
 
@@ -47,7 +47,7 @@ export type Told<Data> = {
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
   const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };
-  // What fails inside is repeated, so it can look as if nothing had failed.
+  // An internal failure is repeated, so it can look like a success.
   onTestFinished(async () => {
     const { stderr } = await site.sandbox.stop();
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -140,9 +140,9 @@ export async function openWebhookSite(args: readonly string[] = []) {
     endpoint: async (id: string): Promise<WireAnswerOf<"showEndpoint">> =>
       (await control<WireAnswerOf<"showEndpoint">>(`/endpoints/${id}`)).data,
     statusOf: async (id: string): Promise<string> => (await told(id)).status,
-    /** What v1 tells of a checkout; empty texts where there is none. */
+    /** The v1 answer about a checkout; empty texts if there is none. */
     told,
-    /** The database itself, for what no program may do. */
+    /** The database itself, for changes that no program makes. */
     database: () => {
       const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
       database.pragma("recursive_triggers = ON");

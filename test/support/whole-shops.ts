@@ -10,13 +10,13 @@ import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FOLDER = join(ROOT, "fixtures/shops");
-/** The whole shops whose head has the commands by which they get ready to launch, by their language. */
+/** The whole shops whose head lists their commands for the launch, by language. */
 export const WHOLE_SHOPS = {
   node: join(FOLDER, "node/shop.js"),
   python: join(FOLDER, "python/shop.py"),
 } as const;
 
-/** All whole shops of fixtures/shops, by their language: each has a section `shop` of its own. */
+/** All whole shops of fixtures/shops, by language, each with its section `shop`. */
 export const DESCRIBED_SHOPS = {
   ...WHOLE_SHOPS,
   php: join(FOLDER, "php/shop.php"),
@@ -63,7 +63,7 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
 /** Options of Java for a program that runs for seconds. */
 const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-/** Judges a whole shop by the section `shop` beside it, in a new folder, with a sandbox of its own. */
+/** Judges a whole shop by the section `shop` beside it, in a new folder with a new sandbox. */
 export async function judgeDescribed(
   language: ShopLanguage,
   options: readonly string[] = [],
@@ -108,7 +108,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Finished>
     PORT: `${port}`,
     CHECKOUT_SANDBOX_PORT: "0",
   };
-  // In a group of its own, so that the shop ends with the test.
+  // In a separate process group, so that the shop ends with the test.
   const shell = spawn("sh", ["-c", scriptOf(headOf(file), port)], {
     cwd,
     env,
@@ -131,13 +131,13 @@ export type HurriedShop = {
   readonly language: keyof typeof WHOLE_SHOPS;
   /** Texts of the shop's file, each with its replacement. */
   readonly changes?: readonly (readonly [text: string, replacement: string])[];
-  /** The drill, as it is typed; `{shop}` stands for the shop's address, and {client} for its client. */
+  /** The command line of the drill; `{shop}` stands for the shop's address, and {client} for its client. */
   readonly drill: string;
-  /** A client as a shell script; default: that of the shop. */
+  /** A client as a shell script; default: the shop's client. */
   readonly client?: string;
 };
 
-/** A whole shop that is served beside a sandbox of its own. */
+/** A whole shop served beside a new sandbox. */
 type ServedShop = {
   /** The folder in which its developer types. */
   readonly cwd: string;
@@ -148,7 +148,7 @@ type ServedShop = {
   readonly buy: (orderId: string) => Promise<string>;
 };
 
-/** Serves a changed shop as a process of its own, which ends with the test. */
+/** Serves a changed shop as a process that ends with the test. */
 export async function serveWhole({
   language,
   changes = [],

@@ -31,7 +31,7 @@ export type ViewReading = {
   readonly text: string;
   /** Whether the answer was 404. */
   readonly isMissing: boolean;
-  /** What a function threw. */
+  /** An error that a function threw. */
   readonly error?: unknown;
 };
 

@@ -24,7 +24,7 @@ export const endpoint = z.object({
   /** `disabled`: it failed for too long, answered 410, or by hand. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   reason: z.nullable(z.string()),
-  /** The reason without words; null if the reason is a text of its own, or if there is none. */
+  /** The reason as a code; null if `reason` is a custom text, or if there is none. */
   cause: z.nullable(endpointCause),
   /** A drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),

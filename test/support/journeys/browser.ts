@@ -7,7 +7,7 @@ import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
 import { openSite, type Site } from "./site.ts";
 
-/** Which links of the portal are walked: all, or those of its menu. */
+/** The links of the portal to follow: all, or those of its menu. */
 type Links = "every" | "menu";
 
 /** How long a page may take on a busy machine. */

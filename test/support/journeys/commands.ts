@@ -110,7 +110,7 @@ async function expectNoShell(site: Site): Promise<void> {
 /** All of these in a release, otherwise the first. */
 const some = (rows: readonly string[]): readonly string[] => (FULL ? rows : rows.slice(0, 1));
 
-/** What a person asks at a terminal: version, help, completion, doctor, and the hosted service. */
+/** Commands of a person at a terminal: version, help, completion, doctor, and the hosted service. */
 export async function walkTerminal(site: Site): Promise<void> {
   agree("the version", (await site.type("--version")).stdout, `${site.ready.version}\n`);
   for (const topic of some(Object.keys(TOPIC_SUMMARIES))) await site.type(`help ${topic}`);

@@ -39,7 +39,7 @@ export const WITHOUT_WORKER = {
 /** The refusal of `hosted dev` in the npm package where npx cannot fetch workerd. */
 export const WITHOUT_NPX = { code: 1, says: /which runs the service, ended with 127/ };
 
-/** The sources, in this process. Programs that it starts are those of the built package. */
+/** The sources, in this process. Programs that it starts are built ones. */
 export const SOURCE: Form = {
   name: "source",
   folder: tempFolder,

@@ -4,7 +4,7 @@ import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
 
-/** What the payer presses from the payment page on, the heading that follows, and the status of the order. */
+/** The payer's clicks from the payment page on, the next heading, and the status of the order. */
 const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string, status: string])[] = [
   [["Pay with", "Open the sandbox wallet here", "Pay €"], "Payment successful", "succeeded"],
   [["Pay with", "Open the sandbox wallet here", "Decline"], "Payment declined", "pending"],

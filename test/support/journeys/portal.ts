@@ -16,7 +16,7 @@ const LEADS_ON: Readonly<Record<string, number>> = {
   "/portal/{store_id}/start": 303,
 };
 
-/** What a person types into a form, by its address in the table. */
+/** The values that a person types into a form, by its address in the table. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/portal/{store_id}/catalog": { price_id: "oolong", amount_minor: "750", currency: "EUR" },
   "/portal/{store_id}/settings/return-origins": { origin: "https://tea.example" },
@@ -169,7 +169,7 @@ function fieldsOf(
 
 type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
-/** Every page of the table in a store that has something of each kind, and in one that has nothing. */
+/** Every page of the table in a store with objects of each kind, and in an empty store. */
 async function pagesOf(site: Site) {
   await site.ask(`endpoints add ${site.receiver}/fails`);
   const order = await site.ask<{ readonly data: { readonly id: string } }>(

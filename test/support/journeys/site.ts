@@ -111,7 +111,7 @@ function expectCode(words: readonly string[], done: Finished, code: number): Fin
   throw new Error(`checkout ${words.join(" ")} ended with ${done.code}, not ${code}: ${said}`);
 }
 
-/** Waits for the first line of a command line; fails with what it says if it ends before. */
+/** Waits for the first line of a command line; fails with its output if it ends before. */
 async function firstLine(begun: Begun): Promise<Begun> {
   let code: number | null | undefined;
   void begun.ended.then((ended) => (code = ended));

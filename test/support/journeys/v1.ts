@@ -86,7 +86,7 @@ export async function walkV1(site: Site): Promise<void> {
   }
 }
 
-/** A good create with an order and a key of its own, but for what the refusal changes. */
+/** A valid create with a new order and key, except for the refused part. */
 function callOf(
   { fields, headers, before: _before, after: _after, ...call }: Refused,
   { index, ordersKey }: { readonly index: number; readonly ordersKey: string },

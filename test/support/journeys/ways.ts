@@ -11,7 +11,7 @@ export type Ways = {
   readonly of: (method: string, target: string) => Way | undefined;
 };
 
-/** The addresses of the portal are below a path that nobody can guess, which its table does not have. */
+/** The addresses of the portal are below an unguessable path, which the table lacks. */
 const SECRET_PATH = /^\/portal\/k-[^/]+/;
 
 /** Reads the ways of the tables of all areas. */
