@@ -122,6 +122,7 @@ test("each help topic prints its page or section, and a group of the same name k
     const { code, stdout, stderr } = await harness.run(["help", topic], { columns: 80 });
     expect([topic, code, stderr]).toEqual([topic, 0, ""]);
     expect(stdout.split("\n").filter((line) => line.startsWith("|") || line.startsWith("#"))).toEqual([]);
+    if (topic === "ci") expect(stdout.split("\n").length).toBeLessThanOrEqual(80);
     const json = await harness.run(["help", topic, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ topic, markdown: expect.stringMatching(/^##? /) });
     shown.push(`$ checkout help ${topic}`, stdout.slice(0, stdout.indexOf("\n", 700)));
