@@ -61,7 +61,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
     });
 }
 
-type Row = ResultOf<"doctor">["checks"][number];
+type Report = ResultOf<"doctor">;
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(context: Context, variables: CheckSubjects["variables"]): Promise<number> {
@@ -75,18 +75,17 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
     return home === "/" ? line : line.replaceAll(`${home}/`, "~/");
   };
   const start = startCommand(world, subjects.folder);
-  const rows: Row[] = [];
+  const checks: Report["checks"][number][] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const [check, run] of Object.entries(CHECKS)) {
     const [status, found, next] = await runCheck(run, subjects);
     const typed = next === undefined ? null : hintAsTyped(next.replaceAll(START_SANDBOX, start), world);
-    rows.push({ check, status, found: clean(found), next: typed && clean(typed) });
+    checks.push({ check, status, found: clean(found), next: typed && clean(typed) });
   }
-  const at = toIso(world.now());
-  const isWell = rows.every(({ status }) => status !== "problem");
-  const text = (): string => reportText(`checkout doctor ${version}, ${at}`, rows, printer.style);
-  await printer.result(output("doctor", { version, at, ok: isWell, checks: rows }), text);
-  return isWell ? EXIT.done : EXIT.failed;
+  const ok = checks.every(({ status }) => status !== "problem");
+  const report = { version, at: toIso(world.now()), ok, checks };
+  await printer.result(output("doctor", report), () => reportText(report, printer.style));
+  return ok ? EXIT.done : EXIT.failed;
 }
 
 /** Runs a check. A refusal of the check is a problem; if the check itself fails, its failure is a finding. */
@@ -105,7 +104,7 @@ const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" }
 /** Width of a report in columns, at any terminal, because reports are pasted into issue forms. */
 const COLUMNS = 80;
 
-function reportText(head: string, rows: readonly Row[], style: Style): string {
+function reportText({ version, at, checks: rows }: Report, style: Style): string {
   const wrap = (line: string, indent: number): string => wrapText(line, { places: COLUMNS, indent });
   const width = Math.max(...rows.map(({ check }) => check.length));
   const lines = rows.flatMap(({ check, status, found, next }) => [
@@ -116,5 +115,5 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
     const count = rows.filter((row) => row.status === status).length;
     return `${count} ${status}${count === 1 || status === "unknown" ? "" : "s"}`;
   });
-  return [head, "", ...lines, "", foot.join(", ")].join("\n");
+  return [`checkout doctor ${version}, ${at}`, "", ...lines, "", foot.join(", ")].join("\n");
 }

@@ -11,7 +11,6 @@ import type { KnownVariables } from "../variables.ts";
 import { isSecretVariable } from "../../core/request/redaction.ts";
 import type { CheckSubjects, Finding } from "./subjects.ts";
 
-const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /** The largest edit distance that counts as a misspelling. */
 const MAX_DISTANCE = 4;
 /** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
@@ -44,7 +43,8 @@ export function checkService({ context }: CheckSubjects): Finding {
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
 export function checkProxies({ context }: CheckSubjects): Finding {
   const { env } = context.world;
-  const set = PROXIES.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
+  const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+  const set = names.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
   if (set.length === 0) return ["ok", "none"];
   const named = set.map((name) => {
     const value = env[name] ?? "";

@@ -29,10 +29,9 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
-  const content = unwrap(trusted());
   const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
   const named = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? found})`;
-  if (content === "nothing") return ["ok", `${named}: missing; the first start creates it`];
+  if (unwrap(trusted()) === "nothing") return ["ok", `${named}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
   const on = `${named}, on ${fileSystem ?? "an unknown file system"}`;
