@@ -16,7 +16,6 @@ import { REQUEST_TEXTS } from "./texts.ts";
 const MAX_READ = 2000;
 
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const now = storeTime(context, view.storeId);
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
   return listPage<LoggedRequest>(view, {
@@ -30,7 +29,7 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
       path: { label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
       q: { label: REQUEST_TEXTS.search },
     },
-    columns: (request) => requestRow(context, view, { request, now }),
+    columns: (request) => requestRow(context, view, request),
     read: (query) => readRequests(context.requests, view.storeId, query),
     none: noItems(REQUEST_TEXTS.noRequests, command, connect),
     positionOf: ({ position }) => position,
@@ -62,21 +61,18 @@ function readRequests(
   return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
 }
 
-function requestRow(
-  context: PortalContext,
-  view: View,
-  { request, now }: { readonly request: LoggedRequest; readonly now: number },
-): TableRow {
-  const { requestId, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
+function requestRow(context: PortalContext, view: View, request: LoggedRequest): TableRow {
+  const { requestId, at, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
+  const now = storeTime(context, view.storeId);
+  const arrived = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
+  // The time by the real clock, if the store's clock shows another time.
+  const real =
+    at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
   const mark =
     fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}${COLON}${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
-    [
-      COMMON_TEXTS.time,
-      html`${linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now))}
-      ${realTime(request, now)}`,
-    ],
+    [COMMON_TEXTS.time, html`${arrived} ${real}`],
     [COMMON_TEXTS.method, html`<code>${method}</code>`],
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
     [COMMON_TEXTS.status, answerBadge(status)],
@@ -94,11 +90,4 @@ function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
   return isShown
     ? html`${merchantText(orderId)}`
     : linkTo(listUrl(view, "/requests", { q: orderId }), merchantText(orderId));
-}
-
-/** The time of arrival by the real clock, labelled, if the store's clock shows another time. */
-function realTime({ at, storeAt }: LoggedRequest, now: number): Html {
-  return at === storeAt
-    ? html``
-    : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
 }

@@ -37,7 +37,7 @@ export function deliveriesPage(
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
-    columns: deliveryRow(context, view, { isOfOne: view.query.has("endpoint") }),
+    columns: deliveryRow(context, view, view.query.has("endpoint")),
     read: (query) => readDeliveries(context.store, view.storeId, query),
     none: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
     around,
@@ -61,15 +61,16 @@ function readDeliveries(
   return accept({ items, next });
 }
 
+/** `isOfOne`: all go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: ListContext,
   view: View,
   { deliveries, isOfOne }: { readonly deliveries: readonly Delivery[]; readonly isOfOne: boolean },
 ): Html {
-  const columns = deliveryRow(context, view, { isOfOne });
-  return html`<div class="deliveries">
-    ${table(WEBHOOK_TEXTS.deliveries, deliveries, columns, { opens: true })}
-  </div>`;
+  const shown = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, isOfOne), {
+    opens: true,
+  });
+  return html`<div class="deliveries">${shown}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
@@ -85,12 +86,8 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdInBody(body)));
 }
 
-/** The columns of deliveries; without the endpoint if all go to one endpoint, which the page shows elsewhere. */
-function deliveryRow(
-  context: ListContext,
-  view: View,
-  { isOfOne }: { readonly isOfOne: boolean },
-): (delivery: Delivery) => TableRow {
+/** The columns of deliveries. */
+function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
   return (delivery) => {
