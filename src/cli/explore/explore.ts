@@ -14,18 +14,17 @@ import { loadConfig } from "../../host/config/load.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { describeShop } from "../judge/section.ts";
-import { EXIT, unwrap, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
+import { catchRefusal, EXIT, unwrap, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { prepareJunitFile } from "../readiness/junit-file.ts";
 import { abortOnStop } from "../stopping.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { accessVariables } from "../store/variables.ts";
 import { isTyped } from "../option-rules.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { controlTarget, findTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
 import { COMMAND_TIMEOUT_MS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
-import { recordExploration } from "./record.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 import { output } from "../output/output.ts";
 
@@ -263,6 +262,23 @@ async function search(
     message: found.why,
     next: "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
   });
+}
+
+/** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
+async function recordExploration(
+  context: Context,
+  { schedules, broken, table: places }: ExplorationResult,
+): Promise<void> {
+  const record = async (): Promise<boolean> => {
+    const target = await findTarget(context);
+    if (target === undefined) return false;
+    const body = { schedules, broken: broken.length, places };
+    await callAt(context, target, { name: "recordExploration", body });
+    return true;
+  };
+  const recorded = await catchRefusal(record());
+  // A failure is ignored: the sandbox may have stopped, or have another version.
+  if (recorded.value === true) context.printer.talk("explore: recorded for checkout checklist");
 }
 
 /** Creates a counter of the schedules that ran, which prints the progress at intervals. */

@@ -3,15 +3,23 @@ import { SEARCH_DEFAULTS } from "../../client/judge/search/search.ts";
 import { PAYER_OUTCOMES, type PayerOutcome } from "../../core/judge/schedule.ts";
 import { invalidOption, valueOption, type CommandSpec } from "../command.ts";
 import { choiceParser, parseDuration, wholeNumberParser } from "../parsers.ts";
-import { commandOption, shopOptions, type ShopOptions } from "../judge/options.ts";
+import { shopOptions, type ShopOptions } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
 /** Options of the description of a shop that `explore` has too. */
-const OF_SHOP = ["orderViewCommand", "paidWhen", "bookings", "amount", "trustConfig"] as const;
+const OF_SHOP = [
+  "serve",
+  "orderView",
+  "orderViewCommand",
+  "paidWhen",
+  "bookings",
+  "amount",
+  "trustConfig",
+] as const;
 
 export type ExploreCommandOptions = CommonOptions &
-  Pick<ShopOptions, (typeof OF_SHOP)[number] | "serve" | "orderView"> & {
+  Pick<ShopOptions, (typeof OF_SHOP)[number]> & {
     readonly receiverPath?: string;
     readonly receiver?: string;
     readonly budget?: number;
@@ -30,7 +38,16 @@ const MAX_DEPTH = 4;
 
 export function exploreOptions(): readonly Option[] {
   return [
-    ...applicationOptions(),
+    ...shopOptions().filter((option) => OF_SHOP.some((name) => name === option.attributeName())),
+    valueOption(
+      "--receiver-path <path>",
+      "with --serve, which is started for each schedule: path at which the shop receives webhooks",
+      parsePath,
+    ),
+    valueOption(
+      "--receiver <url>",
+      "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
+    ),
     valueOption(
       "--budget <duration>",
       `time after which no new schedule starts (default: ${durationText(SEARCH_DEFAULTS.budgetMs)})`,
@@ -57,29 +74,6 @@ export function exploreOptions(): readonly Option[] {
       "--command-timeout <duration>",
       `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
       parseDuration,
-    ),
-  ];
-}
-
-function applicationOptions(): readonly Option[] {
-  return [
-    commandOption(
-      "--serve <command>",
-      "command that serves your shop on the port in the variable PORT; started for each schedule, and killed during requests and deliveries",
-    ),
-    valueOption(
-      "--receiver-path <path>",
-      "with --serve: path at which the shop receives webhooks",
-      parsePath,
-    ),
-    valueOption(
-      "--order-view <url|path>",
-      "URL, or path of the served shop, that shows the status of {order_id} or {session_id}",
-    ),
-    ...shopOptions().filter((option) => OF_SHOP.some((name) => name === option.attributeName())),
-    valueOption(
-      "--receiver <url>",
-      "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
     ),
   ];
 }

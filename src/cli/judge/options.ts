@@ -50,7 +50,10 @@ export function shopOptions(): readonly Option[] {
       "--create <command>",
       "command of your shop that creates a checkout for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY",
     ),
-    valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
+    valueOption(
+      "--order-view <url>",
+      "URL, or path of a served shop, that shows the status of {order_id} or {session_id}",
+    ),
     commandOption(
       "--order-view-command <command>",
       "command that prints the status of CHECKOUT_ORDER_ID or CHECKOUT_SESSION_ID, instead of --order-view",
@@ -76,7 +79,7 @@ export function shopOptions(): readonly Option[] {
     ),
     commandOption(
       "--serve <command>",
-      "command that serves your shop on the port in PORT, instead of a running shop",
+      "command that serves your shop on the port in the variable PORT, instead of a running shop",
     ),
     commandOption(
       "--restart <command>",
@@ -156,7 +159,7 @@ export const SHOP_RULES = {
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
 /** An option whose value is a command line of the merchant's. */
-export function commandOption(flags: string, description: string): Option {
+function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 
