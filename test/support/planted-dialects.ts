@@ -27,8 +27,8 @@ const UNSEEN = {
   "form that counts if both are sent": "",
 } as const;
 
-const SEEN_TYPES = ["order.created", "order.pending", "order.succeeded"];
-const STATED = [400, 401, 403, 409, 429];
+const SEEN_TYPES: ReadonlySet<string> = new Set(["order.created", "order.pending", "order.succeeded"]);
+const STATED: ReadonlySet<number> = new Set([400, 401, 403, 409, 429]);
 const DROPPED = NAMED_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
 
 function planted(part: Planted["part"], dialects: readonly DialectFile[], isObservable = true): Planted[] {
@@ -41,7 +41,7 @@ const codes = (nameOf: (code: string) => string): readonly Planted[] =>
   );
 const types = (nameOf: (type: string) => string): readonly Planted[] =>
   EVENT_TYPES.flatMap((type) =>
-    planted("event types", [{ events: { [type]: nameOf(type) } }], SEEN_TYPES.includes(type)),
+    planted("event types", [{ events: { [type]: nameOf(type) } }], SEEN_TYPES.has(type)),
   );
 const fields = (nameOf: (field: string) => string): readonly Planted[] =>
   NAMED_EVENT_FIELDS.flatMap((field) =>
@@ -54,7 +54,7 @@ const headers = (prefix: string): readonly Planted[] =>
     { headers: { signature: `${prefix}-signature` } },
   ]);
 const statuses = ERROR_CODES.filter(
-  (code) => code !== "session_not_found" && !STATED.includes(ERRORS[code].status),
+  (code) => code !== "session_not_found" && !STATED.has(ERRORS[code].status),
 ).flatMap((code) =>
   planted(
     "statuses of codes whose status the interface does not state",
