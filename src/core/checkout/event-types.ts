@@ -29,7 +29,7 @@ export function parseEventTypes(patterns: readonly string[]): Outcome<readonly s
   const unknown = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
   const got = unknown === undefined ? "none" : printableLiteral(unknown);
-  return refuseFact("not_event_type", { form: EVENT_TYPE_FORM, got });
+  return refuseFact("not_event_type", { statuses: STATUSES, got });
 }
 
 function matches(pattern: string, type: string): boolean {

@@ -3,8 +3,8 @@
 export const WEBHOOK_REFUSALS = {
   invalid_parameter: {
     not_event_type: [
-      "an event type is {form}, or a pattern: order.*, *; got {got}",
-      "事件类型为 {form}，或通配：order.*、*；收到 {got}",
+      "an event type is order.<status> or checkout_session.<status> ({statuses}) or webhook.test, or a pattern: order.*, *; got {got}",
+      "事件类型为 order.<status>、checkout_session.<status>（{statuses}）或 webhook.test，也可用通配：order.*、*；收到 {got}",
     ],
     ca_too_long: ["must have at most {most} characters", "至多 {most} 个字符"],
     ca_with_private_key: ["must be certificates only, without the private key", "只能包含证书，不得包含私钥"],
