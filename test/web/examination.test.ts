@@ -4,7 +4,10 @@ import { send } from "../../src/world/network.ts";
 import { openRawReceiver } from "../support/raw-receiver.ts";
 import { createRelay } from "../../src/sandbox/webhook/relay.ts";
 
-const NO_RELAY = createRelay({ after: () => undefined, freshId: () => "" }, () => undefined);
+const NO_RELAY = createRelay(
+  { after: () => undefined, freshId: () => "", monotonic: () => 0 },
+  () => undefined,
+);
 
 const TLS_HANDSHAKE = 0x16;
 

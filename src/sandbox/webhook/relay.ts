@@ -11,7 +11,10 @@ type RelayedRequest = {
 
 /** In memory: a request that a restart of the sandbox ends was an attempt, which is made again. */
 export type Relay = {
-  /** Holds a request until its listener has answered it; without an answer in time the result is `timeout`. */
+  /**
+   * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
+   * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
+   */
   readonly send: (request: RelayedRequest, timeoutMs: number) => Promise<OutboundResult>;
   /** The requests without an answer, oldest first. */
   readonly held: (
@@ -19,24 +22,30 @@ export type Relay = {
   ) => readonly (RelayedRequest & { readonly id: string })[];
   /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
   readonly answer: (request: { readonly storeId: string; readonly id: string }, answer: Answer) => boolean;
-  /** Ends what is held for a store's listener that left, or was replaced by the listener at `url`. */
+  /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
   readonly endOthers: (storeId: string, url?: string) => void;
 };
 
 type Answer = Extract<OutboundResult, { ok: true }>;
 type HeldRequest = RelayedRequest & { readonly end: (result: OutboundResult) => void };
 
+/** A listener that has not fetched for this long is gone, in milliseconds: a fetch waits 20 s at most. */
+const ABSENT_MS = 25_000;
+const ABSENT = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const GONE = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
 /** `changed` is called when a request may be fetched. */
 export function createRelay(
-  { after, freshId }: Pick<World, "after" | "freshId">,
+  { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
   changed: (storeId: string) => void,
 ): Relay {
   const requests = new Map<string, HeldRequest>();
+  const fetched = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     send: async (request, timeoutMs) => {
+      const last = fetched.get(request.storeId);
+      if (last?.url !== request.url || monotonic() - last.at > ABSENT_MS) return ABSENT;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
       requests.set(id, { ...request, end: resolve });
@@ -44,10 +53,12 @@ export function createRelay(
       changed(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
-    held: ({ storeId, url }) =>
-      [...requests].flatMap(([id, held]) =>
+    held: ({ storeId, url }) => {
+      if ((fetched.get(storeId)?.url ?? url) === url) fetched.set(storeId, { url, at: monotonic() });
+      return [...requests].flatMap(([id, held]) =>
         held.storeId === storeId && held.url === url ? [{ ...held, id }] : [],
-      ),
+      );
+    },
     answer: ({ storeId, id }, answer) => {
       const held = requests.get(id);
       if (held?.storeId !== storeId) return false;
@@ -55,6 +66,8 @@ export function createRelay(
       return true;
     },
     endOthers: (storeId, url) => {
+      if (url === undefined) fetched.delete(storeId);
+      else fetched.set(storeId, { url, at: monotonic() });
       for (const held of requests.values()) if (held.storeId === storeId && held.url !== url) held.end(GONE);
     },
   };
