@@ -14,6 +14,7 @@ import { part } from "../support/campaign.ts";
 import { runtimeHere, type StorePair } from "../support/runtimes.ts";
 
 const RUNTIME = runtimeHere();
+const HAS_SNAPSHOTS = !RUNTIME.lacks.has("createStoreSnapshot");
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const POLLED = polledAddress("0123abcd");
 
@@ -79,6 +80,7 @@ async function fill(
   await call("/faults", { action: "drop", match: { nth: 1000 } });
   await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
   await call("/listener", { url: POLLED });
+  if (HAS_SNAPSHOTS) await call("/snapshots", { name: `of-${id}` });
   for (const path of ["/events", "/deliveries", "/keys", "/checkouts"]) await call(path);
   const { signing_secret: secret = "" } = await call("/access");
   const token = async (role: string): Promise<string> => (await call("/tokens", { role }))["token"] ?? "";
@@ -137,6 +139,11 @@ function idTries(own: Site, other: Site): readonly Try[] {
           tries.push({ name, call: { ...call, path }, bearer, allowed: [200, 400, 403, 404] });
         }
     }
+  const named = ["createStoreSnapshot", "restoreStoreSnapshot", "removeSnapshot"] as const;
+  for (const name of HAS_SNAPSHOTS ? named : []) {
+    const call = { ...callOf(name, { store: own.id }), body: JSON.stringify({ name: `of-${other.id}` }) };
+    tries.push({ name, call, bearer, allowed: name === "createStoreSnapshot" ? [409] : [404] });
+  }
   return tries;
 }
 
