@@ -27,7 +27,6 @@ function create(more: Partial<CreateFact> = {}): CreateFact {
   const runs = [{ hasEnded: true, isDone: true, got: "exit code 0" }];
   return {
     kind: "create",
-    of: "a",
     runs,
     isRefused: false,
     isAgain: false,
@@ -44,7 +43,7 @@ function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
 }
 
 test("every rule is broken by its own violation and by no other", () => {
-  const refused = { kind: "refused", of: "a", type: "order.created", isForeign: false } as const;
+  const refused = { kind: "refused", type: "order.created", isForeign: false } as const;
   const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
   const rows: readonly (readonly [expected: string, ...facts: Parameters<typeof judgeHistory>[1]])[] = [

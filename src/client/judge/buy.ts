@@ -66,7 +66,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
     live: liveCheckouts(purchase).length,
   };
-  play.facts.push({ kind: "create", of, runs, ...fact });
+  play.facts.push({ kind: "create", runs, ...fact });
   if (isRefused) return true;
   const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
   if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });

@@ -113,7 +113,6 @@ async function whyNoOrder(
 function firstCreate(runs: CreateFact["runs"], { checkouts }: Purchase): CreateFact {
   return {
     kind: "create",
-    of: "a",
     runs,
     isRefused: false,
     isAgain: false,
@@ -197,7 +196,7 @@ function refusedFacts(deliveries: Deliveries): readonly Observation[] {
     const last = attempts.at(-1);
     if (state === "succeeded" || last === undefined) return [];
     const got = last.status === null ? factOf("no_answer") : String(last.status);
-    return [{ kind: "refused", of: "a", type, isForeign: false, got }];
+    return [{ kind: "refused", type, isForeign: false, got }];
   });
 }
 

@@ -271,7 +271,7 @@ async function deliverOpen(play: Play, of: OrderName): Promise<void> {
       noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId }));
   }
   for (const { type, got, checkoutId } of purchase.open)
-    facts.push({ kind: "refused", of, type, got, isForeign: purchase.foreign.has(checkoutId) });
+    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId) });
   purchase.open = [];
 }
 

@@ -47,7 +47,6 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
         ? [
             {
               kind: "refused",
-              of: "a",
               type,
               got: gotOf(attempts.at(-1)),
               isForeign: false,

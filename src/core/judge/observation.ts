@@ -51,7 +51,6 @@ export type LookFact = {
 /** A purchase: how each of its runs ended, and the checkouts that may still be paid, or are. */
 export type CreateFact = {
   readonly kind: "create";
-  readonly of: OrderName;
   readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: SaidValue }[];
   /** Whether the service refuses every create. */
   readonly isRefused: boolean;
@@ -67,7 +66,6 @@ type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase 
 /** A genuine event that got no 2xx in the end. */
 type RefusedFact = {
   readonly kind: "refused";
-  readonly of: OrderName;
   readonly type: string;
   readonly got: SaidValue;
   /** Whether it is about a checkout that the shop has not created. */
