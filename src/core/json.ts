@@ -50,7 +50,10 @@ function parseText(text: string): Outcome<unknown> {
 function findFault(text: string): ReturnType<typeof refuseFact> | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";
-  for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
+  TOKEN.lastIndex = 0;
+  // Not with `matchAll`, which takes three times as long.
+  for (let found = TOKEN.exec(text); found !== null; found = TOKEN.exec(text)) {
+    const [token, quoted, colon] = found;
     if (quoted !== undefined) {
       const decoded = decodeString(quoted);
       if (decoded === undefined)

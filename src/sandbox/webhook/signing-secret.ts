@@ -15,10 +15,14 @@ export class SecretUnreadable extends Error {
   }
 }
 
+/** Rows are cached briefly (store/webhook/signing-secrets.ts), and a row is decrypted once for all its deliveries. */
+const opened = new WeakMap<SealedSecret, string>();
+
 /** Decrypts a stored signing secret. Throws `SecretUnreadable`. */
 export function openStoredSecret(sealed: SealedSecret, masterKey: Uint8Array): string {
-  const secret = openSecret(sealed, masterKey);
+  const secret = opened.get(sealed) ?? openSecret(sealed, masterKey);
   if (secret === undefined) throw new SecretUnreadable(sealed);
+  opened.set(sealed, secret);
   return secret;
 }
 
