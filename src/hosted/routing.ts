@@ -26,7 +26,7 @@ export function placeOf(path: string, authorization: string | null): Place {
   const own = markOfToken(token);
   if (own !== undefined) return { kind: "store", mark: own };
   const [root, storeId = "", ...rest] = path.slice(CONTROL_PREFIX.length).split("/");
-  if (root !== "stores" || rest.length === 0 || (rest.length === 1 && rest[0] === DELETE)) return INDEX;
+  if (root !== "stores" || storeId === "" || (rest.length === 1 && rest[0] === DELETE)) return INDEX;
   return storeId === DEFAULT_STORE ? { kind: "first store" } : placeOfId(storeId);
 }
 

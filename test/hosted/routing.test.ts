@@ -69,6 +69,8 @@ test("a request goes to the object of its key, checkout or store, and only lists
     ["/healthz", null, { kind: "nowhere" }],
     [`${control}/stores`, key, { kind: "index" }],
     [`${control}/sandbox`, null, { kind: "index" }],
+    [`${control}/stores/${id}`, null, store],
+    [`${control}/stores/default`, null, { kind: "first store" }],
     [`${control}/stores/${id}/events`, null, store],
     [`${control}/stores/${id}/keys/delete`, null, store],
     [`${control}/stores/${id}/delete`, null, { kind: "index" }],

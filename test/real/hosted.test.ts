@@ -221,6 +221,28 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   expect(stores).toHaveLength(before.databases.length);
 });
 
+test("a store of a hosted service keeps its dialect over a restart, and other stores have our names", async () => {
+  const dialect = { errors: { session_not_found: { code: "resource_missing" } }, unknown_session: 403 };
+  const made = await service.control("/stores", { name: "Other names", dialect });
+  const { apiKey } = await createHostedStore(service);
+  const ask = async (key: string): Promise<unknown> => {
+    const path = "/v1/checkout-sessions/00000000-0000-4000-8000-000000000000";
+    const answer = await fetch(service.origin + path, { headers: { Authorization: `Bearer ${key}` } });
+    const { error } = (await answer.json()) as { readonly error: { readonly code: string } };
+    return [answer.status, error.code];
+  };
+  const answers = () => Promise.all([ask(String(made["api_key"])), ask(apiKey)]);
+  const expected = [
+    [403, "resource_missing"],
+    [404, "session_not_found"],
+  ];
+  expect(await answers()).toEqual(expected);
+  await service.kill();
+  await service.restart();
+  expect(await answers()).toEqual(expected);
+  expect(await service.control(`/stores/${String(made["store_id"])}`)).toMatchObject({ dialect });
+});
+
 test("a failed deletion of an object is repeated until it is done, and delays no other store", async () => {
   const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
   const path = databaseOf(service, broken.storeId);
