@@ -75,8 +75,8 @@ export function createStoreGate(
     },
     isClosed: (storeId) => closed.has(storeId),
     alone: async (storeIds, work) => {
-      for (let other = firstOf(closed, storeIds); other !== undefined; other = firstOf(closed, storeIds))
-        await other;
+      while (storeIds.some((storeId) => closed.has(storeId)))
+        await Promise.all(storeIds.flatMap((storeId) => closed.get(storeId) ?? []));
       const { promise, resolve } = Promise.withResolvers<void>();
       for (const storeId of storeIds) closed.set(storeId, promise);
       storeIds.forEach(closes);
@@ -88,13 +88,6 @@ export function createStoreGate(
       }
     },
   };
-}
-
-function firstOf(
-  closed: ReadonlyMap<string, Promise<void>>,
-  storeIds: readonly string[],
-): Promise<void> | undefined {
-  return closed.get(storeIds.find((storeId) => closed.has(storeId)) ?? "");
 }
 
 /** Whether a promise resolves within this many milliseconds. */

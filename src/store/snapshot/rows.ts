@@ -165,14 +165,15 @@ function storeCondition(name: string): string {
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
 }
 
-/** An ordered table is read in its own order: by an index, SQLite would sort all rows before it returns the first. */
+/** Reads the rows of a table, some at a time. `how`: which index SQLite may use for an ordered table. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,
+  how: string,
 ): Generator<readonly Row[]> {
   let slice: Row[] = [];
-  for (const row of selectRows(connection, table, of, table.isOrdered ? "NOT INDEXED" : "")) {
+  for (const row of selectRows(connection, table, of, table.isOrdered ? how : "")) {
     if (slice.push(row) < ROWS_AT_ONCE) continue;
     yield slice;
     slice = [];
