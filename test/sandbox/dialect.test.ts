@@ -188,6 +188,30 @@ test("an existing state refuses a start with another dialect, and keeps its own 
   ]);
 });
 
+test("webhooks verify takes an event as it was sent, in the dialect of its store or of a file", async () => {
+  const { harness, sandbox, ready, received, ask } = await openDialect(OTHER);
+  await ask("/orders", ORDER);
+  await harness.clock.sleep(1000);
+  const [first] = received;
+  const [id = "", timestamp = "", signature = ""] = ["X-Svc-Event", "X-Svc-Timestamp", "X-Svc-Signature"].map(
+    (name) => first?.headers[name],
+  );
+  const { stdout } = await harness.run(["events", "get", id, "--body"]);
+  expect(stdout).toBe(String(first?.body));
+  writeFileSync(join(harness.cwd, "body.json"), stdout);
+  const line = ["--payload-file", "body.json", "--timestamp", timestamp, "--signature", signature];
+  expect((await harness.run(["webhooks", "verify", ...line])).code).toBe(0);
+  writeFileSync(join(harness.cwd, "secret.txt"), ready.signing_secret ?? "");
+  const given = ["--secret-file", "secret.txt", "--dialect", "like.json"];
+  expect((await harness.run(["webhooks", "verify", ...line, ...given])).code).toBe(0);
+  const late = await harness.run(["webhooks", "verify", ...line, ...given, "--now", "2020-01-01T00:00:00Z"]);
+  expect([late.code, late.stdout]).toEqual([1, expect.stringContaining("timestamp_too_new")]);
+  const portal = await signedIn(harness, sandbox);
+  const { html } = await portal.get(`${portal.home}/webhooks`);
+  const [, path = ""] = /href="([^"]*\/deliveries\/[^"]+)"/.exec(html) ?? [];
+  expect((await portal.get(path)).text).toContain(`--signature '${signature}'`);
+});
+
 const SAID = [
   "session_not_found → resource_missing",
   "Idempotent-Replayed → X-Replayed",
