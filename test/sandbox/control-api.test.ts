@@ -299,7 +299,7 @@ async function openTwoStores() {
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
     requests: firstIdIn(await call(`${STORE}/requests`)),
-    // A held request would hold a clock up; it is tried in test/sandbox/rights.test.ts.
+    // A held request would hold a clock up; it is tried in test/sandbox/store-rights.test.ts.
     listener: UNKNOWN_ID,
     endpoints: endpoint,
     events: event,
