@@ -188,6 +188,15 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  look_alikes: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const plain = event.data.order_id.normalize("NFD").replaceAll(/\p{M}/gu, "");
+        return super.take({ ...event, data: { ...event.data, order_id: plain } });
+      }
+    },
+  ],
   other_end_late: [
     "final_stays",
     class extends CarefulShop {

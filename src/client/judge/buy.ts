@@ -184,7 +184,8 @@ async function createNow(
     headers: {
       Authorization: `Bearer ${shop.env["CHECKOUT_API_KEY"] ?? ""}`,
       "Content-Type": "application/json",
-      "Idempotency-Key": `elsewhere-${purchase.checkouts.length}-${purchase.cartId}`.slice(0, 128),
+      "Idempotency-Key":
+        `elsewhere-${purchase.checkouts.length}-${encodeURIComponent(purchase.cartId)}`.slice(0, 128),
       "User-Agent": DRILL_AGENT,
     },
     body: JSON.stringify({

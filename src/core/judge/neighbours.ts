@@ -9,7 +9,8 @@ export type Neighbour =
   | "same_end"
   | "same_head"
   | "digits"
-  | "pattern";
+  | "pattern"
+  | "look_alike";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
 export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
@@ -28,6 +29,8 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
       return [id, changeDigit(id, /[1-9](?=.{4})/, 1), changeDigit(id, /[1-9](?=.{4})/, 2)];
     case "digits":
       return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
+    case "look_alike":
+      return [fit(id), addAccent(fit(id)), fit(id).replace(/(?=\d)|$/, "0")];
     case "pattern": {
       const head = fit(id).slice(0, -1);
       return [`${head}_`, `${head}x`, `${head}y`];
@@ -43,6 +46,13 @@ function fit(id: string, room = 1): string {
   return Array.from(id)
     .slice(0, MAX_ORDER_ID - room)
     .join("");
+}
+
+/** The id with an accent, or with a full-width digit if it has no letter: equal in some collations. */
+function addAccent(id: string): string {
+  return /[aeiou]/i.test(id)
+    ? id.replace(/[aeiou]/i, (letter) => `${letter}\u0301`.normalize("NFC"))
+    : id.replace(/\d|$/, (digit) => String.fromCharCode(0xff10 + Number(digit)));
 }
 
 function switchCase(id: string): string {

@@ -48,13 +48,13 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): History {
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
 function otherTerms(terms: "other_amount" | "other_currency", title: Words): History {
-  const paidElsewhere = (of: OrderName, kind: Kind): readonly Step[] =>
+  const onOtherTerms = (of: OrderName, kind: Kind): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
     part: "duplicates",
     title,
     needs: ["create"],
-    steps: [...paidElsewhere("a", "own"), ...paidElsewhere("b", "other")],
+    steps: [...onOtherTerms("a", "own"), ...onOtherTerms("b", "other")],
     causes: { never_unpaid: "other_terms" },
   };
 }
@@ -74,6 +74,10 @@ function toldEnds(kind: Kind): readonly Step[] {
 /** Orders of another system with each end, and paid. */
 function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
   return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
+}
+
+function paidElsewhere(of: OrderName): readonly Step[] {
+  return [elsewhere("own", of), ...on(of, pay, tell)];
 }
 
 /** On the terms of the subject. */
@@ -212,6 +216,17 @@ export const HISTORIES = {
     needs: ["create"],
     steps: [create, known, ...othersOrders("own", "b"), ...othersOrders("other", "c"), look],
     causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
+  },
+  look_alikes: {
+    part: "duplicates",
+    title: [
+      "orders of another system whose order_ids differ by an accent or a leading zero, and paid",
+      "其他系统创建的订单，order_id 仅差重音或前导零，并已支付",
+    ],
+    needs: ["create", "names"],
+    neighbours: "look_alike",
+    steps: [create, known, ...paidElsewhere("b"), ...paidElsewhere("c"), look, pay, tell, look],
+    causes: { ...MIXED, takes_events: "refuses_others" },
   },
   webhook_without_api: {
     part: "duplicates",
