@@ -163,6 +163,7 @@ test("the log is recorded before the first commit, and no write to missing files
   const rows = (): number[] => commits.rows();
   const commits = openCommits({
     tie: {
+      isNew: () => false,
       isDue: () => seen.length === 0,
       make: (inTransaction) => {
         seen.push(commits.connection.inTransaction, rows().length);

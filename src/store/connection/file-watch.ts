@@ -7,8 +7,7 @@ export type FileWatch = {
 
 /**
  * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
- * never truncate the log or vacuum. On file systems that do not support a log, there is only the database; a database in
- * memory has no file.
+ * never truncate the log or vacuum. On file systems that do not support a log, there is only the database.
  */
 export function watchFiles(path: string): FileWatch {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));

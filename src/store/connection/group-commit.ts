@@ -10,9 +10,9 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/** The files of a database; default: it has none. */
 type Files = { readonly tie: Tie; readonly watch: FileWatch };
-const NO_FILES: Files = { tie: NO_TIE, watch: { isIntact: () => true } };
+/** Of a database in memory. */
+export const NO_FILES: Files = { tie: NO_TIE, watch: { isIntact: () => true } };
 
 /** The listener for the end of a batch is called with undefined after a successful commit. */
 type Observers = Partial<Files> & {
@@ -113,12 +113,19 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. */
+/**
+ * Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. Work that changes
+ * no row makes no file beside an older journal.
+ */
 export function createTransactor({
   connection,
-  ...files
+  tie,
+  watch,
 }: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
-  const commit = createCommit(prepare(connection), connection, files);
+  const commit = createCommit(prepare(connection), connection, {
+    watch,
+    tie: { ...tie, isNew: () => false },
+  });
   return (work) => {
     const done = commit(() => [work()] as const);
     if (done === undefined) throw lockError();
@@ -142,6 +149,7 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
+    if (tie.isNew() && !tie.make(alone)) return undefined;
     let value: Value | undefined;
     try {
       value = inTransaction(statements, connection, () => {

@@ -112,6 +112,8 @@ export type InTransaction = (work: () => void) => boolean;
 
 /** What ties the log to the database before the first commit that changes a row: a refused start changes no file. */
 export type Tie = {
+  /** Asked before each transaction: whether the database never had a log that was tied. */
+  readonly isNew: () => boolean;
   /** Asked at the end of each transaction: whether it must be rolled back, and run again after `make`. */
   readonly isDue: () => boolean;
   /** False if another process has the lock. */
@@ -121,7 +123,12 @@ export type Tie = {
 };
 
 /** The tie of a database without a log. */
-export const NO_TIE: Tie = { isDue: () => false, make: () => true, noteCommit: () => undefined };
+export const NO_TIE: Tie = {
+  isNew: () => false,
+  isDue: () => false,
+  make: () => true,
+  noteCommit: () => undefined,
+};
 
 export function createTie(
   connection: Database.Database,
@@ -165,6 +172,7 @@ export function createTie(
   };
 
   return {
+    isNew: () => changesBefore !== undefined && !existsSync(`${path}-opening`),
     isDue: () => changesBefore !== undefined && changesBefore !== totalChanges.get(),
     make: (inTransaction) => {
       if (!inTransaction(renew)) return false;

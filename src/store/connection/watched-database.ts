@@ -11,7 +11,8 @@ import {
 } from "./database.ts";
 import { watchFiles, type FileWatch } from "./file-watch.ts";
 import { openDatabase } from "./open-database.ts";
-import { createTie, NO_TIE, type Tie } from "./opening.ts";
+import { NO_FILES } from "./group-commit.ts";
+import { createTie, type Tie } from "./opening.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
@@ -32,8 +33,7 @@ export function openWatchedDatabase(
   if (!opened.ok) return opened;
   const connection = opened.value;
   const close = (): void => void connection.close();
-  if (path === IN_MEMORY)
-    return accept({ connection, watch: watchFiles(path), tie: NO_TIE, close, leave: close });
+  if (path === IN_MEMORY) return accept({ connection, ...NO_FILES, close, leave: close });
   // The cause is determined while the database is open, because the limit of open files is only exceeded then.
   const outcome = withFileRefusal(path, options, () => {
     // SQLite has its log open from its first read on.
