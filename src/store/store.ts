@@ -1,10 +1,11 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal, OpenOptions } from "./connection/database.ts";
 import {
+  beginLockWait,
   createGroupCommit,
   filesLostError,
   lockError,
-  LOCK_WAIT_MS,
+  LOCK_RETRY_MS,
   toStorageUnavailable,
   type Scheduler,
 } from "./connection/group-commit.ts";
@@ -41,15 +42,17 @@ export function openStore(
   connection.pragma("busy_timeout = 0");
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
-  const checkpoint = (): void => {
-    connection.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
+  const checkpoint = async (): Promise<void> => {
+    let isLockedOut: (() => boolean) | undefined;
     try {
-      if (!copyLog(connection)) throw lockError();
+      while (!copyLog(connection)) {
+        isLockedOut ??= beginLockWait(scheduler);
+        if (isLockedOut()) throw lockError();
+        await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_MS, resolve));
+      }
       if (!watch.isIntact()) throw filesLostError();
     } catch (error) {
       throw toStorageUnavailable(error);
-    } finally {
-      connection.pragma("busy_timeout = 0");
     }
   };
   const ofTables = createTables(connection, {
@@ -65,7 +68,7 @@ export function openStore(
   return accept({
     ...ofTables,
     write: createGroupCommit(connection, { ...scheduler, watch, ended, tie }),
-    checkpoint: async () => checkpoint(),
+    checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close: () => {
       // Otherwise the connection of a snapshot in progress would be the last connection to the file.

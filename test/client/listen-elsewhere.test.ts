@@ -9,13 +9,13 @@ const HOOKS = "http://localhost:3000/hooks";
 async function openListening(role = "store") {
   const team = await openTeam(role);
   const { colleague, env, run, store } = team;
-  const shop = { got: [] as string[], status: 200 };
+  const shop = { got: [] as string[], status: 200, said: "said" };
   colleague.occupy(3000, {
     answer: ({ body, rawHeaders }) => {
       const { event_id: id } = JSON.parse(Buffer.from(body).toString()) as { readonly event_id: string };
       expect(rawHeaders.map((name) => name.toLowerCase())).toContain("checkout-signature");
       shop.got.push(id);
-      return Promise.resolve({ status: shop.status, headers: { "Retry-After": "7" }, body: "said" });
+      return Promise.resolve({ status: shop.status, headers: { "Retry-After": "7" }, body: shop.said });
     },
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
@@ -58,7 +58,8 @@ test("a listener on another machine gets the events of its store, verified and f
 
 test("the answer of a target on another machine goes back, and a failed event comes again", async () => {
   const { owner, shop, order, listen, run, store } = await openListening();
-  shop.status = 503;
+  // An error page, of which 4 KiB are kept.
+  Object.assign(shop, { status: 503, said: "<p>".repeat(10_000) });
   const listening = await listen();
   const [event = ""] = await order("order-1001");
   await listening.heard(1);
@@ -68,7 +69,9 @@ test("the answer of a target on another machine goes back, and a failed event co
     };
     return shown.deliveries[0]?.attempts.map(({ status, answer }) => [status, answer]);
   };
-  await eventually("the answer is noted", async () => expect(await attempts()).toEqual([[503, "said"]]));
+  await eventually("the answer is noted", async () =>
+    expect(await attempts()).toEqual([[503, shop.said.slice(0, 4096)]]),
+  );
   shop.status = 200;
   owner.clock.advance(10_000);
   await listening.heard(2);

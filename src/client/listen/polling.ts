@@ -10,6 +10,12 @@ type PollingOptions = {
 
 /** Pause before a request that failed is made again, in milliseconds. */
 const PAUSE_MS = 1000;
+/** So often an answer is sent. The sandbox has ended the attempt by then: its request is fetched no more. */
+const MAX_TRIES = 30;
+/** An answer within the limit of a request to the sandbox (16 KiB), as JSON, in bytes; the sandbox keeps 4 KiB of it. */
+const MAX_ANSWER_BYTES = 12 * 1024;
+/** A date of HTTP has 29 characters. */
+const MAX_RETRY_AFTER = 64;
 
 /**
  * In place of a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the
@@ -27,10 +33,10 @@ export function pollDeliveries(
     const answer = answerOf(
       await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
     );
-    for (let sent = await link.answer(id, answer); sent.end === "unreachable";) {
+    for (let tries = 0; tries < MAX_TRIES && !signal.aborted; tries += 1) {
+      const sent = await link.answer(id, answer);
+      if (sent.end === "success" || (sent.end === "refusal" && sent.error.code === "not_found")) return;
       await world.sleep(PAUSE_MS, signal);
-      if (signal.aborted) return;
-      sent = await link.answer(id, answer);
     }
   };
   const poll = async (): Promise<void> => {
@@ -55,7 +61,8 @@ export function pollDeliveries(
 }
 
 function answerOf({ status, headers, body }: HttpResponse) {
-  const retryAfter = headers["Retry-After"];
-  const text = typeof body === "string" ? body : "";
+  const retryAfter = headers["Retry-After"]?.slice(0, MAX_RETRY_AFTER);
+  let text = typeof body === "string" ? body : "";
+  while (Buffer.byteLength(JSON.stringify(text)) > MAX_ANSWER_BYTES) text = text.slice(0, text.length / 2);
   return { status, body: text, ...(retryAfter !== undefined && { retryAfter }) };
 }

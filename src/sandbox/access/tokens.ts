@@ -43,8 +43,12 @@ export function createTokens(
   report: (error: unknown) => void,
 ): Tokens {
   const { tokens } = store;
+  const beingNoted = new Set<string>();
   const noteUse = ({ tokenId, usedAt }: TokenEntry, at: number): void => {
-    if (at - (usedAt ?? -Infinity) >= USE_NOTED_MS) store.write(() => tokens.use(tokenId, at)).catch(report);
+    if (at - (usedAt ?? -Infinity) < USE_NOTED_MS || beingNoted.has(tokenId)) return;
+    beingNoted.add(tokenId);
+    const noted = store.write(() => tokens.use(tokenId, at)).catch(report);
+    void noted.finally(() => beingNoted.delete(tokenId));
   };
   const insert = insertInto(world, tokens);
   const atStore = <Value>(storeId: string, work: () => Outcome<Value>): Promise<Outcome<Value>> =>

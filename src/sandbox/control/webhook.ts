@@ -72,7 +72,7 @@ export const webhookHandlers = {
             state: STATE_AFTER[action],
             ...(action === "leave" ? { reason: LISTENER_DISCONNECTED } : {}),
           });
-    if (action === "leave") context.relay.endOthers(storeId);
+    if (action === "leave" && changed.ok) context.relay.endOthers(storeId);
     return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
   },
   showSecret: async (context, { storeId, id }) =>
@@ -100,9 +100,14 @@ export const webhookHandlers = {
     });
   },
   fetchDeliveries: async (context, { storeId, body: { url, known = "", waitMs } }) => {
+    const { store, relay } = context;
     const handled = new Set(known.split(","));
+    const isListening = (): boolean =>
+      store.endpoints
+        .of(storeId)
+        .some((one) => one.kind === "listener" && one.url === url && one.state === "enabled");
     const requests = await awaitFound(context, { storeId, waitMs }, () =>
-      context.relay.held({ storeId, url }).filter(({ id }) => !handled.has(id)),
+      isListening() ? relay.held({ storeId, url }).filter(({ id }) => !handled.has(id)) : [],
     );
     return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
   },

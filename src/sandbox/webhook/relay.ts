@@ -16,7 +16,7 @@ export type Relay = {
    * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
    */
   readonly send: (request: RelayedRequest, timeoutMs: number) => Promise<OutboundResult>;
-  /** The requests without an answer, oldest first. */
+  /** The requests without an answer to the store's enabled listener, oldest first. */
   readonly held: (
     listener: Pick<RelayedRequest, "storeId" | "url">,
   ) => readonly (RelayedRequest & { readonly id: string })[];
@@ -54,7 +54,7 @@ export function createRelay(
       return promise.finally(() => requests.delete(id));
     },
     held: ({ storeId, url }) => {
-      if ((fetched.get(storeId)?.url ?? url) === url) fetched.set(storeId, { url, at: monotonic() });
+      fetched.set(storeId, { url, at: monotonic() });
       return [...requests].flatMap(([id, held]) =>
         held.storeId === storeId && held.url === url ? [{ ...held, id }] : [],
       );

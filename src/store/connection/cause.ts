@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { inFolderBeside, sizeOf } from "./durable-files.ts";
 import {
@@ -33,12 +42,13 @@ function explainError(
   named: Cause,
 ): Cause | undefined {
   const { code } = named.failure;
-  if (code === "database_damaged") return readAgain(named);
+  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(named);
   // SQLite could not extend its index of the log.
   const isOfIndex = error.code === "SQLITE_IOERR_SHMSIZE";
   if ((!isOfIndex && !REPEATED.has(code)) || READ_ERRORS.test(error.code)) return undefined;
   try {
-    if (!isOpen) openAll(path);
+    if (isOpen) checkAccess(path);
+    else openAll(path);
     checkFreeSpace(path);
     return isOfIndex ? ioError(named) : undefined;
   } catch (failure) {
@@ -55,12 +65,49 @@ function ioError({ detail }: Pick<Cause, "detail">): Cause {
   return { failure: storageFailure("disk_io_error"), detail };
 }
 
+const PART_BYTES = 1024 * 1024;
+
+/**
+ * The failure of the disk that a reading without SQLite meets: SQLite reports a failed read of a page of the schema as
+ * damage, also when it reads again. Descriptors of an open database stay open: closing one would drop SQLite's locks.
+ */
+export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
+  const part = Buffer.allocUnsafe(PART_BYTES);
+  try {
+    for (const name of [path, `${path}-wal`].filter((one) => existsSync(one))) {
+      const file = openSync(name, "r");
+      try {
+        for (let at = 0, length = -1; length !== 0; at += length)
+          length = readSync(file, part, 0, PART_BYTES, at);
+      } finally {
+        if (!isOpen) closeSync(file);
+      }
+    }
+    return undefined;
+  } catch (failure) {
+    return causeByCode(failure);
+  }
+}
+
 const REPEATED: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 /** SQLite's errors about reads; all other I/O errors are about space or writes. */
 const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 /** The database, its log and its index. */
 const ENDINGS = ["", "-wal", "-shm"] as const;
+
+/** With descriptors of the folder: closing one of a database file would drop SQLite's locks. */
+function checkAccess(path: string): void {
+  for (const ending of ENDINGS)
+    if (ending === "" || existsSync(path + ending))
+      accessSync(path + ending, constants.R_OK | constants.W_OK);
+  const opened: number[] = [];
+  try {
+    while (opened.length < ENDINGS.length) opened.push(openSync(dirname(path), "r"));
+  } finally {
+    for (const file of opened) closeSync(file);
+  }
+}
 
 /** Opens the files that SQLite opens, all at the same time. */
 function openAll(path: string): void {

@@ -1,7 +1,7 @@
 import Database, { type Statement } from "better-sqlite3";
 import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeOf, causeOfMisread } from "./cause.ts";
+import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION } from "./opening.ts";
 import {
@@ -213,7 +213,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstTiedVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** SQLite reports failed reads as damage, too: the file is checked again. */
+/** SQLite reports failed reads as damage, too: the file is read without SQLite, and checked again. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -221,6 +221,8 @@ export function checkForDamage(
 ): FileRefusal | undefined {
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
+  const unreadable = causeOfRawRead(path, { isOpen: false });
+  if (unreadable !== undefined) return unusableFile(path, unreadable);
   return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
 }
 

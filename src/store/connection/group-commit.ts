@@ -25,12 +25,12 @@ type Write = <Value>(work: () => Value) => Promise<Value>;
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
 /** Maximum time that all queued writes wait for another process's lock, in milliseconds. Reads continue meanwhile. */
-export const LOCK_WAIT_MS = 2000;
+const LOCK_WAIT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
-const LOCK_RETRY_MS = 5;
+export const LOCK_RETRY_MS = 5;
 
 /** Begins a wait for another process's lock; the returned function returns whether the wait has taken too long. */
-function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
+export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_WAIT_MS, () => {
     isOver = true;
