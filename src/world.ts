@@ -54,6 +54,8 @@ export type OutboundRequest = {
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
+  /** Awaited in the middle of the body, which is then sent in two parts. Default: it is sent whole. */
+  readonly betweenParts?: (() => Promise<void>) | undefined;
   /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;

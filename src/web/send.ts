@@ -1,4 +1,4 @@
-import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
 import { toProxyForm, clientFor, openTunnel, proxyRefusal, toProxyFailure } from "./proxy.ts";
@@ -92,7 +92,7 @@ type SentResult = OutboundResult & { readonly sent: boolean };
 /** Sends to the first hop: the server of the URL, or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
   const { request } = await clientFor(hop);
-  const { url, body, proxy } = outbound;
+  const { url, proxy } = outbound;
   return new Promise((resolve) => {
     const progress = { ...NOT_OPEN, isTls: hop.startsWith("https:") };
     let address: string | undefined;
@@ -139,8 +139,21 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     // Any other end of the connection, so that the caller does not wait for ever.
     sent.on("close", () => answer ?? end(CLOSED));
-    sent.end(body);
+    void endWith(sent, outbound);
   });
+}
+
+async function endWith(
+  sent: ClientRequest,
+  { body, betweenParts }: Pick<OutboundRequest, "body" | "betweenParts">,
+): Promise<void> {
+  if (body === undefined || betweenParts === undefined) return void sent.end(body);
+  const bytes = Buffer.from(body);
+  // Within a character of several bytes, if there is one: a receiver may decode each part by itself.
+  const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
+  sent.write(bytes.subarray(0, middle));
+  await betweenParts();
+  if (!sent.destroyed) sent.end(bytes.subarray(middle));
 }
 
 const NOT_OPEN: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };

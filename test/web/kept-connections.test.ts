@@ -52,6 +52,22 @@ test("a connection is reused for the next request, unless a new one is asked for
   expect(sockets).toHaveLength(4);
 });
 
+test("a body in two parts is cut within a character, and waits for what is between them", async () => {
+  let arrived = Buffer.alloc(0);
+  const server = createServer((socket) => {
+    socket.on("data", (part: Buffer) => {
+      arrived = Buffer.concat([arrived, part]);
+      if (arrived.at(-1) === 0xa9) socket.write(OK);
+    });
+  });
+  const url = `http://127.0.0.1:${await listenUntilEnd(server)}/hooks`;
+  const betweenParts = async (): Promise<void> => {
+    await eventually("the first part has arrived", () => expect(arrived.at(-1)).toBe(0xc3));
+  };
+  expect(await post(url, { body: "x\u00e9", betweenParts })).toMatchObject({ ok: true, status: 200 });
+  expect(arrived.toString("utf8")).toMatch(/\r\nContent-Length: 3\r\n[^]*\r\n\r\nx\u00e9$/);
+});
+
 test("an idle connection is closed before the server would close it", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   await post(url);

@@ -1,3 +1,4 @@
+import { flipDigits } from "../readiness/drills/webhook-case.ts";
 import { MAX_ORDER_ID } from "../checkout/create-request.ts";
 
 /** How an order_id resembles another: each catches shops that look up orders by a part of the id. */
@@ -40,6 +41,15 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
       return [`${head}101`, `${head}102`, `${head}103`];
     }
   }
+}
+
+export const SAME_PARTS = ["head", "end"] as const;
+export type SamePart = (typeof SAME_PARTS)[number];
+
+/** Another event_id with the same head, and so the same number where that is rounded, or with the same end. */
+export function eventIdLike(id: string, same: SamePart): string {
+  const at = same === "head" ? id.length - 4 : 4;
+  return id.slice(0, at) + flipDigits(id.slice(at, at + 4)) + id.slice(at + 4);
 }
 
 function fit(id: string, room = 1): string {

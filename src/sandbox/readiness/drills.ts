@@ -13,7 +13,7 @@ import type { Leases } from "./leases.ts";
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
   PostContext & {
-    readonly world: Pick<World, "now" | "uuid">;
+    readonly world: Pick<World, "now" | "uuid" | "sleep">;
     readonly leases: Pick<Leases, "check">;
     readonly listenerTargets: ReadonlyMap<string, string>;
   };

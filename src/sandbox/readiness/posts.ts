@@ -1,6 +1,7 @@
 // What a drill sends to receivers: events of the store like deliveries, and requests as they are given.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
+import { eventIdLike } from "../../core/judge/neighbours.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -9,6 +10,7 @@ import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { hasEventId } from "../../core/shape/dialect.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { OutboundRequest } from "../../world.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, postToReceiver, type PostResult } from "../webhook/post.ts";
@@ -40,9 +42,10 @@ export async function deliverForDrill(
     return accept({ subject, answers: await Promise.all(posted) });
   }
   const answers: DeliveredEvents["answers"][number][] = [];
+  const betweenParts = wanted.inParts === true ? pauseIn(context) : undefined;
   // One endpoint after the other, so that a drill has few requests in flight.
   for (const outgoing of posts)
-    answers.push(answerOf(outgoing, await postAsDelivery(context, withoutId(outgoing))));
+    answers.push(answerOf(outgoing, await postAsDelivery(context, { ...withoutId(outgoing), betweenParts })));
   return accept({ subject, answers });
 }
 
@@ -53,7 +56,7 @@ function withoutId({ eventId: _id, ...post }: OutgoingPost): Omit<OutgoingPost, 
 /** Again over a new connection if the receiver has closed the kept one. */
 async function postAsDelivery(
   context: DrillsContext,
-  outgoing: Omit<OutgoingPost, "eventId">,
+  outgoing: Omit<OutgoingPost, "eventId"> & Pick<OutboundRequest, "betweenParts">,
 ): Promise<PostResult> {
   const posted = await postToReceiver(context, { ...outgoing, connection: "kept" });
   const { result } = posted;
@@ -65,7 +68,7 @@ async function postAsDelivery(
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
-  { leaseId, endpointId, method, suffix, headers, body, connection }: RequestOf<"postToEndpoint">,
+  { leaseId, endpointId, method, suffix, headers, body, connection, inParts }: RequestOf<"postToEndpoint">,
 ): Promise<Outcome<AnswerOf<"postToEndpoint">>> {
   const held = context.leases.check({ storeId, id: leaseId });
   if (!held.ok) return held;
@@ -78,6 +81,7 @@ export async function postToEndpoint(
     url: withSuffix(endpoint.value.url, suffix),
     method,
     body: Buffer.from(body, "base64"),
+    betweenParts: inParts === true ? pauseIn(context) : undefined,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
     lines: Object.fromEntries(
       [...values].flatMap(([name, all]) => (all.length > 1 ? [[name, all.map(({ value }) => value)]] : [])),
@@ -89,6 +93,13 @@ export async function postToEndpoint(
     result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
   const last = isStale ? await postToReceiver(context, { ...post, connection: "fresh" }) : posted;
   return accept({ url: endpoint.value.url, milliseconds: last.milliseconds, ...wholeAnswer(last) });
+}
+
+/** Longer than a receiver needs to read what has arrived, in milliseconds. */
+const PARTS_PAUSE_MS = 50;
+
+function pauseIn({ world }: DrillsContext): () => Promise<void> {
+  return () => world.sleep(PARTS_PAUSE_MS);
 }
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["suffix"]): string {
@@ -153,7 +164,8 @@ function signRequest(
     now,
     otherId = false,
     unknownType = false,
-  }: Pick<RequestOf<"deliverForDrill">, "otherId" | "unknownType"> & {
+    idLike,
+  }: Pick<RequestOf<"deliverForDrill">, "otherId" | "unknownType" | "idLike"> & {
     readonly endpoint: Endpoint;
     readonly event: StoredEvent;
     readonly now: number;
@@ -162,9 +174,10 @@ function signRequest(
   const id = context.world.uuid();
   const dialect = context.store.stores.dialect(event.storeId);
   const hasOtherId = unknownType || (otherId && hasEventId(dialect));
+  const alike = idLike === undefined ? event.id : eventIdLike(idLike.eventId, idLike.same);
   return deliveryRequest({
-    eventId: hasOtherId ? id : event.id,
-    body: unknownType ? withUnknownType(event, id) : event.body,
+    eventId: hasOtherId ? id : alike,
+    body: unknownType ? withUnknownType(event, id) : event.body.replace(event.id, alike),
     secrets: endpointSecrets(context, endpoint, now).inForce,
     retiredSecrets: [],
     realNow: context.world.now(),

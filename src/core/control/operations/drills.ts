@@ -4,6 +4,7 @@ import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
 import { CONNECTION_FAULTS } from "../../network/connection-fault.ts";
 import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
+import { SAME_PARTS } from "../../judge/neighbours.ts";
 import { storeOperation } from "../operation.ts";
 
 /** Maximum number of steps of a drill. */
@@ -79,6 +80,10 @@ export const drillOperations = {
         otherId: z.optional(z.boolean()),
         /** Sends a correctly signed event of a type that this version does not have, for the event's checkout. */
         unknownType: z.optional(z.boolean()),
+        /** Sends the body in two parts, with a pause between them. */
+        inParts: z.optional(z.boolean()),
+        /** Sends the event, signed, with an id that has the same head or end as that of another event. */
+        idLike: z.optional(z.strictObject({ eventId: z.uuid(), same: z.enum(SAME_PARTS) })),
         /** Events that are sent at the same moment, each over its own connection. */
         together: z.optional(z.array(z.uuid()).check(z.maxLength(MAX_TOGETHER))),
         /** The subject in the first answer; the call is refused if the endpoints have changed since. */
@@ -117,6 +122,8 @@ export const drillOperations = {
           .check(z.maxLength(MAX_HEADERS)),
         /** In base64. */
         body: z.string().check(z.maxLength(MAX_POSTED)),
+        /** Sends the body in two parts, with a pause between them. */
+        inParts: z.optional(z.boolean()),
         /** Over a kept connection, as deliveries, or over a new one. */
         connection: z.enum(["kept", "fresh"]),
       }),
