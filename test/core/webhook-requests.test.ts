@@ -64,6 +64,8 @@ test("a forged event differs from the genuine one only in what its case names", 
     live: { livemode: true },
     live_empty: { livemode: true },
     other_store_none: { store_id: otherStore },
+    other_store_unset: { store_id: otherStore },
+    live_printed: { livemode: true },
   };
   for (const [name, changes] of Object.entries(rows))
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
@@ -124,6 +126,11 @@ test("a forged signature differs from the right one as its case names", () => {
     "good_on_connection",
     "rewritten_body",
     "no_timestamp",
+    "in_parts",
+    "lower_case",
+    "upper_case",
+    "extra_headers",
+    "good_in_chunks",
     "good_at_the_end",
   ]);
 });

@@ -44,7 +44,7 @@ function resultOf(name: CaseName, answer: Exclude<Answer, null>): CaseResult {
 function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResults {
   const results = NAMES.flatMap((name) => {
     const { expected } = DRILL_CASES[name];
-    const right = expected === "2xx" || name === "other_event_id" ? 204 : 400;
+    const right = ["2xx", "any"].includes(expected) || name === "other_event_id" ? 204 : 400;
     const { [name]: answer = right } = answers;
     return answer === null ? [] : [resultOf(name, answer)];
   });
@@ -62,8 +62,8 @@ function where(holds: (name: CaseName) => boolean): readonly CaseName[] {
 const GOOD = where((name) => DRILL_CASES[name].expected === "2xx");
 const BAD = where((name) => DRILL_CASES[name].expected === "4xx");
 const ODD = where((name) => DRILL_CASES[name].expected === "not 2xx");
-const OPEN = where((name) => DRILL_CASES[name].expected === "2xx or 4xx");
-const SERVICES = [...GOOD, ...BAD, ...OPEN];
+const OPEN = where((name) => ["2xx or 4xx", "any"].includes(DRILL_CASES[name].expected));
+const SERVICES = [...GOOD, ...BAD, ...OPEN].filter((name) => name !== "good_in_chunks");
 const FORGED = [...BAD, ...ODD];
 /** A path with a final slash may be another page. */
 const isSlash = (name: CaseName): boolean => name.endsWith("final_slash");
@@ -683,7 +683,63 @@ const REFUSALS: readonly Row[] = [
   ["fails on an event with another id", each(500, "other_event_id"), { other_event_id: "throws_on_bad" }],
 ];
 
+const CHOSEN = ["other_store_unset", "no_store_unset"] as const;
+const PRINTED = ["live_printed", "other_store_printed", "no_store_printed"] as const;
+const UNSIGNED = ["unsigned_127", "unsigned_ipv6", "unsigned_10"] as const;
+
+/** A form, those that are accepted with it, and the cause of all. */
+const ALIKE: readonly Row[] = (
+  [
+    ["live", ["live_printed"], "skips_by_content"],
+    ["other_store", ["other_store_unset", "other_store_printed"], "skips_by_content"],
+    ["no_store", ["no_store_unset", "no_store_printed"], "skips_by_content"],
+    ["empty_secret", CHOSEN, "takes_empty_secret"],
+    ["secret_undefined", CHOSEN, "takes_guessed_secret"],
+    ["secret_null", CHOSEN, "takes_guessed_secret"],
+    ["secret_none", PRINTED, "takes_guessed_secret"],
+    ["secrets_printed", PRINTED, "takes_guessed_secret"],
+    ["no_signature", UNSIGNED, "skips_without_header"],
+  ] as const
+).map(([first, others, cause]) => [
+  `accepts ${others.join(" and ")} like ${first}`,
+  each(TAKEN, first, ...others),
+  each(cause, first, ...others),
+]);
+
 const MORE: readonly Row[] = [
+  ...ALIKE,
+  ["chooses a secret that is not there", each(TAKEN, ...CHOSEN), each("chooses_secret", ...CHOSEN)],
+  ["believes an address", each(TAKEN, ...UNSIGNED), each("skips_by_sender", ...UNSIGNED)],
+  ...([400, 500] as const).flatMap((answer): readonly Row[] => [
+    [
+      `answers ${answer} to a body in two parts`,
+      each(answer, "in_parts", "unusual_in_parts"),
+      each("reads_first_part", "in_parts", "unusual_in_parts"),
+    ],
+    [
+      `answers ${answer} to a character in two parts`,
+      each(answer, "unusual_in_parts"),
+      each("decodes_parts", "unusual_in_parts"),
+    ],
+    [
+      `answers ${answer} to unusual bytes, in two parts too`,
+      each(answer, "unusual_bytes", "unusual_in_parts"),
+      each(
+        answer === 400 ? "decoded_body" : "chokes_on_bytes",
+        ...(["unusual_bytes", "unusual_in_parts"] as const),
+      ),
+    ],
+    [
+      `answers ${answer} to headers in another case`,
+      each(answer, "upper_case"),
+      { upper_case: "compares_header_case" },
+    ],
+    [
+      `answers ${answer} to unknown headers`,
+      each(answer, "extra_headers"),
+      { extra_headers: "refuses_headers" },
+    ],
+  ]),
   [
     "refuses what it does not know, takes an order, and believes PUT",
     { ...each(400, ...GOOD), ...each(TAKEN, "order_event", "as_put") },

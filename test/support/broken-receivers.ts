@@ -3,6 +3,7 @@ import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import {
   digest,
   handmade,
+  headerLines,
   parse,
   right,
   telling,
@@ -71,9 +72,8 @@ export const typeOf = ({ rawBody }: Incoming): string => {
 };
 const isOrderEvent = (incoming: Incoming): boolean => /^(?:order|checkout_session)\./.test(typeOf(incoming));
 const hasHeader = ({ rawHeaders }: Incoming, ...names: readonly string[]): boolean =>
-  names.some((name) => rawHeaders.includes(name));
-const linesOf = ({ rawHeaders }: Incoming, name: string): string[] =>
-  rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === name);
+  names.some((name) => headerLines(rawHeaders, name).length > 0);
+const linesOf = ({ rawHeaders }: Incoming, name: string): readonly string[] => headerLines(rawHeaders, name);
 const typeIn = (incoming: Incoming): string =>
   hasHeader(incoming, "Content-Type") ? headerOf(incoming, "Content-Type") : "";
 const parseAny = ({ rawBody }: Incoming): object => JSON.parse(String(rawBody)) as object;
@@ -82,8 +82,7 @@ const macOf = (secret: string, texts: readonly (string | Uint8Array)[]): string 
   for (const text of texts) mac.update(text);
   return mac.digest("hex");
 };
-const headerOf = ({ rawHeaders }: Incoming, name: string): string =>
-  rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
+const headerOf = ({ rawHeaders }: Incoming, name: string): string => headerLines(rawHeaders, name)[0] ?? "";
 
 const DIGITS = 64;
 
@@ -117,6 +116,11 @@ function madeWithin(incoming: Incoming, seconds: number): boolean {
   const { created_at: at } = readOrNone(incoming);
   return Math.abs(incoming.now - Date.parse(String(at))) <= seconds * 1000;
 }
+
+const GUESSED_SECRETS: readonly string[] =
+  "undefined,null,None,changeme,test,[object Promise],http://localhost:3000/hooks,NaN,whsec_,Checkout-Signature".split(
+    ",",
+  );
 
 const NO_VERIFICATION: readonly BrokenReceiver[] = [
   { name: "believes everything", make: () => () => 200 },
@@ -548,6 +552,13 @@ const CARRIED: readonly BrokenReceiver[] = [
       ["what comes directly", (one) => !hasHeader(one, "X-Forwarded-For")],
       ["what has no X-Real-IP", (one) => !hasHeader(one, "X-Real-IP")],
       ["what has no Forwarded", (one) => !hasHeader(one, "Forwarded")],
+      ["what does not come from 10.0.0.0/8", (one) => !headerOf(one, "X-Forwarded-For").startsWith("10.")],
+      ["what does not come from 192.168.0.0/16", (one) => !headerOf(one, "X-Real-IP").startsWith("192.168.")],
+      [
+        "what is signed, or does not come from ::1",
+        (one) =>
+          hasHeader(one, DEFAULT_HEADER_NAMES.signature) || !headerOf(one, "Forwarded").includes("[::1]"),
+      ],
       ["what has no cookie", (one) => !hasHeader(one, "Cookie")],
       ["what has no key of its API", (one) => !hasHeader(one, "X-Api-Key")],
       ["types with a dot", (one) => typeOf(one).includes(".")],
@@ -686,12 +697,10 @@ const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
     name: `the secret ${how}`,
     make: () => (incoming) => withSecret(keyOf(incoming.secret), right)(incoming),
   })),
-  ...["undefined", "null", "None", "changeme", "test", "[object Promise]", "http://localhost:3000/hooks"].map(
-    (text): BrokenReceiver => ({
-      name: `${text} is among its secrets`,
-      make: () => (incoming) => (withSecret(text, handmade({}))(incoming) === 200 ? 200 : right(incoming)),
-    }),
-  ),
+  ...GUESSED_SECRETS.map((text): BrokenReceiver => ({
+    name: `${text} is among its secrets`,
+    make: () => (incoming) => (withSecret(text, handmade({}))(incoming) === 200 ? 200 : right(incoming)),
+  })),
   {
     name: "the secret for livemode is not set, and empty",
     make: () => chosenBy(({ livemode }) => (livemode === true ? "" : undefined)),
@@ -700,16 +709,32 @@ const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
     name: "the secret for livemode is the text undefined",
     make: () => chosenBy(({ livemode }) => (livemode === true ? "undefined" : undefined)),
   },
-  {
-    name: "the secret of a store that it does not know is the text None",
+  ...["None", "undefined", ""].map((text): BrokenReceiver => ({
+    name: `the secret of a store that it does not know is the text ${text}`.trim(),
     make: () => {
       const known = new Set<unknown>();
       return chosenBy(({ store_id: id }) => {
         // The store of the first event is its own.
         if (known.size === 0) known.add(id);
-        return known.has(id) ? undefined : "None";
+        return known.has(id) ? undefined : text;
       });
     },
+  })),
+  {
+    name: "the secret of an event without a store is the text null",
+    make: () => chosenBy((event) => ("type" in event && !("store_id" in event) ? "null" : undefined)),
+  },
+  {
+    name: "finds headers by their exact names",
+    make: () => (incoming) =>
+      incoming.rawHeaders.includes(DEFAULT_HEADER_NAMES.signature) ||
+      !hasHeader(incoming, DEFAULT_HEADER_NAMES.signature)
+        ? right(incoming)
+        : 400,
+  },
+  {
+    name: "refuses headers that it does not know",
+    make: () => (incoming) => (hasHeader(incoming, "Traceparent") ? 400 : right(incoming)),
   },
   ...(["md5", "sha1", "sha512"] as const).map((algorithm): BrokenReceiver => ({
     name: `signs with ${algorithm}`,
@@ -826,8 +851,8 @@ const FORMS: readonly BrokenReceiver[] = [
   {
     name: "signs the word undefined where no timestamp came",
     make: () => (incoming) => {
-      const { rawHeaders, signature, secret, rawBody } = incoming;
-      if (rawHeaders.includes(DEFAULT_HEADER_NAMES.timestamp)) return right(incoming);
+      const { signature, secret, rawBody } = incoming;
+      if (hasHeader(incoming, DEFAULT_HEADER_NAMES.timestamp)) return right(incoming);
       const expected = createHmac("sha256", secret).update("undefined.").update(rawBody).digest("hex");
       return signature === expected ? 200 : 400;
     },

@@ -3,6 +3,7 @@ import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import {
   handmade,
+  headerLines,
   parse,
   right,
   telling,
@@ -57,8 +58,7 @@ function guarded(isGenuine: (incoming: Incoming) => boolean, route: Receiver): R
   return (incoming) => (isGenuine(incoming) ? route(incoming) : 401);
 }
 
-const header = ({ rawHeaders }: Incoming, name: string): string =>
-  rawHeaders.includes(name) ? (rawHeaders[rawHeaders.indexOf(name) + 1] ?? "") : "";
+const header = ({ rawHeaders }: Incoming, name: string): string => headerLines(rawHeaders, name)[0] ?? "";
 const isJson = (text: string): boolean => {
   try {
     return typeof JSON.parse(text) === "object";

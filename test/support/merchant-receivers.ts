@@ -45,9 +45,7 @@ export function serve(
   const { secret, now, pass, connection = () => 0 } = options;
   let number = 0;
   return ({ method, target, rawHeaders, body }) => {
-    const header = (name: string): string | undefined =>
-      rawHeaders.includes(name) ? rawHeaders[rawHeaders.indexOf(name) + 1] : undefined;
-    const timestamp = header(DEFAULT_HEADER_NAMES.timestamp);
+    const [timestamp] = headerLines(rawHeaders, DEFAULT_HEADER_NAMES.timestamp);
     const incoming: Incoming = {
       method,
       target,
@@ -55,7 +53,7 @@ export function serve(
       rawHeaders,
       rawBody: Buffer.from(body),
       timestamp: Number(timestamp ?? Number.NaN),
-      signature: header(DEFAULT_HEADER_NAMES.signature),
+      signature: headerLines(rawHeaders, DEFAULT_HEADER_NAMES.signature)[0],
       over: (text) =>
         createHmac("sha256", secret())
           .update(`${timestamp ?? ""}.`)
@@ -72,6 +70,13 @@ export function serve(
       return responseOf(500);
     }
   };
+}
+
+/** The values of all lines with a header, whatever the case of its name. */
+export function headerLines(rawHeaders: readonly string[], name: string): readonly string[] {
+  return rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name.toLowerCase(),
+  );
 }
 
 function responseOf(answer: Answer): HttpResponse {

@@ -14,6 +14,7 @@ export const EXPECTED_RESULTS = {
   answer: ["an answer", "有响应"],
   "not 2xx": ["not 2xx", "非 2xx"],
   "2xx or 4xx": ["2xx or 4xx", "2xx 或 4xx"],
+  any: ["any answer", "任何响应"],
   amount: (amount) => [`the amount ${amount}`, `金额 ${amount}`],
   another: ["another attempt", "再次尝试"],
   same_key: ["the same key", "相同的幂等键"],

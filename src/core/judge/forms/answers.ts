@@ -4,6 +4,7 @@ import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { SaidValue } from "../../readiness/drill-shapes.ts";
 import { factOf } from "../../readiness/drills/said.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
+import type { Form } from "../../readiness/drills/webhook-case.ts";
 import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
 /** The result of one case: the receiver's answer, or why there is none. */
@@ -55,6 +56,8 @@ export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly wavers: boolean;
 };
 
+/** What is expected of requests that the service never sends. */
+export const UNSENT_BY_SERVICE: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
@@ -95,7 +98,7 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
     all: (wanted, names) => names.every((name) => kind(name) === wanted),
     alike: (one, other) => answers.get(one) === answers.get(other),
     answered,
-    plain: answered.filter((name) => DRILL_CASES[name].expected !== "not 2xx"),
+    plain: answered.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
     isNowhere: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),

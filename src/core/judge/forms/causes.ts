@@ -118,6 +118,7 @@ const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> =
   "4xx": ["refused"],
   "not 2xx": ["refused", "failed", "redirected", "lost"],
   "2xx or 4xx": ["taken", "refused"],
+  any: ["taken", "refused", "redirected", "failed", "lost"],
 };
 
 /** It recognises the event before it checks the age, and does not repeat its work. */

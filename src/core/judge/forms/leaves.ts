@@ -40,6 +40,9 @@ const NO_HEADERS: readonly CaseName[] = ["no_headers", "no_headers_form"];
 const FORMLESS: readonly CaseName[] = [
   ...(["short_signature", "empty_signature", "dots", "percent", "non_hex", "many_signatures"] as const),
 ];
+/** Signed with what a program finds in place of a secret, for an event by which it may choose one. */
+const UNSET: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
+const PRINTED: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
 const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 /** Forms whose signature does not belong to the request that is sent. */
 const MISSIGNED = ALL_NAMES.filter((name) => {
@@ -47,6 +50,7 @@ const MISSIGNED = ALL_NAMES.filter((name) => {
   return signature !== undefined || secret !== undefined || sent !== undefined || reused === true;
 });
 const GUESSED_SECRETS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
+const SENT_FOR = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_SENT = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Forms that are sent after the first one that must be refused. */
 const LATER = ALL_NAMES.filter((name) => !FIRST_SENT.has(name));
@@ -134,11 +138,15 @@ const LIKE_ANOTHER: readonly Leaf[] = [
   { forms: ["swapped_bytes"], likeThat: "even_digits" },
   { forms: ["swapped_bytes"], likeThat: "odd_digits" },
   { forms: ["gzip"], likeThat: "no_event", none: { taken: ["chunked"] } },
-  { forms: ["live_empty", "live_undefined"], likeThat: "live" },
-  { forms: ["other_store_none"], likeThat: "other_store" },
-  { forms: ["live_empty"], likeThat: "empty_secret" },
-  { forms: ["live_undefined"], likeThat: "secret_undefined" },
-  { forms: ["other_store_none"], likeThat: "secret_none" },
+  { forms: ["live_empty", "live_undefined", "live_printed"], likeThat: "live" },
+  { forms: ["other_store_none", "other_store_unset", "other_store_printed"], likeThat: "other_store" },
+  { forms: ["no_store_unset", "no_store_printed"], likeThat: "no_store" },
+  { forms: ["live_empty", ...UNSET], likeThat: "empty_secret" },
+  { forms: ["live_undefined", ...UNSET], likeThat: "secret_undefined" },
+  { forms: UNSET, likeThat: "secret_null" },
+  { forms: ["other_store_none", ...PRINTED], likeThat: "secret_none" },
+  { forms: PRINTED, likeThat: "secrets_printed" },
+  { forms: SENT_FOR, likeThat: "no_signature" },
   { forms: OTHER_TIMESTAMPS, likeThat: "no_timestamp" },
   { forms: [...OTHER_TIMESTAMPS, ...TWO_TIMESTAMPS], likeThat: "hour_old" },
   { forms: ["rewritten_body"], likeThat: "changed_byte" },
@@ -210,6 +218,8 @@ const REFUSED: readonly Leaf[] = [
     all: { taken: ["good_event"] },
     none: { taken: ["spaced_body"] },
   },
+  { forms: ["unusual_in_parts"], likeThat: "in_parts" },
+  { forms: ["unusual_in_parts"], likeThat: "unusual_bytes" },
   { forms: ["unusual_bytes"], cause: "decoded_body", all: { taken: ["good_event", "spaced_body"] } },
 ];
 
@@ -228,6 +238,8 @@ const FAILED: readonly Leaf[] = [
   { forms: ["other_event_id"], cause: "rejects_duplicates", all: { failed: ["duplicate"] } },
   { forms: MAY_BE_REFUSED, cause: "throws_on_bad", all: { taken: ["good_event"] } },
   { forms: LATER, cause: "shuts_out", all: { taken: ["good_event"] }, none: { taken: ["good_at_the_end"] } },
+  { forms: ["unusual_in_parts"], likeThat: "in_parts" },
+  { forms: ["unusual_in_parts"], likeThat: "unusual_bytes" },
   { forms: ["spaced_body", "unusual_bytes"], cause: "chokes_on_bytes", all: { taken: ["good_event"] } },
 ];
 

@@ -19,7 +19,7 @@ import {
   type CaseName,
 } from "../../readiness/drills/webhook.ts";
 import type { DrillRequest } from "../../readiness/drills/webhook-case.ts";
-import type { CaseResult } from "./answers.ts";
+import { UNSENT_BY_SERVICE, type CaseResult } from "./answers.ts";
 
 /** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED = 3;
@@ -88,16 +88,17 @@ export function buildDrillRequest(
   const names = headerNamesIn(dialect);
   const bodyOf = (form: CaseName): string => eventBodyIn(dialect, eventOfCase(form, events).body);
   const event = eventOfCase(name, events);
-  const secret = secretOf(name, events, keys);
+  const secrets = secretsOf(name, event, { ...keys, ...events });
   const body = signed(bodyOf(name), dialect);
   const { sentAt = keys.realNow } = events.first;
   const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, dialect };
-  const { headers } = deliveryRequest({ ...parts, body, secrets: [secret] });
+  const { headers } = deliveryRequest({ ...parts, body, secrets });
   const { [names.timestamp]: ofNow = "" } = headers;
   const timestamp = one.timestamp ?? ofNow;
   const signedBody = one.reused === true ? bodyOf("duplicate") : body;
-  const right = signatureOf(secret, { timestamp, rawBody: Buffer.from(signedBody) });
+  const rawBody = Buffer.from(signedBody);
+  const right = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
   // Two events without an id and a time of their own are the same bytes.
   const isSame = one.reused === true && body === signedBody;
   const left = new Set(without.map((header) => names[header]));
@@ -131,14 +132,18 @@ export function buildCaseRequest(
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
 ): DrillRequest {
-  const { method = "POST", suffix = "", headers: changed = {}, lines, pack } = DRILL_CASES[name];
+  const { method = "POST", suffix = "", headers: changed = {}, lines, pack, ...one } = DRILL_CASES[name];
+  const { named = keepText, inParts } = one;
   const all = Object.entries({ ...headers, ...changed });
-  const shown = all.flatMap(([header, value]) => (value === undefined ? [] : [[header, value] as const]));
+  const shown = all.flatMap(([header, value]) =>
+    value === undefined ? [] : [[named(header), value] as const],
+  );
   const whole = {
     method,
     suffix,
     headers: Object.fromEntries(shown),
     body: pack === undefined ? body : pack(body),
+    ...(inParts === undefined ? {} : { inParts }),
   };
   if (lines === undefined) return whole;
   const [doubled, linesOf] = lines;
@@ -163,19 +168,22 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(
     ({ name, answer }) =>
-      "error" in answer && (answer.error !== "connection_lost" || DRILL_CASES[name].expected !== "not 2xx"),
+      "error" in answer &&
+      (answer.error !== "connection_lost" || !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
   );
   return unanswered.length < MAX_UNANSWERED && unanswered.every(({ name }) => name !== "good_event");
 }
 
-function secretOf(
+function secretsOf(
   name: CaseName,
-  { own }: DrillEvents,
-  { secret, retiredSecret, url = "" }: DrillKeys,
-): string {
+  { id: eventId }: OrderEvent,
+  { own, secret, retiredSecret, url = "", dialect }: DrillEvents & DrillKeys,
+): readonly string[] {
   const { secret: which } = DRILL_CASES[name];
-  if (which === undefined) return secret;
-  return which === "another" ? (retiredSecret ?? neverASecret(own)) : which({ url, storeId: own.storeId });
+  if (which === undefined) return [secret];
+  if (which === "another") return [retiredSecret ?? neverASecret(own)];
+  const { signature: header } = headerNamesIn(dialect);
+  return [which({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
 /** The event of a case. Throws for a case of an order if there is no order. */

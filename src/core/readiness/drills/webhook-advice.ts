@@ -63,12 +63,12 @@ export const DRILL_CAUSES = {
     "接受用空密钥签名的请求，而任何人都能这样签名。密钥列表里有一个未设置的变量：请将其去掉，没有密钥时不要启动。",
   ],
   takes_guessed_secret: [
-    "It accepts requests signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None), a default, or its own address. Remove this secret, and do not start without the right one.",
-    "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None）、默认值或接收端自己的地址。请将其从密钥中去掉，没有正确的密钥时不要启动。",
+    "It accepts requests signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None, NaN), a default, its own address, or a text of the request. Remove this secret, and do not start without the right one.",
+    "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
-    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null or None, and anybody can sign so. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
-    "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null 或 None 签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
+    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null, None or the like, and anybody can sign so. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
+    "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null、None 等签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
   ],
   secret_unset: (id) => [
     `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${showSecret(id)}, and do not start without a secret.`,
@@ -193,6 +193,22 @@ export const DRILL_CAUSES = {
   decoded_body: [
     `It changes the body before it verifies it: it reads an encoding other than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW[0]}.`,
     `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW[1]}。`,
+  ],
+  reads_first_part: [
+    "It refuses a body that arrives in two parts, as networks and proxies cut it: it verifies the part that came first. Read the body to its end (Content-Length), and verify all of it.",
+    "请求体分两段到达时拒绝（网络和代理会这样切分）：只校验了先到的一段。请读完整个请求体（Content-Length）再验签。",
+  ],
+  decodes_parts: [
+    "It refuses a body that was cut within a character: it decodes each part by itself, and the cut character is lost. Collect the bytes of all parts, and verify these.",
+    "请求体在一个字符中间断开时拒绝：逐段解码，断开的字符因此丢失。请先收齐所有字节，再对这些字节验签。",
+  ],
+  compares_header_case: [
+    "It refuses the same headers in capitals or in lower case: names of headers have no case, and proxies and HTTP/2 change it. Find headers without regard to case.",
+    "请求头名称改为全大写或全小写后就拒绝：请求头名称不区分大小写，代理和 HTTP/2 会改变它。请不区分大小写地查找请求头。",
+  ],
+  refuses_headers: [
+    "It refuses an event with headers that it does not know, and proxies add headers. Ignore unknown headers.",
+    "带有未知请求头的事件会被拒绝，而代理会添加请求头。请忽略未知的请求头。",
   ],
   body_not_covered: [
     `Its check does not cover the body: a changed body passes with the old signature. ${VERIFY_RAW[0]}: the timestamp, a dot, the body.`,
@@ -337,6 +353,10 @@ export const DRILL_NOTES = {
   dedups_before_age: [
     "A note: it accepts a known event again, however old its timestamp is, but repeats nothing: it looks up the event before it checks its age.",
     "提示：无论时间戳多旧，都接受已知的事件，但不会重复处理：先查事件是否已知，再检查时间戳。",
+  ],
+  needs_length: [
+    "A note: it refuses a body in chunks, without Content-Length. The service sends the length; a proxy in front of your shop may leave it out.",
+    "提示：拒绝分块传输、没有 Content-Length 的请求体。本服务会发送长度；但商店前面的代理可能去掉它。",
   ],
   rate_limited_for_a_while: [
     "A note: it answered 429 because it limits the rate, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt it from the limit.",

@@ -13,7 +13,12 @@ export type DrillRequest = {
   /** Headers that are sent as several lines, with the value of each line. */
   readonly lines?: Readonly<Record<string, readonly string[]>>;
   readonly body: string | Uint8Array;
+  /** Whether the body is sent in two parts, with a pause between them. */
+  readonly inParts?: true;
 };
+
+/** What an attacker knows of a receiver and a request: none of it is secret. */
+type KnownTexts = Readonly<Record<"url" | "storeId" | "eventId" | "header", string>>;
 
 type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;
 
@@ -39,8 +44,8 @@ export type Mutations = {
   readonly otherEventId?: true;
   /** Whether timestamp and signature are copied from the first event. */
   readonly reused?: true;
-  /** The secret to sign with instead: an inactive secret, or a secret that an attacker can guess. */
-  readonly secret?: "another" | ((known: { readonly url: string; readonly storeId: string }) => string);
+  /** The secret to sign with instead: an inactive secret, or up to three secrets that an attacker can guess. */
+  readonly secret?: "another" | ((known: KnownTexts) => string | readonly string[]);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (right: string) => string;
   readonly method?: DrillRequest["method"];
@@ -49,13 +54,19 @@ export type Mutations = {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** A header of ours that is sent as several lines; `now` is the current time, in Unix seconds. */
   readonly lines?: readonly [header: OurHeader, lines: (once: string, now: string) => readonly string[]];
+  /** Changes the names of all headers. */
+  readonly named?: (name: string) => string;
   readonly pack?: (body: string) => Uint8Array;
+  readonly inParts?: true;
   /** Sent over a new connection. Default: over a kept connection, like deliveries. */
   readonly connection?: "fresh";
 };
 
-/** `not 2xx`: to requests that the service never sends. `2xx or 4xx`: about which the interface says nothing. */
-type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx";
+/**
+ * `not 2xx`: to requests that the service never sends. `2xx or 4xx`: about which the interface says nothing. `any`: to
+ * genuine events in a form that only a proxy makes, and that a receiver may be unable to read.
+ */
+type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx" | "any";
 
 /** A form: its mutations, the expected answer, and the likely cause of another one. */
 export type Form = Mutations & {

@@ -43,16 +43,19 @@ const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 const CURL = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
 const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" } as const;
 const NO_HEADERS = { without: ["eventId", "timestamp", "signature"] } as const;
-const FORWARDED = {
-  "X-Forwarded-For": "127.0.0.1",
-  "X-Real-IP": "127.0.0.1",
-  Forwarded: "for=127.0.0.1;proto=https",
-} as const;
+/** Unknown to a receiver, as proxies and tracers add them. */
+const EXTRA = { Traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-00`, "X-Request-Id": "0000" } as const;
 const CREDENTIALS = { Authorization: "Bearer 0000", Cookie: "session=0000", "X-Api-Key": "0000" } as const;
 const BAD: Mutations = { signature: wrongDigits };
+const UNSIGNED: Mutations = { without: ["signature"] };
 const AGAIN: Mutations = { event: "first" };
 const LIVE = claim(claimLivemode);
 const OTHER_STORE = claim(claimOtherStore);
+const NO_STORE = claim(() => ({ store_id: undefined }));
+
+/** What a program finds in place of a secret, at most three for one request. */
+const UNSET = ["", "undefined", "null"] as const;
+const PRINTED = ["None", "NaN", "[object Object]"] as const;
 
 /** The forms that are always sent, in this order. */
 export const TEST_FORMS = {
@@ -96,6 +99,16 @@ export const TEST_FORMS = {
   no_event_id: forged("skips_without_event_id", { ...BAD, without: ["eventId"] }),
   no_headers: forged("skips_without_headers", { ...NO_HEADERS, headers: CURL }),
   no_headers_form: unusual("skips_other_types", { ...NO_HEADERS, headers: { ...CURL, ...FORM_TYPE } }),
+  in_parts: genuine("reads_first_part", { inParts: true }),
+  unusual_in_parts: genuine("decodes_parts", { inParts: true, signed: writeUnusually }),
+  lower_case: genuine("compares_header_case", { named: (name) => name.toLowerCase() }),
+  upper_case: genuine("compares_header_case", { named: (name) => name.toUpperCase() }),
+  extra_headers: genuine("refuses_headers", { headers: EXTRA }),
+  good_in_chunks: {
+    expected: "any",
+    notes: { refused: "needs_length" },
+    headers: { "Transfer-Encoding": "chunked" },
+  },
   as_put: badlySigned("skips_methods", { method: "PUT" }),
   as_patch: badlySigned("skips_methods", { method: "PATCH" }),
   with_query: badlySigned("skips_paths", { suffix: "?x=1" }),
@@ -114,10 +127,20 @@ export const TEST_FORMS = {
   other_agent: badlySigned("skips_by_sender", { headers: { "User-Agent": "Mozilla/5.0" } }),
   no_agent: badlySigned("skips_by_sender", { headers: { "User-Agent": undefined } }),
   authorization: badlySigned("skips_by_sender", { headers: CREDENTIALS }),
-  forwarded: badlySigned("skips_by_sender", { headers: FORWARDED }),
+  forwarded: sentFor("127.0.0.1", BAD),
+  forwarded_ipv6: sentFor("::1", BAD),
+  forwarded_10: sentFor("10.0.0.1", BAD),
+  forwarded_172: sentFor("172.17.0.1", BAD),
+  forwarded_192: sentFor("192.168.0.1", BAD),
+  unsigned_127: sentFor("127.0.0.1", UNSIGNED),
+  unsigned_ipv6: sentFor("::1", UNSIGNED),
+  unsigned_10: sentFor("10.0.0.1", UNSIGNED),
+  unsigned_172: sentFor("172.17.0.1", UNSIGNED),
+  unsigned_192: sentFor("192.168.0.1", UNSIGNED),
   unknown_type: claiming(claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` }))),
   other_family: claiming(claim(() => ({ type: "ping" }))),
   other_store: claiming(OTHER_STORE),
+  no_store: claiming(NO_STORE),
   live: claiming(LIVE),
   even_digits: forged(undefined, { signature: changeEveryOther("first") }),
   odd_digits: forged(undefined, { signature: changeEveryOther("second") }),
@@ -152,9 +175,19 @@ export const TEST_FORMS = {
   secret_test: guessed("test"),
   secret_promise: guessed("[object Promise]"),
   secret_url: forged("takes_guessed_secret", { secret: ({ url }) => url }),
+  secrets_printed: guessed("NaN", "false", "[object Object]"),
+  secrets_default: guessed("secret", "whsec_", "whsec_undefined"),
+  secrets_known: forged("takes_guessed_secret", {
+    secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
+  }),
   live_empty: forged("chooses_secret", { signed: LIVE, secret: () => "" }),
   live_undefined: forged("chooses_secret", { signed: LIVE, secret: () => "undefined" }),
+  live_printed: chosen(LIVE, PRINTED),
   other_store_none: forged("chooses_secret", { signed: OTHER_STORE, secret: () => "None" }),
+  other_store_unset: chosen(OTHER_STORE, UNSET),
+  other_store_printed: chosen(OTHER_STORE, PRINTED),
+  no_store_unset: chosen(NO_STORE, UNSET),
+  no_store_printed: chosen(NO_STORE, PRINTED),
   timestamp_word: unusual("takes_malformed_timestamp", { timestamp: "soon" }),
   timestamp_undefined: unusual("takes_malformed_timestamp", {
     timestamp: "undefined",
@@ -185,7 +218,27 @@ function claiming(sent: ReturnType<typeof claim>) {
   return { ...badlySigned("skips_by_content", { sent }), expected: "4xx" } as const;
 }
 
-/** Signed with a text that anybody can guess: a printed form of an unset variable, or a default. */
-function guessed(secret: string) {
-  return forged("takes_guessed_secret", { secret: () => secret });
+/** Signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
+function guessed(...secrets: readonly string[]) {
+  return forged("takes_guessed_secret", { secret: () => secrets });
+}
+
+/** Rightly signed with what a program finds where it has no secret, for an event by which it may choose one. */
+function chosen(signed: ReturnType<typeof claim>, secrets: readonly string[]) {
+  return forged("chooses_secret", { signed, secret: () => secrets });
+}
+
+/** Said to come from an address that a receiver may take for its own proxy, or for the service. */
+function sentFor(address: string, how: Mutations) {
+  const host = address.includes(":") ? `"[${address}]"` : address;
+  const headers = {
+    "X-Forwarded-For": address,
+    "X-Real-IP": address,
+    "X-Client-IP": address,
+    "True-Client-IP": address,
+    "CF-Connecting-IP": address,
+    Forwarded: `for=${host};proto=https`,
+    Via: "1.1 checkout",
+  };
+  return unusual("skips_by_sender", { ...how, headers });
 }

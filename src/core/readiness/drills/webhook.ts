@@ -12,6 +12,11 @@ import { changeOrder, RIGHT_ENDS } from "./webhook-mutations.ts";
 type TestName = keyof typeof TEST_FORMS;
 type TitledName = TestName | "order_event" | "unknown_order" | "older_event";
 
+const UNSET = '"", undefined, null';
+const PRINTED = "None, NaN, [object Object]";
+const OTHER_STORE: Words = ["with another store", "属于另一商店"];
+const NO_STORE: Words = ["without store_id", "没有 store_id"];
+
 const TITLES: Readonly<Record<TitledName, Words>> = {
   good_event: ["a good event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
@@ -62,6 +67,15 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
     "no Checkout header, as curl -d sends it: as a form",
     "没有 Checkout 请求头，如 curl -d 所发的表单",
   ],
+  in_parts: ["a good event whose body arrives in two parts", "有效事件，请求体分两段到达"],
+  unusual_in_parts: [
+    "a good event in unusual bytes, cut within a character",
+    "字节写法少见的有效事件，在一个字符中间断开",
+  ],
+  lower_case: ["a good event with header names in lower case", "有效事件，请求头名称全小写"],
+  upper_case: ["a good event with header names in capitals", "有效事件，请求头名称全大写"],
+  extra_headers: ["a good event with unknown headers", "有效事件，带未知的请求头"],
+  good_in_chunks: ["a good event in chunks", "有效事件，分块传输"],
   as_put: badly(["as PUT", "使用 PUT"]),
   as_patch: badly(["as PATCH", "使用 PATCH"]),
   with_query: badly(["with ?x=1 after the path", "路径后带 ?x=1"]),
@@ -80,13 +94,20 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
   other_agent: badly(["from another User-Agent", "User-Agent 不同"]),
   no_agent: badly(["without a User-Agent", "没有 User-Agent"]),
   authorization: badly(["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"]),
-  forwarded: badly([
-    "with X-Forwarded-For, X-Real-IP and Forwarded",
-    "带 X-Forwarded-For、X-Real-IP 和 Forwarded",
-  ]),
+  forwarded: badly(sentFor("127.0.0.1")),
+  forwarded_ipv6: badly(sentFor("::1")),
+  forwarded_10: badly(sentFor("10.0.0.1")),
+  forwarded_172: badly(sentFor("172.17.0.1")),
+  forwarded_192: badly(sentFor("192.168.0.1")),
+  unsigned_127: unsigned(sentFor("127.0.0.1")),
+  unsigned_ipv6: unsigned(sentFor("::1")),
+  unsigned_10: unsigned(sentFor("10.0.0.1")),
+  unsigned_172: unsigned(sentFor("172.17.0.1")),
+  unsigned_192: unsigned(sentFor("192.168.0.1")),
   unknown_type: badly(["of a type that does not exist", "事件类型不存在"]),
   other_family: badly(["of a type in another form", "类型格式不像事件类型"]),
   other_store: badly(["of another store", "属于另一商店"]),
+  no_store: badly(["without store_id", "没有 store_id"]),
   live: badly(["with livemode true", "livemode 为 true"]),
   even_digits: ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
   odd_digits: ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
@@ -107,12 +128,23 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
   secret_test: signedWith("test"),
   secret_promise: signedWith("[object Promise]"),
   secret_url: ["signed with the URL of the endpoint", "用接收端的 URL签名"],
+  secrets_printed: signedWith("NaN, false, [object Object]"),
+  secrets_default: signedWith("secret, whsec_, whsec_undefined"),
+  secrets_known: [
+    "signed with the name of the header, the event_id and the store_id",
+    "用请求头的名称、event_id 和 store_id 签名",
+  ],
   live_empty: ["with livemode true, signed with an empty secret", "livemode 为 true，用空密钥签名"],
   live_undefined: [
     "with livemode true, signed with the text undefined",
     "livemode 为 true，用文本 undefined签名",
   ],
+  live_printed: chosen(["with livemode true", "livemode 为 true"], PRINTED),
   other_store_none: ["with another store, signed with the text None", "属于另一商店，用文本 None签名"],
+  other_store_unset: chosen(OTHER_STORE, UNSET),
+  other_store_printed: chosen(OTHER_STORE, PRINTED),
+  no_store_unset: chosen(NO_STORE, UNSET),
+  no_store_printed: chosen(NO_STORE, PRINTED),
   timestamp_word: ["soon as the timestamp, correctly signed", "时间戳为 soon，签名正确"],
   timestamp_undefined: ["no timestamp, and undefined in the signed text", "没有时间戳，签名内容为 undefined"],
   timestamp_old_and_new: [
@@ -141,6 +173,21 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
 
 function badly([text, chinese]: Words): Words {
   return [`badly signed, ${text}`, `签名错误，${chinese}`];
+}
+
+function unsigned([text, chinese]: Words): Words {
+  return [`unsigned, ${text}`, `没有签名，${chinese}`];
+}
+
+function sentFor(address: string): Words {
+  return [
+    `with X-Forwarded-For, X-Real-IP and Forwarded of ${address}`,
+    `X-Forwarded-For、X-Real-IP 和 Forwarded 为 ${address}`,
+  ];
+}
+
+function chosen([text, chinese]: Words, secrets: string): Words {
+  return [`${text}, signed with the texts ${secrets}`, `${chinese}，用文本 ${secrets}签名`];
 }
 
 function signedWith(secret: string): Words {
