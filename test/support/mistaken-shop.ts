@@ -180,6 +180,14 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  events_alike: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        return super.take({ ...event, event_id: event.event_id.slice(8) });
+      }
+    },
+  ],
   unknown_order: [
     "takes_events",
     class extends CarefulShop {

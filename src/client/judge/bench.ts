@@ -1,7 +1,7 @@
 // The shop and the sandbox of a run, and what a run knows of an order. Steps that use them: client/judge/play.ts.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
@@ -135,6 +135,12 @@ export function createBench(
   return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted, ...given };
 }
 
+/** How an event is sent: as a delivery, or with one difference. */
+export type SentAs = Pick<
+  RequestOf<"deliverForDrill">,
+  "forged" | "otherId" | "unknownType" | "inParts" | "idLike"
+>;
+
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
   /** What the shop is asked to buy. */
@@ -156,6 +162,7 @@ export type Purchase = {
     readonly eventId: string;
     readonly type: string;
     readonly checkoutId: string;
+    readonly sent: SentAs;
     readonly got: SaidValue;
   }[];
   readonly cookies: CookieJar;

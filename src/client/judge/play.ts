@@ -17,6 +17,7 @@ import {
   type Bench,
   type Purchase,
   type Purchases,
+  type SentAs,
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
 import { advance, deliverAll } from "./clock.ts";
@@ -179,7 +180,7 @@ async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[
 
 async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
   const { bench } = play;
-  const { of, statuses, how, from } = step;
+  const { of, statuses, how, from, idLike: same } = step;
   const purchase = purchaseOf(play, of);
   const { checkouts, foreign } = purchase;
   const told = {
@@ -192,19 +193,26 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
     statuses === undefined
       ? events
       : statuses.flatMap((status) => events.filter((event) => event.status === status));
+  const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
+  const sent: SentAs = { ...(how === undefined ? {} : SENT_AS[how]), ...idLike };
   for (const event of wanted) {
-    const sent =
-      how === "forged"
-        ? { forged: true }
-        : how === "other_id"
-          ? { otherId: true }
-          : how === "unknown_type"
-            ? { unknownType: true }
-            : {};
     const answers = await deliver(bench, { eventId: event.eventId, ...sent });
-    if (how === undefined) noteAnswers(purchase, event, answers);
+    if (how === undefined || how === "in_parts") noteAnswers(purchase, { ...event, sent }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
+}
+
+const SENT_AS = {
+  forged: { forged: true },
+  other_id: { otherId: true },
+  unknown_type: { unknownType: true },
+  in_parts: { inParts: true },
+} as const satisfies Record<string, SentAs>;
+
+async function lastEventOf(play: Play, of: OrderName): Promise<string> {
+  const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, of)).id)).at(-1);
+  if (event === undefined) throw new NoOrder(factOf("no_payment"));
+  return event.eventId;
 }
 
 type Answers = AnswerOf<"deliverForDrill">["answers"];
@@ -224,13 +232,7 @@ function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): Sa
 
 async function deliver(
   bench: Bench,
-  wanted: {
-    readonly eventId: string;
-    readonly together?: readonly string[];
-    readonly forged?: boolean;
-    readonly otherId?: boolean;
-    readonly unknownType?: boolean;
-  },
+  wanted: SentAs & { readonly eventId: string; readonly together?: readonly string[] },
 ): Promise<Answers> {
   const { call, leaseId, noted, signal } = bench;
   const subject = noted.subject === undefined ? {} : { subject: noted.subject };
@@ -245,13 +247,17 @@ async function deliver(
 }
 
 /** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
-function noteAnswers(purchase: Purchase, event: Omit<EventRef, "status">, answers: Answers): void {
+function noteAnswers(
+  purchase: Purchase,
+  event: Omit<EventRef, "status"> & { readonly sent?: SentAs },
+  answers: Answers,
+): void {
   const own = answers.filter(({ eventId }) => eventId === event.eventId);
   const refused = own.find(({ status }) => status === null || status < 200 || status > 299);
-  const { eventId, type, checkoutId } = event;
+  const { eventId, type, checkoutId, sent = {} } = event;
   const others = purchase.open.filter((one) => one.eventId !== eventId);
   if (refused !== undefined) {
-    purchase.open = [...others, { eventId, type, checkoutId, got: gotOf(refused) }];
+    purchase.open = [...others, { eventId, type, checkoutId, sent, got: gotOf(refused) }];
     return;
   }
   purchase.open = others;
@@ -268,7 +274,7 @@ async function deliverOpen(play: Play, of: OrderName): Promise<void> {
     if (purchase.open.length === 0) return;
     if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
     for (const event of purchase.open)
-      noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId }));
+      noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId, ...event.sent }));
   }
   for (const { type, got, checkoutId } of purchase.open)
     facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId) });

@@ -7,7 +7,7 @@ import type { Words } from "../language.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
-import type { Neighbour } from "./neighbours.ts";
+import type { Neighbour, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
 /** Maximum number of requests to which a fault applies. */
@@ -63,14 +63,16 @@ export type Step =
     }
   /**
    * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
-   * all. `from`: of its first checkout, or of all those of other systems. What gets no 2xx is delivered again later.
+   * all. `from`: of its first checkout, or of all those of other systems. `idLike`: with an id that has the same head or
+   * end as the last one of order a. What gets no 2xx is delivered again later.
    */
   | {
       readonly act: "tell";
       readonly of: OrderName;
       readonly statuses?: readonly Status[];
       readonly from?: "first" | "elsewhere";
-      readonly how?: "forged" | "other_id" | "unknown_type";
+      readonly how?: "forged" | "other_id" | "unknown_type" | "in_parts";
+      readonly idLike?: SamePart;
     }
   | { readonly act: "at_once"; readonly acts: readonly Act[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }

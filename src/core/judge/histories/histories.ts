@@ -21,6 +21,7 @@ import {
   payment,
   tell,
   tellAs,
+  tellLike,
   tellOf,
   told,
   wait,
@@ -149,6 +150,29 @@ export const HISTORIES = {
     neighbours: "last_digit",
     steps: THREE_AT_ONCE,
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
+  },
+  events_alike: {
+    part: "duplicates",
+    title: [
+      "payments of three orders whose event_ids have the same beginning or end",
+      "三个订单的支付，event_id 的开头或结尾相同",
+    ],
+    needs: ["create"],
+    steps: [
+      ...onEach(create, known),
+      ...onEach(pay),
+      payment,
+      tellLike("b", "head"),
+      tellLike("c", "end"),
+      ...onEach(look),
+    ],
+    causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
+  },
+  payment_in_parts: {
+    part: "duplicates",
+    title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
+    steps: [create, known, pay, tellAs("in_parts", "succeeded"), look],
+    causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
     part: "duplicates",

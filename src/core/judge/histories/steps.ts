@@ -1,5 +1,6 @@
 // The steps of which histories are made, with the subject; `on` has them with another order.
 import type { Status } from "../../checkout/checkout.ts";
+import type { SamePart } from "../neighbours.ts";
 import { ALWAYS, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
 type OrderStep = Extract<Step, { of: OrderName }>;
@@ -28,6 +29,11 @@ export function tellAs(
   ...statuses: readonly Status[]
 ): OrderStep {
   return { act: "tell", of: "a", how, statuses };
+}
+
+/** Delivers the payment of another order, with an id that resembles that of order a's. */
+export function tellLike(of: OrderName, idLike: SamePart): Step {
+  return { act: "tell", of, statuses: ["succeeded"], idLike };
 }
 
 /** Delivers the events of other checkouts of the order. */

@@ -149,6 +149,14 @@ const JUDGE_CAUSES = {
     "Payments of several orders arrived at the same moment, and one was answered with 2xx and not booked: the shop most likely drops events while it is busy, or reads all orders and writes them back. Change one order in one transaction, identify events by event_id alone, and answer 5xx to an event that was not processed.",
     "多个订单的支付同时到达，其中一个返回了 2xx 却没有入账：很可能在忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
   ],
+  confuses_events: [
+    "The payment of an order was refused, or answered with 2xx and not booked, after an event of another order whose event_id has the same beginning or end: the shop most likely keeps only a part of the event_id, or its number, which is rounded. Keep the whole event_id as a text.",
+    "另一订单的事件的 event_id 开头或结尾相同，之后本订单的支付被拒绝，或返回了 2xx 却没有入账：很可能只保存了 event_id 的一部分，或把它当作数字而被舍入。请把完整的 event_id 作为文本保存。",
+  ],
+  reads_part: [
+    "The payment event arrived in two parts, as networks and proxies cut it, and was refused or not booked: read the body to its end (Content-Length) before you verify it.",
+    "支付事件分两段到达（网络和代理会这样切分），被拒绝或没有入账：验签之前请读完整个请求体（Content-Length）。",
+  ],
   mixes_up: [
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
     "一个订单的事件改变了另一个 order_id 相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的 order_id 查找订单。",
