@@ -81,15 +81,15 @@ function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   };
 }
 
-/** Takes as many requests in each second. */
-function limitedTo(perSecond: number, receiver: Receiver): Receiver {
+/** Takes as many requests in each second; the others are refused with a time to come again, or without. */
+function limitedTo(perSecond: number, receiver: Receiver, refused: Answer = 429): Receiver {
   let second = 0;
   let count = 0;
   return (incoming) => {
     const now = Math.floor(incoming.now / 1000);
     count = now === second ? count + 1 : 1;
     second = now;
-    return count > perSecond ? 429 : receiver(incoming);
+    return count > perSecond ? refused : receiver(incoming);
   };
 }
 
@@ -340,6 +340,11 @@ export const GOOD_RECEIVERS: readonly GoodReceiver[] = [
   {
     name: "limited to 5 requests a second",
     make: () => limitedTo(5, right),
+    notes: ["rate_limited_for_a_while"],
+  },
+  {
+    name: "busy after 5 requests of a second, with 503 and a time to come again",
+    make: () => limitedTo(5, right, { status: 503, text: "busy", headers: { "retry-after": "1" } }),
     notes: ["rate_limited_for_a_while"],
   },
 ];

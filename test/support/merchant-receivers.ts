@@ -27,7 +27,14 @@ export type Incoming = {
 };
 
 /** A receiver's answer: a status, a status with a text, or nothing, because it closed the connection. */
-export type Answer = number | { readonly status: number; readonly text: string } | "closed";
+export type Answer =
+  | number
+  | {
+      readonly status: number;
+      readonly text: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | "closed";
 
 /** A merchant's receiver: what it answers, or that it throws. */
 export type Receiver = (incoming: Incoming) => Answer;
@@ -81,8 +88,8 @@ export function headerLines(rawHeaders: readonly string[], name: string): readon
 
 function responseOf(answer: Answer): HttpResponse {
   if (answer === "closed") return { status: 500, headers: {}, body: "", dropped: true };
-  const { status, text } = typeof answer === "number" ? { status: answer, text: "" } : answer;
-  return { status, headers: {}, body: text };
+  const { status, text, headers = {} } = typeof answer === "number" ? { status: answer, text: "" } : answer;
+  return { status, headers, body: text };
 }
 
 /** The README's receiver. */

@@ -56,9 +56,9 @@ export type FormsContext = {
 const MAX_IN_FLIGHT = 4;
 /** Response time from which a receiver gets one request at a time, in milliseconds. */
 const SLOW_MS = 2000;
-/** Maximum number of attempts of a request to a receiver that answers 429. */
+/** Maximum number of attempts of a request to a receiver that says that it is busy. */
 const MAX_ATTEMPTS = 6;
-/** The first pause after a 429 without `Retry-After`, in milliseconds; it doubles each time. */
+/** The first pause after such an answer without `Retry-After`, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
@@ -149,7 +149,12 @@ async function probe(
   return found;
 }
 
-/** After a 429 requests go one after the other. All share the pauses, whose total time is limited. */
+/** Whether a receiver asks to come again: a 503 without a time may be its failure. */
+function isBusy({ status, retryAfter }: PostedAnswer): boolean {
+  return status === 429 || (status === 503 && retryAfter !== null);
+}
+
+/** After a busy answer requests go one after the other. All share the pauses, whose total time is limited. */
 function createPace(world: Pick<World, "now" | "sleep">) {
   let paused = 0;
   let until = 0;
@@ -166,18 +171,15 @@ function createPace(world: Pick<World, "now" | "sleep">) {
   const inTurn = oneAtATime();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let tries = 1; ; tries += 1) {
-      await rest();
-      const posted = await send();
-      const { status, retryAfter } = posted;
-      if (status !== 429 || tries === MAX_ATTEMPTS)
-        return { ...posted, limited: status !== 429 && tries > 1 };
-      const named = parseRetryAfter(retryAfter ?? undefined, world.now());
+      const posted = await (paused > 0 ? inTurn(() => rest().then(send)) : send());
+      if (!isBusy(posted)) return { ...posted, limited: tries > 1 };
+      if (tries === MAX_ATTEMPTS) return { ...posted, limited: false };
+      const named = parseRetryAfter(posted.retryAfter ?? undefined, world.now());
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
       if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
     }
   };
-  return (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> =>
-    paused > 0 ? inTurn(() => sendPatiently(send)) : sendPatiently(send);
+  return sendPatiently;
 }
 
 function answerOf({ status, body, error, message, fault }: PostedAnswer): CaseResult["answer"] {

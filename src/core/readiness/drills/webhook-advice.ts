@@ -359,8 +359,8 @@ export const DRILL_NOTES = {
     "提示：拒绝分块传输、没有 Content-Length 的请求体。本服务会发送长度；但商店前面的代理可能去掉它。",
   ],
   rate_limited_for_a_while: [
-    "A note: it answered 429 because it limits the rate, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt it from the limit.",
-    "提示：因限制请求频率返回过 429，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
+    "A note: it answered 429, or 503 with Retry-After, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt it from the limit.",
+    "提示：返回过 429，或带 Retry-After 的 503，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
   ],
   ignores_event_id: [
     "A note: it accepts an event whose header Checkout-Event-Id differs from the id in the body, which is right if it reads only the body. The header is not signed.",
