@@ -119,7 +119,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 24,
+  duplicates: 25,
   idempotency: 12,
   browser_return: 15,
   webhook: CASE_NAMES.length,
