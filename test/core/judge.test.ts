@@ -73,6 +73,9 @@ test("every rule is broken by its own violation and by no other", () => {
     ["held", create({ runs: failed, isRefused: true, live: 0 })],
     ["client_ends", create({ isRefused: true, live: 0 })],
     ["held", create({ runs: failed, isAgain: true })],
+    ["held", create({ runs: failed, isAgain: true, live: 0 })],
+    ["recovery", create({ isAgain: true, live: 0, deadEnd: "old_page" })],
+    ["one_key", create({ runs: failed, isAgain: true, live: 0, deadEnd: "other_body" })],
   ];
   for (const [expected, ...facts] of rows)
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
@@ -117,11 +120,14 @@ test("a payment that is not shown is lost only if a last look does not show it e
   expect(judgeLater({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(other);
 });
 
-test("the other amount equals the first in whole units, truncated or rounded", () => {
-  for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049]) {
-    const other = nearAmount(minor);
-    const whole = [Math.floor(other / 100), Math.round(other / 100), other === minor, other > 0];
-    expect([minor, ...whole]).toEqual([minor, Math.floor(minor / 100), Math.round(minor / 100), false, true]);
+test("one of the other amounts equals the first in whole units, truncated or rounded, and both nearly", () => {
+  for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049, 50_000]) {
+    const [less, more] = [nearAmount(minor, "less"), nearAmount(minor, "more")];
+    const units = (amount: number) => `${Math.floor(amount / 100)}, ${Math.round(amount / 100)}`;
+    const isSame = [less, more].map(units).includes(units(minor));
+    const isNear = more - minor <= Math.max(1, minor / 200);
+    expect([minor, isSame, isNear, less > 0, more > minor]).toEqual([minor, true, true, true, true]);
+    expect([minor, less < minor]).toEqual([minor, minor > 1]);
   }
 });
 

@@ -15,6 +15,7 @@ type Checkout = {
 export type ShopEvent = {
   readonly event_id: string;
   readonly type: string;
+  readonly created_at: string;
   readonly sequence: number;
   readonly data: Checkout;
 };
@@ -55,11 +56,11 @@ export class CarefulShop {
     if (!this.orders.has(orderId)) this.orders.set(orderId, newOrder());
   }
 
-  async create(orderId: string, key: string): Promise<Checkout | undefined> {
+  async create(orderId: string, key: string, description?: string): Promise<Checkout | undefined> {
     const answer = await this.site.sandbox().request({
       path: "/v1/orders",
       headers: { "Idempotency-Key": key },
-      body: JSON.stringify({ order_id: orderId, ...TERMS }),
+      body: JSON.stringify({ order_id: orderId, ...TERMS, description }),
     });
     return (JSON.parse(String(answer.body)) as { readonly data?: Checkout }).data;
   }
@@ -67,11 +68,15 @@ export class CarefulShop {
   async buy(orderId: string): Promise<string | undefined> {
     const order = this.orders.get(orderId) ?? newOrder();
     this.orders.set(orderId, order);
-    const attempt = [...order.checkouts.values()].filter(({ status }) => ENDED.has(status)).length + 1;
+    const attempt = [...order.checkouts.values()].filter(({ status }) => this.hasEnded(status)).length + 1;
     const made = await this.create(orderId, `${orderId}-attempt-${attempt}`);
     if (made !== undefined && !order.checkouts.has(made.id))
       order.checkouts.set(made.id, { status: "created", sequence: 0 });
     return made?.checkout_url;
+  }
+
+  hasEnded(status: string): boolean {
+    return ENDED.has(status);
   }
 
   move(order: Order, { sequence, data: { id, status } }: ShopEvent): void {
@@ -169,6 +174,100 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     class extends CarefulShop {
       override fits(order: Order, { amount_minor: amount, currency }: Checkout): boolean {
         return Math.floor(amount / 100) === Math.floor(order.total / 100) && currency === order.currency;
+      }
+    },
+  ],
+  other_terms_first: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly places = new Set<string>();
+      override async take(event: ShopEvent): Promise<number> {
+        const place = `${event.type} ${event.data.order_id}`;
+        if (this.places.has(place)) return 200;
+        this.places.add(place);
+        return super.take(event);
+      }
+    },
+  ],
+  events_late: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const ageMs = this.site.harness.clock.now() - Date.parse(event.created_at);
+        return ageMs > 300_000 ? 200 : super.take(event);
+      }
+    },
+  ],
+  second_expired: [
+    "recovery",
+    class extends CarefulShop {
+      override hasEnded(status: string): boolean {
+        return status === "failed";
+      }
+    },
+  ],
+  second_cancelled: [
+    "one_key",
+    class extends CarefulShop {
+      override create(orderId: string, key: string): Promise<Checkout | undefined> {
+        return super.create(orderId, `one-key-${orderId}`, key);
+      }
+    },
+  ],
+  second_after_others: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly made = new Set<string | undefined>();
+      private readonly closed = new Set<string>();
+      override async create(orderId: string, key: string): Promise<Checkout | undefined> {
+        const made = await super.create(orderId, key);
+        this.made.add(made?.id);
+        return made;
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        const { id, order_id: orderId, status } = event.data;
+        if (!this.made.has(id) && ENDED.has(status)) this.closed.add(orderId);
+        return this.closed.has(orderId) ? 200 : super.take(event);
+      }
+    },
+  ],
+  return_other_session: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly links = new Map<string, string>();
+      override async welcome(query: URLSearchParams): Promise<void> {
+        this.links.set(query.get("session_id") ?? "", query.get("order_id") ?? "");
+      }
+      override take(event: ShopEvent): Promise<number> {
+        const { data } = event;
+        return super.take({
+          ...event,
+          data: { ...data, order_id: this.links.get(data.id) ?? data.order_id },
+        });
+      }
+    },
+  ],
+  return_other_terms: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const id = query.get("session_id") ?? "";
+        const order = this.orders.get(query.get("order_id") ?? "");
+        if (order !== undefined && (await this.site.told(id)).status === "succeeded") order.bookings = [id];
+      }
+    },
+  ],
+  return_second: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const orderId = query.get("order_id") ?? "";
+        const order = this.orders.get(orderId);
+        if (order !== undefined && ENDED.has(this.stateOf(order))) this.closed.add(orderId);
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        return this.closed.has(event.data.order_id) ? 200 : super.take(event);
       }
     },
   ],

@@ -136,10 +136,7 @@ export function createBench(
 }
 
 /** How an event is sent: as a delivery, or with one difference. */
-export type SentAs = Pick<
-  RequestOf<"deliverForDrill">,
-  "forged" | "otherId" | "unknownType" | "inParts" | "idLike"
->;
+export type SentAs = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {

@@ -7,6 +7,7 @@ import {
   type WatchedRun,
 } from "../../core/judge/client.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
+import type { CreateFact } from "../../core/judge/observation.ts";
 import type { Step } from "../../core/judge/step.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
@@ -17,6 +18,7 @@ import {
   NoOrder,
   refresh,
   type Bench,
+  type CreateRun,
   type Purchase,
 } from "./bench.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
@@ -60,18 +62,37 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
     play.facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
+  const live = liveCheckouts(purchase).length;
+  const isNew = purchase.checkouts.length > known;
+  const isDead = isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
   const fact = {
     isRefused,
     isAgain,
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
-    live: liveCheckouts(purchase).length,
+    live,
+    deadEnd: isDead ? await deadEndOf(bench, purchase, runs) : undefined,
   };
   play.facts.push({ kind: "create", runs, ...fact });
-  if (isRefused) return true;
-  const isDead = isAgain && purchase.paid === undefined && purchase.checkouts.length === known;
-  if (isDead && fact.live === 0) play.facts.push({ kind: "note", note: "dead_page" });
-  else if (purchase.checkouts.length === 0) throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
-  return !(isDead && fact.live === 0);
+  if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
+  else if (!isRefused && purchase.checkouts.length === 0)
+    throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
+  return !isDead;
+}
+
+/** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */
+async function deadEndOf(
+  bench: Bench,
+  purchase: Purchase,
+  runs: readonly CreateRun[],
+): Promise<CreateFact["deadEnd"]> {
+  const log = await logOf(bench, expectedOrderId(bench, purchase));
+  if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
+  const { checkoutUrl } = await bench.call({
+    name: "inspectCheckout",
+    id: lastCheckout(purchase).id,
+    body: undefined,
+  });
+  return runs.some(({ isDone, text }) => isDone && text.includes(checkoutUrl)) ? "old_page" : undefined;
 }
 
 /** Whether the shop has refused an order_id of an unusual form before it sent a create. */
@@ -190,7 +211,7 @@ async function createNow(
     },
     body: JSON.stringify({
       order_id: orderId,
-      amount_minor: terms === "other_amount" ? nearAmount(amountMinor) : amountMinor,
+      amount_minor: terms === "less" || terms === "more" ? nearAmount(amountMinor, terms) : amountMinor,
       currency,
       payment_method: paymentMethod,
     }),

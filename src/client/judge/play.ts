@@ -4,7 +4,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { isUnbooked } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
-import { neighbourIds } from "../../core/judge/neighbours.ts";
+import { nearAmount, neighbourIds } from "../../core/judge/neighbours.ts";
 import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
@@ -194,20 +194,37 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
       ? events
       : statuses.flatMap((status) => events.filter((event) => event.status === status));
   const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
-  const sent: SentAs = { ...(how === undefined ? {} : SENT_AS[how]), ...idLike };
   for (const event of wanted) {
-    const answers = await deliver(bench, { eventId: event.eventId, ...sent });
-    if (how === undefined || how === "in_parts") noteAnswers(purchase, { ...event, sent }, answers);
+    const form = { ...formOf(how, lastCheckout(purchase)), ...idLike };
+    const answers = await deliver(bench, { eventId: event.eventId, ...form });
+    if (how === undefined || how === "in_parts" || how === "late")
+      noteAnswers(purchase, { ...event, sent: form }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
 }
+
+/** Currencies of which at most one is an order's: few tables of rates have them. */
+const RARE_CURRENCIES = ["ISK", "XPF"];
 
 const SENT_AS = {
   forged: { forged: true },
   other_id: { otherId: true },
   unknown_type: { unknownType: true },
   in_parts: { inParts: true },
+  late: { late: true },
 } as const satisfies Record<string, SentAs>;
+
+function formOf(
+  how: Extract<Step, { act: "tell" }>["how"],
+  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
+): SentAs {
+  if (how === undefined) return {};
+  if (how === "less" || how === "more")
+    return { elsewhere: { amountMinor: nearAmount(amountMinor, how), currency } };
+  if (how !== "other_currency") return SENT_AS[how];
+  const other = RARE_CURRENCIES.find((one) => one !== currency) ?? currency;
+  return { elsewhere: { amountMinor, currency: other } };
+}
 
 async function lastEventOf(play: Play, of: OrderName): Promise<string> {
   const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, of)).id)).at(-1);

@@ -261,7 +261,8 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   );
   const got = shop.served?.endings.slice(before)[0];
   if (got !== undefined) {
-    facts.push({ kind: "end", got });
+    // First, because an end explains what was lost after it.
+    facts.unshift({ kind: "end", got });
     await bench.alone(async () => shop.served?.revive());
   }
   const verdict = judgeHistory(history, facts, shop.settleMs);

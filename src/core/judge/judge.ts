@@ -198,11 +198,21 @@ const UNPAID_CAUSES = {
   expired: "books_expired",
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
-function brokenByCreate({ runs, isRefused, isAgain, live, hasOtherId }: CreateFact): Found | undefined {
+function brokenByCreate(fact: CreateFact): Found | undefined {
+  const { runs, isRefused, isAgain, live, hasOtherId, deadEnd } = fact;
   const endless = runs.find(({ hasEnded }) => !hasEnded);
   const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (endless !== undefined) return { ...ends, got: factOf("time_up") };
+  if (deadEnd === "other_body")
+    return {
+      invariant: "one_key",
+      expected: factOf("another"),
+      got: "idempotency_key_reused",
+      cause: "attempt_other_body",
+    };
   const claimed = runs.find(({ isDone }) => isDone);
+  if (deadEnd === "old_page" && claimed !== undefined)
+    return { invariant: "recovery", expected: factOf("another"), got: claimed.got, cause: "old_page" };
   if (claimed !== undefined && live === 0 && !isAgain)
     return { ...ends, got: claimed.got, cause: "claims_success" };
   const failed = runs.find(({ isDone }) => !isDone);

@@ -84,9 +84,15 @@ function changeDigit(id: string, one: RegExp, by: number): string {
     : `${fit(id)}${by}`;
 }
 
-/** Another amount, which is the same in whole units, whether these are cut or rounded. */
-export function nearAmount(minor: number): number {
-  const whole = minor - (minor % 100);
-  const [low, high] = minor % 100 < 50 ? [Math.max(1, whole), whole + 49] : [whole + 50, whole + 99];
-  return minor - low > high - minor ? low : high;
+/** Another amount: how a payment of another checkout differs from the order. */
+export type OtherAmount = "less" | "more";
+
+/** The largest difference, in minor units, and its part of the amount: below a tolerance of one percent. */
+const MAX_DIFFERENCE = 10;
+const DIFFERENCE_PART = 1 / 200;
+
+/** An amount that differs a little; one of the two is the same in whole units, whether these are cut or rounded. */
+export function nearAmount(minor: number, other: OtherAmount): number {
+  const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(minor * DIFFERENCE_PART)));
+  return other === "less" && minor > difference ? minor - difference : minor + difference;
 }

@@ -7,7 +7,7 @@ import type { Words } from "../language.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
-import type { Neighbour, SamePart } from "./neighbours.ts";
+import type { Neighbour, OtherAmount, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
 /** Maximum number of requests to which a fault applies. */
@@ -15,6 +15,9 @@ export const ALWAYS = 10_000;
 
 /** The orders of a history: the subject `a`, and its neighbours. */
 export type OrderName = "a" | "b" | "c";
+
+/** How another checkout of an order_id differs from the order. */
+export type OtherTerms = OtherAmount | "other_currency";
 
 export type ReturnForm = {
   /** The order whose session is in the address; null: none. Default: the order itself. */
@@ -50,7 +53,7 @@ export type Step =
   | {
       readonly act: "create_elsewhere";
       readonly of: OrderName;
-      readonly terms: "same" | "other_amount" | "other_currency";
+      readonly terms: "same" | OtherTerms;
       readonly kind?: "own" | "other";
       readonly like?: OrderName;
     }
@@ -64,14 +67,15 @@ export type Step =
   /**
    * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
    * all. `from`: of its first checkout, or of all those of other systems. `idLike`: with an id that has the same head or
-   * end as the last one of order a. What gets no 2xx is delivered again later.
+   * end as the last one of order a. What gets no 2xx is delivered again later. `how`: `late` as the service repeats an
+   * event last; on other terms, the payment of another checkout of the order_id, which the API does not know.
    */
   | {
       readonly act: "tell";
       readonly of: OrderName;
       readonly statuses?: readonly Status[];
       readonly from?: "first" | "elsewhere";
-      readonly how?: "forged" | "other_id" | "unknown_type" | "in_parts";
+      readonly how?: "forged" | "other_id" | "unknown_type" | "in_parts" | "late" | OtherTerms;
       readonly idLike?: SamePart;
     }
   | { readonly act: "at_once"; readonly acts: readonly Act[] }

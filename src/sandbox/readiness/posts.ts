@@ -1,11 +1,13 @@
 // What a drill sends to receivers: events of the store like deliveries, and requests as they are given.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
+import { toIso } from "../../core/clock.ts";
 import { eventIdLike } from "../../core/judge/neighbours.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
+import { DEFAULT_DELIVERY_SCHEDULE } from "../../core/webhook/delivery.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { hasEventId } from "../../core/shape/dialect.ts";
@@ -138,12 +140,13 @@ function prepare(
   return atStore(context, storeId, (store, now) => {
     const current = currentEndpoints(context, { storeId, leaseId, subject });
     if (!current.ok) return current;
+    const isPayment = how.forged === true || how.elsewhere !== undefined;
     const posts: OutgoingPost[] = [];
     for (const id of [eventId, ...together]) {
       const event = store.events.find(id);
       if (event === undefined || event.storeId !== storeId) return refuseFact("no_event", { event: id });
       const endpoints = current.value.endpoints.filter(({ eventTypes }) =>
-        matchesPatterns(eventTypes, how.forged === true ? paymentType(event) : event.type),
+        matchesPatterns(eventTypes, isPayment ? paymentType(event) : event.type),
       );
       const forged = how.forged === true ? forgePayment(context, event, now) : undefined;
       for (const endpoint of endpoints) {
@@ -162,22 +165,19 @@ function signRequest(
     endpoint,
     event,
     now,
-    otherId = false,
-    unknownType = false,
-    idLike,
-  }: Pick<RequestOf<"deliverForDrill">, "otherId" | "unknownType" | "idLike"> & {
-    readonly endpoint: Endpoint;
-    readonly event: StoredEvent;
-    readonly now: number;
-  },
+    ...how
+  }: RewriteForms & { readonly endpoint: Endpoint; readonly event: StoredEvent; readonly now: number },
 ): DeliveryRequest {
   const id = context.world.uuid();
   const dialect = context.store.stores.dialect(event.storeId);
-  const hasOtherId = unknownType || (otherId && hasEventId(dialect));
+  const { otherId, unknownType, elsewhere, idLike } = how;
+  const isOther = unknownType === true || elsewhere !== undefined;
+  const hasOtherId = isOther || (otherId === true && hasEventId(dialect));
   const alike = idLike === undefined ? event.id : eventIdLike(idLike.eventId, idLike.same);
+  const body = bodyAs(how, event, { eventId: id, checkoutId: context.world.uuid() });
   return deliveryRequest({
     eventId: hasOtherId ? id : alike,
-    body: unknownType ? withUnknownType(event, id) : event.body.replace(event.id, alike),
+    body: body.replace(event.id, alike),
     secrets: endpointSecrets(context, endpoint, now).inForce,
     retiredSecrets: [],
     realNow: context.world.now(),
@@ -186,15 +186,54 @@ function signRequest(
   });
 }
 
+type RewriteForms = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
+
+function bodyAs(
+  { unknownType, elsewhere, late }: RewriteForms,
+  event: StoredEvent,
+  ids: { readonly eventId: string; readonly checkoutId: string },
+): string {
+  if (elsewhere !== undefined) return paymentElsewhere(event, { ...ids, terms: elsewhere });
+  if (unknownType === true) return withUnknownType(event, ids.eventId);
+  return late === true ? createdLongAgo(event) : event.body;
+}
+
 /** The event of a later version, whose type and status this version does not have. */
-function withUnknownType({ body, type, sequence }: StoredEvent, eventId: string): string {
-  const event = parseJson(body);
-  const data = isRecord(event) && isRecord(event["data"]) ? { ...event["data"], status: UNKNOWN_STATUS } : {};
-  const later = { event_id: eventId, type: type.replace(/[^.]*$/, UNKNOWN_STATUS), sequence: sequence + 10 };
-  return JSON.stringify({ ...(isRecord(event) ? event : {}), ...later, data });
+function withUnknownType(event: StoredEvent, eventId: string): string {
+  const type = event.type.replace(/[^.]*$/, UNKNOWN_STATUS);
+  return rewritten(
+    event,
+    { event_id: eventId, type, sequence: event.sequence + 1 },
+    { status: UNKNOWN_STATUS },
+  );
 }
 
 const UNKNOWN_STATUS = "disputed";
+
+/** The payment of a checkout that another system has created with the event's order_id. */
+function paymentElsewhere(
+  event: StoredEvent,
+  { eventId, checkoutId, terms }: { eventId: string; checkoutId: string; terms: ElsewhereTerms },
+): string {
+  const head = { event_id: eventId, type: paymentType(event), sequence: 3, previous_status: "pending" };
+  const { amountMinor, currency } = terms;
+  const body = rewritten(event, head, { amount_minor: amountMinor, currency, status: "succeeded" });
+  return event.checkoutId === null ? body : body.replaceAll(event.checkoutId, checkoutId);
+}
+
+type ElsewhereTerms = NonNullable<RequestOf<"deliverForDrill">["elsewhere"]>;
+
+/** The event as the last attempt of the default schedule delivers it. */
+function createdLongAgo(event: StoredEvent): string {
+  const scheduleMs = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
+  return rewritten(event, { created_at: toIso(event.createdAt - scheduleMs) }, {});
+}
+
+function rewritten({ body }: StoredEvent, head: object, data: object): string {
+  const event = parseJson(body);
+  if (!isRecord(event) || !isRecord(event["data"])) return body;
+  return JSON.stringify({ ...event, ...head, data: { ...event["data"], ...data } });
+}
 
 /** The payment of an order as sent by a forger without a secret. */
 function forgePayment(

@@ -84,6 +84,10 @@ export const drillOperations = {
         inParts: z.optional(z.boolean()),
         /** Sends the event, signed, with an id that has the same head or end as that of another event. */
         idLike: z.optional(z.strictObject({ eventId: z.uuid(), same: z.enum(SAME_PARTS) })),
+        /** Sends the event as created before the whole default schedule of deliveries, like its last attempt. */
+        late: z.optional(z.boolean()),
+        /** Sends the payment of another checkout with the order_id of the event, on these terms. */
+        elsewhere: z.optional(z.strictObject({ amountMinor: z.int(), currency: z.string() })),
         /** Events that are sent at the same moment, each over its own connection. */
         together: z.optional(z.array(z.uuid()).check(z.maxLength(MAX_TOGETHER))),
         /** The subject in the first answer; the call is refused if the endpoints have changed since. */

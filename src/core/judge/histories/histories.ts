@@ -6,7 +6,7 @@ import { MISSING_FIELDS, missingStepName } from "../../readiness/drills/judge-se
 import { CLIENT_HISTORIES } from "./client.ts";
 import type { Neighbour } from "../neighbours.ts";
 import { RETURN_HISTORIES } from "./returns.ts";
-import type { History, OrderName, Step } from "../step.ts";
+import type { History, OrderName, OtherTerms, Step } from "../step.ts";
 import {
   API_AGAIN,
   API_BUSY,
@@ -15,10 +15,12 @@ import {
   ends,
   known,
   look,
+  nothingOf,
   on,
   onEach,
   pay,
   payment,
+  SECOND_ATTEMPT,
   tell,
   tellAs,
   tellLike,
@@ -48,14 +50,14 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): History {
 }
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
-function otherTerms(terms: "other_amount" | "other_currency", title: Words): History {
-  const onOtherTerms = (of: OrderName, kind: Kind): readonly Step[] =>
+function otherTerms(own: OtherTerms, other: OtherTerms, title: Words): History {
+  const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
     part: "duplicates",
     title,
     needs: ["create"],
-    steps: [...onOtherTerms("a", "own"), ...onOtherTerms("b", "other")],
+    steps: [...onOtherTerms("a", "own", own), ...onOtherTerms("b", "other", other)],
     causes: { never_unpaid: "other_terms" },
   };
 }
@@ -72,6 +74,8 @@ function toldEnds(kind: Kind): readonly Step[] {
   return [...endsElsewhere(kind, "a", [tell]), look];
 }
 
+const ALL_ENDS_TOLD = [...toldEnds("own"), ...toldEnds("other")];
+
 /** Orders of another system with each end, and paid. */
 function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
   return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
@@ -85,12 +89,6 @@ function paidElsewhere(of: OrderName): readonly Step[] {
 function elsewhere(kind: Kind, of: OrderName): Step {
   return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
 }
-
-const SECOND_ATTEMPT = {
-  booked_when_paid: "second_attempt",
-  final_stays: "second_attempt",
-  booked_once: "second_attempt",
-} as const;
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
@@ -107,6 +105,9 @@ function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words)
   const steps = [create, known, ...beside, pay, tell, look, ...ended, look];
   return { part: "duplicates", title, needs: ["names"], neighbours, steps, causes: MIXED };
 }
+
+/** Their order_id is the subject's, whose checkout is still open. */
+const PAID_ELSEWHERE = (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created"));
 
 const MIXED = {
   never_unpaid: "mixes_up",
@@ -177,7 +178,7 @@ export const HISTORIES = {
   forged_payment: {
     part: "duplicates",
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
-    steps: [create, tellAs("forged", "created"), look],
+    steps: nothingOf(create, tellAs("forged", "created")),
     causes: { never_unpaid: "books_unverified" },
   },
   ...RETURN_HISTORIES,
@@ -192,7 +193,7 @@ export const HISTORIES = {
   unknown_type: {
     part: "duplicates",
     title: ["an event of a type that comes later", "以后才有的事件类型"],
-    steps: [create, tellAs("unknown_type", "created"), look],
+    steps: nothingOf(create, tellAs("unknown_type", "created")),
     causes: { never_unpaid: "books_unknown_type" },
   },
   twin_case: twin("other_case", "failed", [
@@ -213,11 +214,29 @@ export const HISTORIES = {
     "an order with a long order_id and the same beginning",
     "order_id 很长且开头相同的订单",
   ]),
-  other_amount: otherTerms("other_amount", [
+  other_terms_first: {
+    part: "duplicates",
+    title: [
+      "payments of other checkouts with its order_id, of another amount or currency, then its own",
+      "先收到同一 order_id 的其他收款单（金额或币种不同）的支付，再收到本订单的支付",
+    ],
+    steps: nothingOf(create, known, ...PAID_ELSEWHERE),
+    causes: { never_unpaid: "other_terms", booked_when_paid: "place_taken", booked_once: "other_terms" },
+  },
+  events_late: {
+    part: "duplicates",
+    title: [
+      "all events as after an outage of a day, made long before",
+      "中断一天之后才收到的、早已产生的全部事件",
+    ],
+    steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
+    causes: { booked_when_paid: "lost_late" },
+  },
+  other_amount: otherTerms("less", "more", [
     "a payment of another amount with the same order_id",
     "同一 order_id 的另一金额的支付",
   ]),
-  other_currency: otherTerms("other_currency", [
+  other_currency: otherTerms("other_currency", "other_currency", [
     "a payment in another currency with the same order_id",
     "同一 order_id 的另一币种的支付",
   ]),
@@ -228,7 +247,7 @@ export const HISTORIES = {
       "同一 order_id 的其他收款单（订单和会话），均未支付就结束",
     ],
     needs: ["create"],
-    steps: [create, cancel, tell, ...toldEnds("own"), ...toldEnds("other")],
+    steps: [create, cancel, tell, ...ALL_ENDS_TOLD],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
@@ -268,6 +287,16 @@ export const HISTORIES = {
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   ...CLIENT_HISTORIES,
+  second_after_others: {
+    part: "duplicates",
+    title: [
+      "bought again after other checkouts of its order_id have ended",
+      "同一 order_id 的其他收款单结束后再次下单",
+    ],
+    needs: ["create", "names"],
+    steps: [create, cancel, tell, ...ALL_ENDS_TOLD, create, pay, tell, look],
+    causes: SECOND_ATTEMPT,
+  },
   other_end_late: {
     part: "duplicates",
     title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],

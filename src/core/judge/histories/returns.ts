@@ -10,9 +10,11 @@ import {
   ends,
   known,
   look,
+  nothingOf,
   on,
   pay,
   returning,
+  SECOND_ATTEMPT,
   tell,
   visit,
 } from "./steps.ts";
@@ -42,6 +44,13 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
 
 const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
 const BESIDE = on("b", create, known);
+const OF_ANOTHER = returning({ session: "b" });
+const CHEAPER: Step = { act: "create_elsewhere", of: "a", terms: "less" };
+const MIXES_ORDERS = {
+  never_unpaid: "mixes_orders",
+  booked_when_paid: "mixes_orders",
+  booked_once: "mixes_orders",
+} as const;
 const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 const RETURNS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
@@ -63,7 +72,7 @@ export const RETURN_HISTORIES = {
       "return with a status, by POST, from your site, without a session, again and again",
       "带状态、用 POST、从您的网站、不带会话、反复返回",
     ],
-    steps: [
+    steps: nothingOf(
       create,
       known,
       visit,
@@ -73,8 +82,7 @@ export const RETURN_HISTORIES = {
       returning({ query: THIRD_QUERY, from: "shop" }),
       returning({ from: "nowhere" }),
       returning({ session: null }),
-      look,
-    ],
+    ),
     causes: BELIEVES,
   },
   return_before_webhook: {
@@ -106,9 +114,25 @@ export const RETURN_HISTORIES = {
   },
   return_other_session: {
     ...RETURNS,
-    title: ["return with the session of another, paid order", "使用另一个已支付订单的会话返回"],
-    steps: [create, known, ...BESIDE, ...on("b", pay), returning({ session: "b" }), look],
-    causes: { never_unpaid: "mixes_orders" },
+    title: [
+      "return with the session of another order, before and after it is paid; it and a third one are booked",
+      "在另一个订单支付之前和之后用它的会话返回；它和第三个订单各入账一次",
+    ],
+    steps: [
+      create,
+      known,
+      ...BESIDE,
+      ...on("c", create, known),
+      OF_ANOTHER,
+      ...on("c", OF_ANOTHER),
+      ...on("b", pay),
+      OF_ANOTHER,
+      look,
+      ...on("b", tell, look),
+      look,
+      ...on("c", pay, tell, look),
+    ],
+    causes: MIXES_ORDERS,
   },
   return_longer_session: {
     ...RETURNS,
@@ -119,7 +143,24 @@ export const RETURN_HISTORIES = {
     ],
     neighbours: "shorter",
     steps: [create, known, ...BESIDE, pay, tell, ...on("b", returning({ session: "a" }), look)],
-    causes: { never_unpaid: "mixes_orders" },
+    causes: MIXES_ORDERS,
+  },
+  return_other_terms: {
+    ...RETURNS,
+    needs: ["returnUrl", "create"],
+    title: [
+      "return with a session of its order_id with a lower amount, before and after it is paid",
+      "用同一 order_id、金额更低的会话返回，在它支付之前和之后",
+    ],
+    steps: [create, cancel, tell, CHEAPER, visit, pay, visit, look, tell, visit, look],
+    causes: { never_unpaid: "other_terms" },
+  },
+  return_second: {
+    ...RETURNS,
+    needs: ["returnUrl", "create", "names"],
+    title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
+    steps: [create, known, cancel, visit, tell, visit, look, create, visit, pay, tell, visit, look],
+    causes: SECOND_ATTEMPT,
   },
   return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
   return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),

@@ -54,6 +54,11 @@ export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step
   return steps.map((step) => Object.assign({}, step, { of }));
 }
 
+/** Steps that must book nothing, now and later; the same of another order, which is then paid and must be booked. */
+export function nothingOf(...steps: readonly OrderStep[]): readonly Step[] {
+  return [...steps, look, ...on("b", ...steps, pay, tell, look)];
+}
+
 /** The steps with each of the three orders. */
 export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
   return (["a", "b", "c"] as const).flatMap((of) => on(of, ...steps));
@@ -71,3 +76,10 @@ export const API_SILENT: Step = {
   faults: [{ action: "lose_request", match: RETRIEVES, times: ALWAYS }],
 };
 export const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
+
+/** What a purchase breaks that is made again after an end. */
+export const SECOND_ATTEMPT = {
+  booked_when_paid: "second_attempt",
+  final_stays: "second_attempt",
+  booked_once: "second_attempt",
+} as const;

@@ -162,8 +162,16 @@ const JUDGE_CAUSES = {
     "一个订单的事件改变了另一个 order_id 相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的 order_id 查找订单。",
   ],
   other_terms: [
-    "A payment of another amount and currency is booked as this order: compare amount_minor and currency of the event with the order before booking it.",
-    "另一金额和币种的支付被当作本订单入账：入账前请把事件的 amount_minor 和 currency 与订单比较。",
+    "A payment of another amount or currency is booked as this order: compare amount_minor, also if it is higher, and currency of the event or answer with the order before booking it.",
+    "另一金额或币种的支付被当作本订单入账：入账前请把事件或响应的 amount_minor（更高也算不同）和 currency 与订单比较。",
+  ],
+  place_taken: [
+    "A payment of another checkout with this order_id came first, and the order's own payment, answered with 2xx, is not booked: the shop most likely remembers events by type and order_id, or closes the order. Know an event by its event_id, and keep a state for each data.id.",
+    "先收到同一 order_id 的另一收款单的支付，之后本订单自己的支付返回了 2xx 却没有入账：很可能按类型和 order_id 记住事件，或关闭了订单。请用 event_id 识别事件，并为每个 data.id 分别保存状态。",
+  ],
+  lost_late: [
+    "The shop answered 2xx to a payment event whose created_at is a day old, and did not book it: the service repeats an event for a day after an outage. Compare Checkout-Timestamp, which is new with each attempt, with your clock, not created_at.",
+    "支付事件的 created_at 是一天之前，返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请用每次推送都会更新的 Checkout-Timestamp 与时钟比较，而不是 created_at。",
   ],
   books_others: [
     "The order is booked by an event of another checkout with its order_id, which nobody has paid: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
@@ -192,6 +200,14 @@ const JUDGE_CAUSES = {
   second_attempt: [
     "The customer bought the order again after its first checkout had ended, and paid the second one: it must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
     "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
+  ],
+  old_page: [
+    "The customer bought the order again after its checkout had failed, expired or was cancelled, and the shop reported success with the page of the ended checkout, where nobody can pay: begin a new attempt with a new Idempotency-Key after each of these ends, or refuse.",
+    "收款单失败、过期或取消之后顾客再次下单，商店报告成功，却给出已结束的收款单的页面，无法支付：在其中每种结局之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
+  ],
+  attempt_other_body: [
+    "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: another body under the first key. A new attempt needs a new Idempotency-Key.",
+    "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：用首次的幂等键发送了另一请求体。新的一次需要新的 Idempotency-Key。",
   ],
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: creating must not write a paid order anew.",
@@ -222,8 +238,8 @@ const JUDGE_CAUSES = {
     "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持未完成，直到收到 webhook。",
   ],
   mixes_orders: [
-    "The customer returned with the session of another, paid order, and this order is booked: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
-    "顾客返回时使用了另一个已支付订单的会话，本订单因此入账：请查询与订单一起保存的会话，并比较响应中完整的 order_id。",
+    "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
+    "顾客返回时使用了另一个订单的会话，支付因此记到错误的订单上，或没有入账：请查询与订单一起保存的会话，并比较响应中完整的 order_id。",
   ],
   books_by_both: [
     "Return page and webhook book the same payment: each looks whether the order is paid and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",

@@ -31,8 +31,8 @@ export const NOTES = {
     "收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，所以这是提示而不是失败；最好先等待，然后使用相同的幂等键继续。",
   ],
   dead_page: [
-    "Buying again after the end leads to the same ended checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
-    "收款单结束后再次下单会得到同一个已结束的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
+    "Buying again after the end makes no new checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
+    "收款单结束后再次下单不会产生新的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
   ],
   own_ids: [
     "Your shop refused an order_id of this form before it sent a create, so this was not tried.",
