@@ -13,7 +13,7 @@ type TestName = keyof typeof TEST_FORMS;
 type TitledName = TestName | "order_event" | "unknown_order" | "older_event";
 
 const UNSET = '"", undefined, null';
-const PRINTED = "None, NaN, [object Object]";
+const PRINTED = "None, NaN, …";
 const OTHER_STORE: Words = ["with another store", "属于另一商店"];
 const NO_STORE: Words = ["without store_id", "没有 store_id"];
 
@@ -95,12 +95,12 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
   no_agent: badly(["without a User-Agent", "没有 User-Agent"]),
   authorization: badly(["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"]),
   forwarded: badly(sentFor("127.0.0.1")),
-  forwarded_ipv6: badly(sentFor("::1")),
+  forwarded_ipv6: badly(sentFor("[::1]")),
   forwarded_10: badly(sentFor("10.0.0.1")),
   forwarded_172: badly(sentFor("172.17.0.1")),
   forwarded_192: badly(sentFor("192.168.0.1")),
   unsigned_127: unsigned(sentFor("127.0.0.1")),
-  unsigned_ipv6: unsigned(sentFor("::1")),
+  unsigned_ipv6: unsigned(sentFor("[::1]")),
   unsigned_10: unsigned(sentFor("10.0.0.1")),
   unsigned_172: unsigned(sentFor("172.17.0.1")),
   unsigned_192: unsigned(sentFor("192.168.0.1")),
@@ -128,7 +128,7 @@ const TITLES: Readonly<Record<TitledName, Words>> = {
   secret_test: signedWith("test"),
   secret_promise: signedWith("[object Promise]"),
   secret_url: ["signed with the URL of the endpoint", "用接收端的 URL签名"],
-  secrets_printed: signedWith("NaN, false, [object Object]"),
+  secrets_printed: signedWith("NaN, false, …"),
   secrets_default: signedWith("secret, whsec_, whsec_undefined"),
   secrets_known: [
     "signed with the name of the header, the event_id and the store_id",
