@@ -304,6 +304,15 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  same_numbers: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const number = event.data.order_id.replace(/^0+(?=\d+$)/, "");
+        return super.take({ ...event, data: { ...event.data, order_id: number } });
+      }
+    },
+  ],
   other_end_late: [
     "final_stays",
     class extends CarefulShop {

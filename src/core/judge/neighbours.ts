@@ -11,7 +11,8 @@ export type Neighbour =
   | "same_head"
   | "digits"
   | "pattern"
-  | "look_alike";
+  | "look_alike"
+  | "same_number";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
 export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
@@ -32,6 +33,10 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
       return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
     case "look_alike":
       return [fit(id), addAccent(fit(id)), fit(id).replace(/(?=\d)|$/, "0")];
+    case "same_number": {
+      const number = fit(id.replaceAll(/\D|^0+/g, "") || "1", 2);
+      return [number, `0${number}`, `00${number}`];
+    }
     case "pattern": {
       const head = fit(id).slice(0, -1);
       return [`${head}_`, `${head}x`, `${head}y`];

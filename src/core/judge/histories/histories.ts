@@ -90,6 +90,13 @@ function elsewhere(kind: Kind, of: OrderName): Step {
   return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
 }
 
+/** Orders of another system are paid, which changes nothing of a. */
+function lookAlikes(neighbours: Neighbour, title: Words): History {
+  const steps = [create, known, ...paidElsewhere("b"), ...paidElsewhere("c"), look, pay, tell, look];
+  const causes = { ...MIXED, takes_events: "refuses_others" } as const;
+  return { part: "duplicates", title, needs: ["create", "names"], neighbours, steps, causes };
+}
+
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
   ...onEach(create, known),
@@ -260,17 +267,14 @@ export const HISTORIES = {
     steps: [create, known, ...othersOrders("own", "b"), ...othersOrders("other", "c"), look],
     causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
   },
-  look_alikes: {
-    part: "duplicates",
-    title: [
-      "orders of another system whose order_ids differ by an accent or a leading zero, and paid",
-      "其他系统创建的订单，order_id 仅差重音或前导零，并已支付",
-    ],
-    needs: ["create", "names"],
-    neighbours: "look_alike",
-    steps: [create, known, ...paidElsewhere("b"), ...paidElsewhere("c"), look, pay, tell, look],
-    causes: { ...MIXED, takes_events: "refuses_others" },
-  },
+  look_alikes: lookAlikes("look_alike", [
+    "orders of another system whose order_ids differ by an accent or a zero, and paid",
+    "其他系统创建的订单，order_id 仅差重音或一个零，并已支付",
+  ]),
+  same_numbers: lookAlikes("same_number", [
+    "orders of another system whose order_ids are the same number with leading zeros, and paid",
+    "其他系统创建的订单，order_id 是同一数字但有前导零，并已支付",
+  ]),
   webhook_without_api: {
     part: "duplicates",
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
