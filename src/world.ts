@@ -251,8 +251,12 @@ export type ShellCommand = {
   readonly timeoutMs: number;
   /** Maximum stored size of each of the two outputs, in bytes; the beginning is dropped. */
   readonly maxOutputBytes: number;
+  /** Ends the command at once, or, aborted with a `ShellEnd`, in that way. */
   readonly signal?: AbortSignal | undefined;
 };
+
+/** The reason of a signal that first asks the command to end by itself. */
+export type ShellEnd = "terminate";
 
 export type ShellResult = {
   /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; `stderr` says why. */

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import type { ProgramCall, ProgramResult, ShellCommand, ShellResult } from "../world.ts";
+import type { ProgramCall, ProgramResult, ShellCommand, ShellEnd, ShellResult } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { clearTimeout, setTimeout } from "./clock.ts";
@@ -7,6 +7,8 @@ import { captureOutput, isInForeground, onStop, terminalGroup } from "./processe
 
 /** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
+/** Time for a command that is asked to end, in milliseconds; it is killed then, as container runtimes do. */
+const STOP_GRACE_MS = 10_000;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
 export function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
@@ -19,8 +21,15 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
     ending = why;
     killTree(child);
   };
-  const [onTimeout, onAbort] = [killedBy("timeout"), killedBy("aborted")];
+  const [onTimeout, kill] = [killedBy("timeout"), killedBy("aborted")];
   const timer = setTimeout(onTimeout, timeoutMs);
+  let stopTimer: ReturnType<typeof setTimeout> | undefined;
+  const onAbort = (): void => {
+    if (signal?.reason !== ("terminate" satisfies ShellEnd) || process.platform === "win32") return kill();
+    ending = "aborted";
+    stopTimer = setTimeout(kill, STOP_GRACE_MS);
+    signalTree(child, "SIGTERM");
+  };
   signal?.addEventListener("abort", onAbort);
   if (signal?.aborted === true) onAbort();
   return new Promise((resolve) => {
@@ -28,6 +37,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
       resolve({ ending, stdout: stdout?.() ?? "", stderr: stderr?.() ?? "", ...result });
     const stopWatching = (): void => {
       clearTimeout(timer);
+      clearTimeout(stopTimer);
       signal?.removeEventListener("abort", onAbort);
     };
     child.once("error", ({ message }) => {
@@ -74,14 +84,19 @@ function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string
   return () => kept.toString("utf8");
 }
 
-function killTree({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
+function killTree(child: ChildProcess): void {
+  if (child.pid === undefined) return;
   if (process.platform === "win32") {
-    captureOutput("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    captureOutput("taskkill", ["/pid", String(child.pid), "/T", "/F"]);
     return;
   }
+  signalTree(child, "SIGKILL");
+}
+
+function signalTree({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
+  if (pid === undefined) return;
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(-pid, name);
   } catch (error) {
     // The process has already ended; macOS reports EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;

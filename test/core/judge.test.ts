@@ -138,10 +138,12 @@ test("a history uses only orders that it created, and declares the needs of its 
         step.act === "create" || step.act === "create_elsewhere" ? [step.of] : [],
       ),
     );
-    const used = history.steps.flatMap((step: Step) => ("of" in step ? [step.of] : []));
+    const used = history.steps.flatMap((step: Step) => ("of" in step && step.of !== "all" ? [step.of] : []));
     expect([name, used.filter((of) => !created.has(of))]).toEqual([name, []]);
     const visits = history.steps.some((step) =>
-      step.act === "at_once" ? step.acts.some((act) => "visit" in act) : step.act === "visit",
+      step.act === "at_once"
+        ? step.acts.some((act) => "visit" in act || "steps" in act)
+        : step.act === "visit",
     );
     const needs = history.needs ?? [];
     expect([name, visits && !needs.includes("returnUrl")]).toEqual([name, false]);

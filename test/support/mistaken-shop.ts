@@ -393,6 +393,72 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  restart_at_event: [
+    "takes_events",
+    class extends CarefulShop {
+      private starts = 0;
+      override booted(): void {
+        this.starts += 1;
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        return this.starts > 1 ? 503 : super.take(event);
+      }
+    },
+  ],
+  restart_before_payment: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private cancelled = new Set<string>();
+      override booted(): void {
+        const open = [...this.orders].filter(([, { bookings }]) => bookings.length === 0);
+        this.cancelled = new Set(open.map(([id]) => id));
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        return this.cancelled.has(event.data.order_id) ? 200 : super.take(event);
+      }
+    },
+  ],
+  paid_late: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly placedAt = new Map<string, number>();
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        const now = this.site.harness.clock.now();
+        if (!this.placedAt.has(orderId)) this.placedAt.set(orderId, now);
+        const isOver = now - (this.placedAt.get(orderId) ?? now) > 10_000;
+        return isOver && status === "succeeded" ? 200 : super.take(event);
+      }
+    },
+  ],
+  outage: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private misses = 0;
+      private closedUntil = 0;
+      override async take(event: ShopEvent): Promise<number> {
+        const now = this.site.harness.clock.now();
+        if (now < this.closedUntil) return 200;
+        const { status } = await this.site.told(event.data.id);
+        this.misses = status === "" ? this.misses + 1 : 0;
+        if (this.misses >= 3) this.closedUntil = now + 30_000;
+        return status === "" ? 503 : super.take(event);
+      }
+    },
+  ],
+  return_half: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly lockedAt = new Map<string, number>();
+      override async welcome(query: URLSearchParams): Promise<void> {
+        this.lockedAt.set(query.get("order_id") ?? "", this.site.harness.clock.now());
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        const isLocked = this.lockedAt.get(event.data.order_id) === this.site.harness.clock.now();
+        return isLocked ? 200 : super.take(event);
+      }
+    },
+  ],
   return_otherwise: [
     "stays_up",
     class extends CarefulShop {

@@ -1,7 +1,7 @@
 // Records what a run has judged, as the drills of the launch checklist.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
-import type { JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
 import { stepOf } from "../../core/judge/judge.ts";
 import type { History } from "../../core/judge/step.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
@@ -62,7 +62,7 @@ function stepsOf(
   part: History["part"],
   missing: readonly MissingField[],
 ): DrillStep[] {
-  const own = judged.filter((one) => one.part === part);
+  const own = judged.filter((one) => one.part === part && !isLeftOut(one));
   const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
   return [...steps, ...missing.map((field) => missingStep(field))];

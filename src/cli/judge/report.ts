@@ -1,4 +1,4 @@
-import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, isStuck, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
 import { causeOf } from "../../core/judge/judge.ts";
 import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
@@ -115,17 +115,23 @@ export function runJson(report: RunReport) {
   };
 }
 
-/** The histories that the budget left out; undefined if there are none. */
+/** The histories that were left out, by the budget or because the shop takes no more events; undefined if there are none. */
 function leftOutOf({ judged, budgetMs }: RunReport): LeftOut | undefined {
   const count = judged.filter(isLeftOut).length;
   if (count === 0) return undefined;
+  const some = `${count} of ${judged.length} histories were not run`;
+  if (judged.some(isStuck))
+    return {
+      count,
+      text: `${some}: since a restart your shop refuses all events, so they would show nothing`,
+    };
   const minutes = Math.ceil((budgetMs * judged.length) / Math.max(1, judged.length - count) / MINUTE_MS);
   const budget = `${minutes + 1}m`;
-  const text = `stopped after ${durationText(budgetMs)}: ${count} of ${judged.length} histories were not run: --budget ${budget}`;
+  const text = `stopped after ${durationText(budgetMs)}: ${some}: --budget ${budget}`;
   return { count, budget, text };
 }
 
-type LeftOut = { readonly count: number; readonly budget: string; readonly text: string };
+type LeftOut = { readonly count: number; readonly budget?: string; readonly text: string };
 const MINUTE_MS = 60_000;
 
 /** The command that repeats a history: whole, with the options of this run. */

@@ -2,6 +2,7 @@
 // part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
+  isStuck,
   lookAgain,
   mergeRuns,
   runHistories,
@@ -283,9 +284,10 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   if (isForged && isForgedFirst) others.push(await drillWebhooks(context, run));
   const judged = [plainHistory(plain), ...(await runHistories(bench, plan, started))];
   const isWhole = only === undefined && !signal.aborted;
-  if (isForged && isWhole && !isForgedFirst) others.push(await drillWebhooks(context, run));
+  const goesOn = isWhole && !judged.some(isStuck);
+  if (isForged && goesOn && !isForgedFirst) others.push(await drillWebhooks(context, run));
   const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
-  if (isWhole && isPatient && options.quick !== true) {
+  if (goesOn && isPatient && options.quick !== true) {
     printer.talk("what a shop does late, after more than 30 s");
     await waitForMemories(bench, plain);
     // Forged payments of that order have been sent: a shop that believes them has nothing more to show.

@@ -56,7 +56,7 @@ export type JudgedShop = {
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
   /** Kills all processes of the shop, and starts those again that serve. */
   readonly kill?: (() => Promise<void>) | undefined;
-  readonly restart?: (() => Promise<void>) | undefined;
+  readonly restart?: ((how?: "stop") => Promise<void>) | undefined;
   /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */
   readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
@@ -85,6 +85,8 @@ export type Bench = {
     readonly secrets: Set<SecretPlace>;
     viewError?: unknown;
   };
+  /** Resolves when the other histories have ended. */
+  readonly others?: Promise<unknown>;
   /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */
@@ -162,6 +164,10 @@ export type Purchase = {
     readonly sent: SentAs;
     readonly got: SaidValue;
   }[];
+  /** The first event that was accepted. */
+  taken?: { readonly eventId: string; readonly type: string };
+  /** How long the last visit of the return page took, in milliseconds. */
+  visitMs?: number;
   readonly cookies: CookieJar;
 };
 

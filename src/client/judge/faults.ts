@@ -15,6 +15,8 @@ export type Play = {
   killing: AbortController;
   /** The watch for requests at which a kill is scheduled. */
   kills: { readonly end: () => Promise<void> } | undefined;
+  /** Whether the API was away for all orders. */
+  isAfterOutage: boolean;
   /** Whether the views of its orders are read again at the end of the run. */
   readonly isReadAgain: boolean;
 };
@@ -46,7 +48,8 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   await removeFaults(play);
   const { bench } = play;
   const { search, shop } = bench;
-  const orderId = expectedOrderId(bench, purchaseOf(play, of));
+  const orderId = of === "all" ? undefined : expectedOrderId(bench, purchaseOf(play, of));
+  if (of === "all") play.isAfterOutage = true;
   const kills: string[] = [];
   for (const fault of faults) {
     const { action } = fault;

@@ -28,6 +28,7 @@ import { openReturnPage } from "./returns.ts";
 /** How long a restarted shop may need until its view answers, in milliseconds. */
 const RESTARTED_MS = 15_000;
 /** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
+const TAKEN_AGAIN_MS = 500;
 const QUESTION_MS = 2500;
 const ASKED_AGAIN_MS = 50;
 /** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
@@ -59,6 +60,7 @@ export async function playHistory(
     faults: [],
     killing: new AbortController(),
     kills: undefined,
+    isAfterOutage: false,
     isReadAgain,
   };
   nameOrders(play, kind);
@@ -67,8 +69,7 @@ export async function playHistory(
     const last = steps.findLastIndex(({ act }) => act !== "look") + 1;
     for (const [at, step] of steps.entries()) {
       if (bench.signal.aborted) break;
-      const goesOn = step.act === "look" ? await look(play, step.of, at >= last) : await playStep(play, step);
-      if (!goesOn) break;
+      if (!(await playStep(play, step, at >= last))) break;
     }
     return play.facts;
   } finally {
@@ -85,8 +86,10 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
 }
 
 /** Plays a step; returns false if the rest of the history cannot follow. */
-async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promise<boolean> {
+async function playStep(play: Play, step: Step, isLast = false): Promise<boolean> {
   switch (step.act) {
+    case "look":
+      return look(play, step.of, isLast);
     case "create":
       return buy(play, step);
     case "create_elsewhere":
@@ -110,12 +113,14 @@ async function playStep(play: Play, step: Exclude<Step, { act: "look" }>): Promi
     case "wait":
       await play.bench.world.sleep(step.milliseconds, play.bench.signal);
       return true;
+    case "wait_for_others":
+      await Promise.all([play.bench.others, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
+      return true;
     case "await_question":
       await awaitQuestion(play, purchaseOf(play, step.of));
       return true;
     case "restart":
-      await restart(play, step);
-      return true;
+      return restart(play, step);
     case "deliver_all":
       await deliverAll(play, purchaseOf(play, step.of));
       return true;
@@ -270,7 +275,7 @@ function noteAnswers(
   answers: Answers,
 ): void {
   const own = answers.filter(({ eventId }) => eventId === event.eventId);
-  const refused = own.find(({ status }) => status === null || status < 200 || status > 299);
+  const refused = refusedIn(own);
   const { eventId, type, checkoutId, sent = {} } = event;
   const others = purchase.open.filter((one) => one.eventId !== eventId);
   if (refused !== undefined) {
@@ -278,13 +283,18 @@ function noteAnswers(
     return;
   }
   purchase.open = others;
+  if (own.length > 0) purchase.taken ??= { eventId, type };
   const isPayment = type.endsWith(".succeeded") && checkoutId === purchase.paid?.id;
   if (own.length > 0 && isPayment) purchase.isTold = true;
 }
 
+function refusedIn(answers: Answers): Answers[number] | undefined {
+  return answers.find(({ status }) => status === null || status < 200 || status > 299);
+}
+
 /** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
 async function deliverOpen(play: Play, of: OrderName): Promise<void> {
-  const { bench, facts } = play;
+  const { bench, facts, isAfterOutage } = play;
   const purchase = purchaseOf(play, of);
   if (play.faults.length > 0) return;
   for (const pauseMs of [0, ...AGAIN_MS]) {
@@ -294,7 +304,7 @@ async function deliverOpen(play: Play, of: OrderName): Promise<void> {
       noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId, ...event.sent }));
   }
   for (const { type, got, checkoutId } of purchase.open)
-    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId) });
+    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId), isAfterOutage });
   purchase.open = [];
 }
 
@@ -327,6 +337,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
   };
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
+  const parts = acts.flatMap((act) => ("steps" in act ? [act] : []));
   const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
   await Promise.all([
     sendAll(),
@@ -334,6 +345,11 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
       await wait(afterMs);
       await visit(play, name, undefined);
+    }),
+    ...parts.map(async ({ steps, part, during, delayMs = 0 }) => {
+      const { visitMs = 0 } = purchaseOf(play, "a");
+      await wait(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+      for (const step of steps) await playStep(play, step);
     }),
   ]);
 }
@@ -367,23 +383,43 @@ async function visit(
         : lastCheckout(purchaseOf(play, session)).id;
   const { cookies } = purchase;
   const opened = { page: shop.returnUrl, checkout, form: rest, session: sessionId, cookies };
+  const begun = bench.world.monotonic();
   const visited = await openReturnPage(bench, opened);
+  purchase.visitMs = bench.world.monotonic() - begun;
   facts.push({ kind: "visit", ...visited });
 }
 
-/** Restarts the shop, possibly while it handles a payment event, and waits until its view answers. */
+/**
+ * Restarts the shop, possibly while it handles a payment event, and waits until its view answers, and the shop takes an
+ * event again that it took before. Returns false if it does not: nothing more can be judged then.
+ */
 async function restart(
   play: Play,
-  { during, afterMs = 0 }: Extract<Step, { act: "restart" }>,
-): Promise<void> {
+  { how, during, afterMs = 0 }: Extract<Step, { act: "restart" }>,
+): Promise<boolean> {
   const { bench, orders } = play;
   const { world, shop, signal } = bench;
   const telling =
     during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   if (afterMs > 0) await world.sleep(afterMs, signal);
-  await shop.restart?.();
+  await shop.restart?.(how);
   await telling;
   const [purchase] = orders.values();
-  if (purchase === undefined || shop.view === undefined) return;
-  await awaitReading(bench, purchase, { isEnough: ({ order }) => order !== null, waitMs: RESTARTED_MS });
+  if (purchase === undefined || shop.view === undefined) return true;
+  const waitMs = RESTARTED_MS;
+  const { order } = await awaitReading(bench, purchase, {
+    isEnough: (reading) => reading.order !== null,
+    waitMs,
+  });
+  const { taken } = purchase;
+  if (order === null || taken === undefined) return true;
+  const sendAgain = (): Promise<Answers> => deliver(bench, { eventId: taken.eventId });
+  const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
+  const refused = refusedIn(
+    await poll(world, sendAgain, { isEnough, waitMs, firstPauseMs: TAKEN_AGAIN_MS, signal }),
+  );
+  if (refused === undefined || signal.aborted) return true;
+  const cause = "refuses_since_restart";
+  play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refused), isForeign: false, cause });
+  return false;
 }

@@ -65,21 +65,24 @@ export async function runHistories(
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop } = bench;
   let until = startedAt + plan.budgetMs;
-  const names = (Object.keys(HISTORIES) as HistoryName[]).filter(
-    (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
-  );
   const judged: JudgedHistory[] = [];
   const unsure: (readonly [turn: Turn, first: Played])[] = [];
   const failing = new AbortController();
-  const ownBench = { ...bench, signal: AbortSignal.any([bench.signal, failing.signal]) };
+  const others = Promise.withResolvers<void>();
+  const ownBench = {
+    ...bench,
+    others: others.promise,
+    signal: AbortSignal.any([bench.signal, failing.signal]),
+  };
   const isLate = (): boolean => world.monotonic() >= until;
   const report = (one: JudgedHistory): void => {
     judged.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
   };
   const run = async (turn: Turn): Promise<void> => {
-    if (isLate() || bench.signal.aborted) {
-      report(unplayed(turn, factOf(isLate() ? "budget" : "interrupted")));
+    const left = judged.some(isStuck) ? "stuck" : isLate() ? "budget" : bench.signal.aborted && "interrupted";
+    if (left !== false) {
+      report(unplayed(turn, factOf(left)));
       return;
     }
     const played = await playOnce(ownBench, turn);
@@ -91,44 +94,69 @@ export async function runHistories(
     for (const turn of some) await run(turn);
     for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, isLate));
   };
-  const kinds = shop.kinds ?? (["order"] as const);
-  const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
-  const isAlone = ([name]: Turn): boolean => (HISTORIES[name] as History).isAlone === true;
-  const alone = turns.filter(isAlone);
-  // First, because no other history shows what a shop keeps only in memory.
-  const restarts = alone.filter(([name]) => needsOf(name).includes("restart"));
+  const { restarts = [], lasting = [], beside = [], alone = [], outages = [] } = phasesOf(shop, plan);
   await runAlone(restarts);
-  const left = turns.filter((turn) => !isAlone(turn)).values();
-  const worker = async (): Promise<void> => {
+  const worker = async (some: Iterable<Turn>): Promise<void> => {
     try {
-      for (const turn of left) await run(turn);
+      for (const turn of some) await run(turn);
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
       failing.abort(error);
       throw error;
     }
   };
+  const lanes = Promise.allSettled(lasting.map((turn) => worker([turn])));
+  const left = beside.values();
   const width = bench.recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
-  await Promise.allSettled(Array.from({ length: width }, worker));
-  // The first error: the other lanes only say that they were stopped.
+  await Promise.allSettled(Array.from({ length: width }, () => worker(left)));
+  try {
+    // The first error: the other lanes only say that they were stopped.
+    failing.signal.throwIfAborted();
+    // Those alone, which wait for the shop's command, have the same time once more.
+    until = world.monotonic() + plan.budgetMs;
+    await runAlone([]);
+    await runAlone(alone);
+  } finally {
+    others.resolve();
+    await lanes;
+  }
   failing.signal.throwIfAborted();
-  // The creates, which wait for the shop's command, have the same time once more.
-  until = world.monotonic() + plan.budgetMs;
-  await runAlone([]);
-  await runAlone(alone.filter((turn) => !restarts.includes(turn)));
+  await runAlone(outages);
   return judged;
 }
 
-/** Whether the budget was used up before a history began. */
+/** Whether the budget was used up before a history began, or the shop refused all events by then. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return (
-    verdict.state === "not_judged" && typeof verdict.reason !== "string" && verdict.reason.fact === "budget"
+    verdict.state === "not_judged" && typeof verdict.reason !== "string" && LEFT_OUT.has(verdict.reason.fact)
   );
 }
 
-function needsOf(name: HistoryName): readonly Need[] {
-  const history: History = HISTORIES[name];
-  return history.needs ?? [];
+const LEFT_OUT: ReadonlySet<string> = new Set(["budget", "stuck"]);
+
+/** Whether the shop takes no more events, so that no other history can show anything. */
+export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
+  return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
+}
+
+type Phase = "restarts" | "lasting" | "beside" | "alone" | "outages";
+
+function phasesOf(shop: Bench["shop"], plan: RunPlan): Partial<Record<Phase, Turn[]>> {
+  const names = (Object.keys(HISTORIES) as HistoryName[]).filter(
+    (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
+  );
+  const kinds = shop.kinds ?? (["order"] as const);
+  const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
+  return Object.groupBy(turns, ([name]): Phase => {
+    const { needs = [], steps, isAlone }: History = HISTORIES[name];
+    // First, because no other history shows what a shop keeps only in memory.
+    if (needs.includes("restart")) return "restarts";
+    // They begin before the others and end after them.
+    if (steps.some(({ act }) => act === "wait_for_others")) return "lasting";
+    // Last, because a shop may protect itself for a while then.
+    if (steps.some((step) => step.act === "faults" && step.of === "all")) return "outages";
+    return isAlone === true ? "alone" : "beside";
+  });
 }
 
 /** Each history once, in their order: of several runs the one that held least. */
@@ -197,7 +225,7 @@ function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): bo
 
 /** A busy machine or another history may cause such a break: it must break its rule again, alone. */
 function isBusyBreak({ verdict, facts }: Played): boolean {
-  if (verdict.state !== "broken") return false;
+  if (verdict.state !== "broken" || isStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));

@@ -1,6 +1,6 @@
 import { type ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import type { HttpRequest, HttpResponse, Listener, ShellResult, World } from "../../world.ts";
+import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World } from "../../world.ts";
 import type { EnvironmentVariables } from "./view.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
@@ -15,8 +15,8 @@ export type ServedShop = {
   readonly port: number;
   /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, a gate's that forwards to it. */
   readonly receiverUrl: string;
-  /** Kills all processes of the shop, and restarts it. */
-  readonly restart: () => Promise<void>;
+  /** Kills all processes of the shop, or asks them to stop, and restarts it. */
+  readonly restart: (how?: "stop") => Promise<void>;
   /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
   /** How the shop ended by itself, each time. */
@@ -80,9 +80,9 @@ export async function startShop(
   let isStopped = false;
   // Two kills at once would start the shop twice on one port.
   const inTurn = oneAtATime();
-  const startAgain = async (): Promise<void> => {
+  const startAgain = async (how?: "stop"): Promise<void> => {
     if (isStopped) return;
-    await shop.stop();
+    await shop.stop(how);
     try {
       shop = await start(port);
     } catch (error) {
@@ -90,7 +90,7 @@ export async function startShop(
       isDown = true;
     }
   };
-  const restart = (): Promise<void> => inTurn(startAgain);
+  const restart = (how?: "stop"): Promise<void> => inTurn(() => startAgain(how));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
@@ -118,7 +118,7 @@ async function freePort(world: Pick<World, "listen">): Promise<number> {
 const NO_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
 const EMPTY_SERVICE = { answer: () => Promise.resolve(NO_ANSWER), refuse: () => NO_ANSWER };
 
-type RunningShop = { readonly stop: () => Promise<void>; readonly hasEnded: () => boolean };
+type RunningShop = { readonly stop: (how?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function serveShop(
@@ -146,8 +146,8 @@ async function serveShop(
     end = result;
     if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
   });
-  const stop = async (): Promise<void> => {
-    killing.abort();
+  const stop = async (how?: "stop"): Promise<void> => {
+    killing.abort(how === undefined ? undefined : ("terminate" satisfies ShellEnd));
     await running;
   };
   const isListening = await poll(world, () => isServed(world, port), {

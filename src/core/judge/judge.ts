@@ -133,9 +133,15 @@ function shownByLook({ view, truth }: LookFact, wasPaid: boolean): readonly Judg
   ];
 }
 
-function brokenByRefusal({ isForeign, got, type, cause }: FactOf<"refused">): Found | undefined {
-  // A shop may want an event again whose order it does not know yet.
-  if (isForeign && !isRefusal(got)) return undefined;
+function brokenByRefusal({
+  isForeign,
+  isAfterOutage = false,
+  got,
+  type,
+  cause,
+}: FactOf<"refused">): Found | undefined {
+  // A shop may want an event again whose order it does not know yet, or if the API was away.
+  if ((isForeign || isAfterOutage) && !isRefusal(got)) return undefined;
   return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }
 

@@ -72,6 +72,8 @@ type RefusedFact = {
   readonly got: SaidValue;
   /** Whether it is about a checkout that the shop has not created. */
   readonly isForeign: boolean;
+  /** Whether the API was away before: the shop may protect itself for a while. */
+  readonly isAfterOutage?: boolean;
   readonly cause?: Cause | undefined;
 };
 

@@ -32,6 +32,16 @@ export type ReturnForm = {
 export type Act =
   | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
+  /**
+   * Steps that begin after a part of the time that the shop needs for its last return page, or for its answer to an
+   * event, which asks an API that is slower by `delayMs`.
+   */
+  | {
+      readonly steps: readonly Step[];
+      readonly part: number;
+      readonly during: "visit" | "event";
+      readonly delayMs?: number;
+    }
   /** The service makes the deliveries that fall due within these milliseconds of the store's clock. */
   | { readonly advanceMs: number };
 
@@ -80,12 +90,20 @@ export type Step =
     }
   | { readonly act: "at_once"; readonly acts: readonly Act[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
-  /** From now on these faults, in place of those before, apply to v1 requests about the order. */
-  | { readonly act: "faults"; readonly of: OrderName; readonly faults: readonly ScheduledFault[] }
+  /** From now on these faults, in place of those before, apply to v1 requests about the order, or about all. */
+  | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
   /** Waits, or until the shop has retrieved the paid checkout by itself, some seconds at most. */
   | { readonly act: "wait"; readonly milliseconds: number }
   | { readonly act: "await_question"; readonly of: OrderName }
-  | { readonly act: "restart"; readonly during?: OrderName; readonly afterMs?: number }
+  /** Waits until all other histories have ended, at least this long; they run meanwhile. */
+  | { readonly act: "wait_for_others"; readonly leastMs: number }
+  /** Kills the shop, or asks it to stop, and starts it again. */
+  | {
+      readonly act: "restart";
+      readonly how?: "stop";
+      readonly during?: OrderName;
+      readonly afterMs?: number;
+    }
   | { readonly act: "look"; readonly of: OrderName }
   /** The service itself delivers until nothing is due: the store's clock is moved. */
   | { readonly act: "deliver_all"; readonly of: OrderName };

@@ -7,6 +7,7 @@ import { CLIENT_HISTORIES } from "./client.ts";
 import type { Neighbour } from "../neighbours.ts";
 import { RETURN_HISTORIES } from "./returns.ts";
 import type { History, OrderName, OtherTerms, Step } from "../step.ts";
+import { TIME_HISTORIES } from "./times.ts";
 import {
   API_AGAIN,
   API_BUSY,
@@ -291,6 +292,7 @@ export const HISTORIES = {
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   ...CLIENT_HISTORIES,
+  ...TIME_HISTORIES,
   second_after_others: {
     part: "duplicates",
     title: [

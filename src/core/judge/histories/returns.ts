@@ -5,6 +5,7 @@ import {
   API_AGAIN,
   API_BUSY,
   API_SILENT,
+  API_SLOW,
   cancel,
   create,
   ends,
@@ -13,8 +14,10 @@ import {
   nothingOf,
   on,
   pay,
+  payment,
   returning,
   SECOND_ATTEMPT,
+  SLOW_API_MS,
   tell,
   visit,
 } from "./steps.ts";
@@ -42,6 +45,25 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
   };
 }
 
+/** The payment and its event come while a return page of the order is being built, which asks a slow API. */
+function within(part: number, title: Words): History {
+  const moment: Step = {
+    act: "at_once",
+    acts: [{ visit: "a" }, { steps: [pay, payment], part, during: "visit" }],
+  };
+  return {
+    ...RETURNS,
+    title,
+    steps: [create, known, API_SLOW, visit, moment, API_AGAIN, look, tell, look],
+    causes: LOST_BY_RETURN,
+  };
+}
+
+const LOST_BY_RETURN = {
+  booked_once: "books_by_both",
+  booked_when_paid: "lost_by_return",
+  final_stays: "lost_by_return",
+} as const;
 const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
 const BESIDE = on("b", create, known);
 const OF_ANOTHER = returning({ session: "b" });
@@ -161,6 +183,44 @@ export const RETURN_HISTORIES = {
     title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
     steps: [create, known, cancel, visit, tell, visit, look, create, visit, pay, tell, visit, look],
     causes: SECOND_ATTEMPT,
+  },
+  return_begun: within(0.2, [
+    "the payment and its event early within a return that takes longer",
+    "返回页面生成之初，支付及其事件到达",
+  ]),
+  return_half: within(0.5, [
+    "the payment and its event in the middle of a return that takes longer",
+    "返回页面生成过半时，支付及其事件到达",
+  ]),
+  return_ending: within(0.8, [
+    "the payment and its event at the end of a return that takes longer",
+    "返回页面即将完成时，支付及其事件到达",
+  ]),
+  return_within_event: {
+    ...RETURNS,
+    title: [
+      "returns while the shop handles the payment event, with a slow API",
+      "商店处理支付事件期间返回，API 响应缓慢",
+    ],
+    steps: [
+      create,
+      known,
+      pay,
+      API_SLOW,
+      {
+        act: "at_once",
+        acts: [
+          { tell: "a" },
+          { steps: [visit], part: 0.5, during: "event" },
+          { steps: [visit], part: 0.5, during: "event", delayMs: SLOW_API_MS },
+        ],
+      },
+      API_AGAIN,
+      look,
+      tell,
+      look,
+    ],
+    causes: LOST_BY_RETURN,
   },
   return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
   return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),

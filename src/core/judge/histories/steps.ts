@@ -65,10 +65,16 @@ export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
 }
 
 const RETRIEVES = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
-export const API_BUSY: Step = {
+const BUSY = [{ action: "status", status: 503, match: RETRIEVES, times: ALWAYS }] as const;
+export const API_BUSY: Step = { act: "faults", of: "a", faults: BUSY };
+/** For all orders. */
+export const API_AWAY: Step = { act: "faults", of: "all", faults: BUSY };
+/** How long the API then delays each answer, in milliseconds. */
+export const SLOW_API_MS = 300;
+export const API_SLOW: Step = {
   act: "faults",
   of: "a",
-  faults: [{ action: "status", status: 503, match: RETRIEVES, times: ALWAYS }],
+  faults: [{ action: "latency", latencyMs: SLOW_API_MS, match: RETRIEVES, times: ALWAYS }],
 };
 export const API_SILENT: Step = {
   act: "faults",

@@ -197,6 +197,26 @@ const JUDGE_CAUSES = {
     "The payment was lost or booked again because the shop was restarted at the moment of its event: store the event and the booking in one transaction before you answer 2xx.",
     "商店在收到支付事件的时刻重启，支付因此丢失或重复入账：请在返回 2xx 之前，在一个事务中保存事件和入账。",
   ],
+  refuses_since_restart: [
+    "Since it was restarted, the shop refuses even an event that it took before, while its view answers: look for a lock, a flag or an unfinished job that a killed process left behind. Use a lock that ends with its process, such as one of the database.",
+    "重启之后，商店连以前接收过的事件也拒绝，而订单视图有响应：请检查被强制结束的进程是否遗留了锁、标记或未完成的任务。请使用随进程结束而释放的锁，例如数据库的锁。",
+  ],
+  gives_up_at_start: [
+    "The order was open when the shop was restarted, and the payment that followed was not booked: a stop or a start must not end open orders, nor forget them. Keep orders in the database, and let the service's events decide how they end.",
+    "商店重启时订单尚未支付，之后的支付没有入账：停止或启动不得结束或忘记未完成的订单。请把订单保存在数据库中，由服务的事件决定其结局。",
+  ],
+  gives_up_late: [
+    "The customer paid some time after the order was created, and the payment was not booked: the shop had stopped asking about the order, or had cancelled it by a time limit of its own. An order is open until its checkout ends: wait for its final event, and book a payment that comes late.",
+    "顾客在下单一段时间之后才支付，却没有入账：商店已停止查询该订单，或按自己的时限取消了它。收款单结束之前订单都是未完成的：请等待最终事件，迟到的支付也要入账。",
+  ],
+  lost_after_outage: [
+    "The API answered 503 for some questions and then came back, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and took no answer for unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
+    "API 对若干次查询返回 503，之后恢复；随后的支付返回了 2xx 却没有入账：商店停止了查询，并把没有响应当作未支付。无法查询的事件请返回 503，以便重新推送。",
+  ],
+  lost_by_return: [
+    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips what finds the order locked, or writes back what it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
+    "生成订单的返回页面期间支付事件到达，或反过来；返回了 2xx，支付却没有入账：商店跳过了遇到锁的请求，或写回了之前读到的内容。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
+  ],
   second_attempt: [
     "The customer bought the order again after its first checkout had ended, and paid the second one: it must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
     "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",

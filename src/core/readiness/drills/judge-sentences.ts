@@ -21,6 +21,10 @@ export const NOT_JUDGED = {
   ],
   no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
   budget: ["the budget was used up before it was run", "预算用完，没有运行"],
+  stuck: [
+    "the shop refused all events after a restart, so this was not run",
+    "重启之后商店拒绝所有事件，因此没有运行",
+  ],
   interrupted: ["the run was interrupted before", "运行在此之前被中断"],
   unpayable: (why) => [`it could not be played: ${why}`, `无法运行：${why}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
