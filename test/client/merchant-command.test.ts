@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readView } from "../../src/client/judge/view.ts";
 import { runMerchantCommand } from "../../src/client/merchant-command.ts";
+import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -52,6 +53,17 @@ test("a command gets an id byte for byte in its environment, and never runs it",
     expect((await readView(REAL, look)).text).toBe(`${orderId}session`);
   }
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a command that is asked to end ends by itself", async () => {
+  const folder = tempFolder();
+  const asked = new AbortController();
+  const commandLine = `cd '${folder}'; trap 'echo ended; exit 0' TERM; touch begun; sleep 60 & wait`;
+  const command = { commandLine, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000, signal: asked.signal };
+  const running = runMerchantCommand(REAL, command);
+  await eventually("it has begun", () => void expect(readdirSync(folder)).toEqual(["begun"]));
+  asked.abort("terminate");
+  expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
 
 test("a command gets no token of the sandbox, and one that cannot start is a result", async () => {

@@ -168,6 +168,8 @@ export type Purchase = {
   taken?: { readonly eventId: string; readonly type: string };
   /** How long the last visit of the return page took, in milliseconds. */
   visitMs?: number;
+  /** And telling it the last event. */
+  eventMs?: number;
   readonly cookies: CookieJar;
 };
 

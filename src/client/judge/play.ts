@@ -187,6 +187,7 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
   const { bench } = play;
   const { of, statuses, how, from, idLike: same } = step;
   const purchase = purchaseOf(play, of);
+  const begun = bench.world.monotonic();
   const { checkouts, foreign } = purchase;
   const told = {
     first: checkouts.slice(0, 1),
@@ -206,6 +207,7 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
       noteAnswers(purchase, { ...event, sent: form }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
+  purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
 }
 
 /** Currencies of which at most one is an order's: few tables of rates have them. */
@@ -395,17 +397,18 @@ async function visit(
  */
 async function restart(
   play: Play,
-  { how, during, afterMs = 0 }: Extract<Step, { act: "restart" }>,
+  { how, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
 ): Promise<boolean> {
-  const { bench, orders } = play;
+  const { bench } = play;
   const { world, shop, signal } = bench;
   const telling =
     during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
-  if (afterMs > 0) await world.sleep(afterMs, signal);
+  const purchase = purchaseOf(play, "a");
+  const beginsMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
+  if (beginsMs > 0) await world.sleep(beginsMs, signal);
   await shop.restart?.(how);
   await telling;
-  const [purchase] = orders.values();
-  if (purchase === undefined || shop.view === undefined) return true;
+  if (shop.view === undefined) return true;
   const waitMs = RESTARTED_MS;
   const { order } = await awaitReading(bench, purchase, {
     isEnough: (reading) => reading.order !== null,

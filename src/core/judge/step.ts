@@ -97,12 +97,13 @@ export type Step =
   | { readonly act: "await_question"; readonly of: OrderName }
   /** Waits until all other histories have ended, at least this long; they run meanwhile. */
   | { readonly act: "wait_for_others"; readonly leastMs: number }
-  /** Kills the shop, or asks it to stop, and starts it again. */
+  /** Kills the shop, or asks it to stop, and starts it again; `part`: of the time that the last event took. */
   | {
       readonly act: "restart";
       readonly how?: "stop";
       readonly during?: OrderName;
       readonly afterMs?: number;
+      readonly part?: number;
     }
   | { readonly act: "look"; readonly of: OrderName }
   /** The service itself delivers until nothing is due: the store's clock is moved. */

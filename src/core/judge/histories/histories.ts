@@ -318,6 +318,14 @@ export const HISTORIES = {
     steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
     causes: LOST_AT_RESTART,
   },
+  restart_within_event: {
+    part: "duplicates",
+    title: ["a restart while the shop handles the payment event", "商店处理支付事件期间重启"],
+    needs: ["restart"],
+    isAlone: true,
+    steps: [create, known, pay, { act: "restart", during: "a", part: 0.75 }, tell, look],
+    causes: LOST_AT_RESTART,
+  },
   restart_after_answer: {
     part: "duplicates",
     title: ["a restart right after the answer to the payment event", "返回支付事件的响应后立即重启"],
