@@ -61,7 +61,7 @@ test("a command that is asked to end ends by itself", async () => {
   const commandLine = `cd '${folder}'; trap 'echo ended; exit 0' TERM; touch begun; sleep 60 & wait`;
   const command = { commandLine, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000, signal: asked.signal };
   const running = runMerchantCommand(REAL, command);
-  await eventually("it has begun", () => void expect(readdirSync(folder)).toEqual(["begun"]));
+  await eventually("it has begun", () => expect(readdirSync(folder)).toEqual(["begun"]));
   asked.abort("terminate");
   expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
