@@ -52,7 +52,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "takes_other_amounts",
     item: "webhook_verification",
-    causes: ["payment of another amount and currency is booked as this order"],
+    causes: ["payment of another amount or currency is booked as this order"],
   },
   {
     make: "python",

@@ -28,9 +28,16 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
-/** All uses of a schema refer to its name. A derived schema (`extend`, `omit`) does not inherit the name. */
+/**
+ * All uses of a schema refer to its name, also if its wire schema is known already. A derived schema (`extend`, `omit`)
+ * does not inherit the name.
+ */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
-  for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
+  for (const [id, schema] of Object.entries(schemas)) {
+    schemaNames.set(schema, id);
+    const wire = derived.get(schema);
+    if (wire !== undefined) wireSchemaNames.add(wire, { id });
+  }
 }
 
 /** Adds rules between the fields of a schema, for the description only; the parsers enforce them. */
