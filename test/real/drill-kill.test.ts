@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
@@ -19,6 +18,7 @@ import {
   type Running,
   type SandboxProcess,
 } from "../support/program.ts";
+import { readBody } from "../support/http-receiver.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
@@ -55,10 +55,11 @@ async function openShop() {
     asked.push(path);
     if (path.startsWith("/step/")) pids.add(Number(query));
     const count = asked.filter((one) => one === path).length;
-    const body = await textOf(request);
+    const body = await readBody(request);
+    if (body === undefined) return;
     if (`${path} ${count}` === state.pauseAt) return void state.open.push(response);
     if (path === "/hooks") {
-      const { type, data } = JSON.parse(body) as Told;
+      const { type, data } = JSON.parse(body.toString()) as Told;
       if (type.endsWith(".succeeded")) paid.add(data?.order_id ?? "");
     }
     response.end(paid.has(query) ? "paid" : "open");
