@@ -79,11 +79,11 @@ const ALL_ENDS_TOLD = [...toldEnds("own"), ...toldEnds("other")];
 
 /** Orders of another system with each end, and paid. */
 function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
-  return [...endsElsewhere(kind, of, on(of, tell)), elsewhere(kind, of), ...on(of, pay, tell)];
+  return [...endsElsewhere(kind, of, on(of, tell)), ...paidElsewhere(kind, of)];
 }
 
-function paidElsewhere(of: OrderName): readonly Step[] {
-  return [elsewhere("own", of), ...on(of, pay, tell)];
+function paidElsewhere(kind: Kind, of: OrderName): readonly Step[] {
+  return [elsewhere(kind, of), ...on(of, pay, tell)];
 }
 
 /** On the terms of the subject. */
@@ -93,7 +93,16 @@ function elsewhere(kind: Kind, of: OrderName): Step {
 
 /** Orders of another system are paid, which changes nothing of a. */
 function lookAlikes(neighbours: Neighbour, title: Words): History {
-  const steps = [create, known, ...paidElsewhere("b"), ...paidElsewhere("c"), look, pay, tell, look];
+  const steps = [
+    create,
+    known,
+    ...paidElsewhere("own", "b"),
+    ...paidElsewhere("own", "c"),
+    look,
+    pay,
+    tell,
+    look,
+  ];
   const causes = { ...MIXED, takes_events: "refuses_others" } as const;
   return { part: "duplicates", title, needs: ["create", "names"], neighbours, steps, causes };
 }
@@ -115,7 +124,7 @@ function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words)
 }
 
 /** Their order_id is the subject's, whose checkout is still open. */
-const PAID_ELSEWHERE = (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created"));
+const PAID_OTHERWISE = (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created"));
 
 const MIXED = {
   never_unpaid: "mixes_up",
@@ -228,7 +237,7 @@ export const HISTORIES = {
       "payments of other checkouts with its order_id, of another amount or currency, then its own",
       "先收到同一 order_id 的其他收款单（金额或币种不同）的支付，再收到本订单的支付",
     ],
-    steps: nothingOf(create, known, ...PAID_ELSEWHERE),
+    steps: nothingOf(create, known, ...PAID_OTHERWISE),
     causes: { never_unpaid: "other_terms", booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
