@@ -46,8 +46,8 @@ export const JUDGED_INVARIANTS = {
   right_amount: {
     rule: ["the booked amount is the amount of the order", "入账金额等于订单金额"],
     remedy: [
-      "Verify the signature over the raw body before you use any part of the body.",
-      "先对原始正文验签，再使用其中的内容。",
+      "Verify the event first, then compare its amount_minor and currency with the order, in whole minor units: 19.99 * 100 is not 1999.",
+      "先验签，再以最小货币单位的整数与订单比较 amount_minor 和 currency：19.99 * 100 不等于 1999。",
     ],
   },
   booked_when_paid: {
