@@ -74,7 +74,12 @@ test("every rule is broken by its own violation and by no other", () => {
     ["client_ends", create({ isRefused: true, live: 0 })],
     ["held", create({ runs: failed, isAgain: true })],
     ["held", create({ runs: failed, isAgain: true, live: 0 })],
-    ["recovery", create({ isAgain: true, live: 0, deadEnd: "old_page" })],
+    ["held", create({ isAgain: true, live: 0, deadEnd: "old_page" })],
+    [
+      "recovery",
+      create({ isAgain: true, live: 0, deadEnd: "old_page" }),
+      create({ isAgain: true, isRenewed: true }),
+    ],
     ["one_key", create({ runs: failed, isAgain: true, live: 0, deadEnd: "other_body" })],
   ];
   for (const [expected, ...facts] of rows)

@@ -198,7 +198,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  second_expired: [
+  second_each: [
     "recovery",
     class extends CarefulShop {
       override hasEnded(status: string): boolean {

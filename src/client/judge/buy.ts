@@ -70,13 +70,14 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
     isAgain,
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
     live,
+    isRenewed: isAgain && isNew,
     deadEnd: isDead ? await deadEndOf(bench, purchase, runs) : undefined,
   };
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0)
     throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
-  return !isDead;
+  return !isDead || expects === "nothing";
 }
 
 /** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */

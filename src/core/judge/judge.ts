@@ -46,11 +46,12 @@ export function verdictsOn(facts: readonly Observation[]): {
   const shown = new Set<JudgedInvariant>();
   const broken: Broken[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
+  const renews = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   // A forged event that was booked tells more than its answer.
   const isLess = ({ kind }: Observation): boolean => kind === "forged";
   for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
     const wasPaid = fact.kind === "look" && before.has(fact.of);
-    const { shows, found } = judgeFact(fact, wasPaid);
+    const { shows, found } = judgeFact(fact, { wasPaid, renews });
     for (const invariant of shows) shown.add(invariant);
     if (found !== undefined) broken.push({ ...found, ...causeIn(dialect, found) });
     if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
@@ -97,12 +98,15 @@ type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kin
 /** The rules on which a fact decides, and the one that it breaks. */
 type JudgedFact = { readonly shows: readonly JudgedInvariant[]; readonly found?: Found | undefined };
 
-function judgeFact(fact: Observation, wasPaid: boolean): JudgedFact {
+/** What other facts show: whether the order was shown as paid, and whether the shop begins anew after an end. */
+type Context = { readonly wasPaid: boolean; readonly renews: boolean };
+
+function judgeFact(fact: Observation, { wasPaid, renews }: Context): JudgedFact {
   switch (fact.kind) {
     case "look":
       return { shows: shownByLook(fact, wasPaid), found: brokenByLook(fact, wasPaid) };
     case "create":
-      return { shows: ["client_ends", "one_order"], found: brokenByCreate(fact) };
+      return { shows: ["client_ends", "one_order"], found: brokenByCreate(fact, renews) };
     case "client":
       return { shows: shownByClient(fact.purchase), found: brokenByClient(fact.purchase) };
     case "refused":
@@ -204,7 +208,7 @@ const UNPAID_CAUSES = {
   expired: "books_expired",
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
-function brokenByCreate(fact: CreateFact): Found | undefined {
+function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
   const { runs, isRefused, isAgain, live, hasOtherId, deadEnd } = fact;
   const endless = runs.find(({ hasEnded }) => !hasEnded);
   const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
@@ -217,7 +221,8 @@ function brokenByCreate(fact: CreateFact): Found | undefined {
       cause: "attempt_other_body",
     };
   const claimed = runs.find(({ isDone }) => isDone);
-  if (deadEnd === "old_page" && claimed !== undefined)
+  // A shop may sell each order once; one that begins anew after one end, but not after another, has forgotten that.
+  if (deadEnd === "old_page" && renews && claimed !== undefined)
     return { invariant: "recovery", expected: factOf("another"), got: claimed.got, cause: "old_page" };
   if (claimed !== undefined && live === 0 && !isAgain)
     return { ...ends, got: claimed.got, cause: "claims_success" };

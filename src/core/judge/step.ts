@@ -48,13 +48,14 @@ export type Act =
 export type Step =
   /**
    * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
-   * answer, for which the customer tries again and by which the purchase is judged from the service's log.
+   * answer, for which the customer tries again and by which the purchase is judged from the service's log; without
+   * `nothing` the page of an ended checkout ends the history.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
-      readonly expects?: "refusal" | "answer";
+      readonly expects?: "refusal" | "answer" | "nothing";
     }
   /**
    * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the

@@ -50,6 +50,11 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): History {
   };
 }
 
+/** Buys again after an end, whatever that makes. */
+function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
+  return on(of, create, ends(outcome), tell, look, { act: "create", of, expects: "nothing" });
+}
+
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
 function otherTerms(own: OtherTerms, other: OtherTerms, title: Words): History {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
@@ -302,6 +307,15 @@ export const HISTORIES = {
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   ...CLIENT_HISTORIES,
   ...TIME_HISTORIES,
+  second_each: {
+    part: "duplicates",
+    title: [
+      "three orders, bought again: one was cancelled, one failed, one expired",
+      "三个订单再次下单：一个已取消，一个支付失败，一个已过期",
+    ],
+    needs: ["create", "names"],
+    steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
+  },
   second_after_others: {
     part: "duplicates",
     title: [

@@ -222,8 +222,8 @@ const JUDGE_CAUSES = {
     "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
   ],
   old_page: [
-    "The customer bought the order again after its checkout had failed, expired or was cancelled, and the shop reported success with the page of the ended checkout, where nobody can pay: begin a new attempt with a new Idempotency-Key after each of these ends, or refuse.",
-    "收款单失败、过期或取消之后顾客再次下单，商店报告成功，却给出已结束的收款单的页面，无法支付：在其中每种结局之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
+    "Bought again after one end, an order gets a new checkout; after another, the shop reports success with the page of the ended checkout, where nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
+    "一种结局之后再次下单会得到新的收款单；另一种之后商店报告成功，却给出已结束的收款单的页面，无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
   ],
   attempt_other_body: [
     "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: another body under the first key. A new attempt needs a new Idempotency-Key.",
