@@ -251,6 +251,8 @@ export type ShellCommand = {
   readonly timeoutMs: number;
   /** Maximum stored size of each of the two outputs, in bytes; the beginning is dropped. */
   readonly maxOutputBytes: number;
+  /** Receives each part of stdout when it is written. */
+  readonly onOutput?: (text: string) => void;
   /** Ends the command at once, or, aborted with a `ShellEnd`, in that way. */
   readonly signal?: AbortSignal | undefined;
 };

@@ -12,10 +12,11 @@ const STOP_GRACE_MS = 10_000;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
 export function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
-  const { timeoutMs, maxOutputBytes, signal } = command;
+  const { timeoutMs, maxOutputBytes, onOutput, signal } = command;
   const child = spawnShell(command, usersMask);
   const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
   const [stdout, stderr] = outputs.map((stream) => keepTail(stream, maxOutputBytes));
+  if (onOutput !== undefined) child.stdout?.on("data", (part: Buffer) => onOutput(part.toString("utf8")));
   let ending: ShellResult["ending"] = "exited";
   const killedBy = (why: "timeout" | "aborted") => (): void => {
     ending = why;

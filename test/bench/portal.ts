@@ -76,9 +76,12 @@ async function openPortal(bench: Bench, count: number) {
 type Sending = { readonly headers: Readonly<Record<string, string>>; readonly body?: string };
 type Answer = IncomingMessage & { readonly text: string };
 
-/** Sends requests to a sandbox, and reads their answers to the end. */
+/**
+ * Sends requests to a sandbox, and reads their answers to the end. A GET on a connection that the sandbox closed as idle
+ * meanwhile is sent again, as a browser does.
+ */
 export function sender({ port }: Sandbox, agent: Agent) {
-  return (path: string, { headers, body }: Sending): Promise<Answer> =>
+  const send = (path: string, { headers, body }: Sending): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const method = body === undefined ? "GET" : "POST";
       const sent = request({ agent, host: "127.0.0.1", port, path, headers, method }, (answer) => {
@@ -86,9 +89,14 @@ export function sender({ port }: Sandbox, agent: Agent) {
         answer.setEncoding("utf8").on("data", (part: string) => (text += part));
         answer.once("end", () => resolve(Object.assign(answer, { text })));
       });
-      sent.once("error", reject);
+      sent.once("error", (error: NodeJS.ErrnoException) => {
+        const wasIdle = sent.reusedSocket && error.code === "ECONNRESET";
+        if (wasIdle && method === "GET") resolve(send(path, { headers }));
+        else reject(error);
+      });
       sent.end(body);
     });
+  return send;
 }
 
 /** Returns the Cookie header of a merchant who is signed in, and the path of the portal. */

@@ -28,7 +28,11 @@ const MIN_RATIO = 0.95;
 /** Creates in a second, and the processor time of the sandbox for each. */
 type Round = { readonly perSecond: number; readonly msEach: number };
 
-type Viewer = { readonly end: () => void; readonly loads: () => number };
+type Viewer = {
+  /** Asks no more, and waits for what was asked. */
+  readonly end: () => Promise<void>;
+  readonly loads: () => number;
+};
 
 /** What open pages of the portal cost: while nothing changes, and a create. */
 export async function measureViewers(bench: Bench, rounds = ROUNDS): Promise<Figure[]> {
@@ -108,7 +112,7 @@ async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Pr
     const { perSecond } = await load({ ...ROUND, port: sandbox.port, traffic: create });
     const created = (perSecond * (ROUND.warmMs + ROUND.measureMs)) / 1000;
     const result = { perSecond, msEach: ((usedTicks(sandbox) - before) * 10) / created };
-    for (const { end } of viewers) end();
+    for (const { end } of viewers) await end();
     loads += viewers.reduce((sum, viewer) => sum + viewer.loads(), 0);
     results[isWatched ? "watched" : "alone"].push(result);
   };
@@ -164,7 +168,7 @@ async function measureIdlePortal(sandbox: Sandbox, count: number): Promise<Figur
   for (const [, address] of await shapesOf(browser)) await browser.get(address);
   while (viewers.length < count) viewers.push(await browser.follow("/connect"));
   const figures = await measureIdle(sandbox, `${count} ${count === 1 ? "page" : "pages"} of the portal open`);
-  for (const { end } of viewers) end();
+  for (const { end } of viewers) await end();
   return figures;
 }
 
@@ -201,8 +205,17 @@ async function openBrowser(sandbox: Sandbox): Promise<Browser> {
         tag = tagIn(answer);
         loads += 1;
       };
-      const asking = setInterval(() => void ask(), ASKS_EVERY_MS);
-      return { end: () => clearInterval(asking), loads: () => loads };
+      const asked = new Set<Promise<void>>();
+      const timer = setInterval(() => {
+        const asking = ask();
+        asked.add(asking);
+        void asking.finally(() => asked.delete(asking));
+      }, ASKS_EVERY_MS);
+      const end = async (): Promise<void> => {
+        clearInterval(timer);
+        await Promise.all(asked);
+      };
+      return { end, loads: () => loads };
     },
   };
 }

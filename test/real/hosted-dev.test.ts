@@ -1,23 +1,30 @@
+import { once } from "node:events";
 import {
   chmodSync,
   chownSync,
   cpSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer, type Server } from "node:http";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { WORKERD_VERSION } from "../../src/hosted/dev/workerd-config.ts";
 import { indexPath } from "../../src/hosted/dev/state.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { backUpByPage } from "../support/backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
-import { begin, launch, run, runHere, startSandboxHere } from "../support/program.ts";
+import { heldPort } from "../support/ports.ts";
+import { begin, beginHere, launch, run, runHere, startSandboxHere } from "../support/program.ts";
+import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { WORKER_FILE } from "../../src/host/folder/files.ts";
+import type { World } from "../../src/world.ts";
 
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
@@ -243,3 +250,48 @@ test("hosted dev can be stopped while workerd is being fetched", async () => {
   expect([await started.stop("SIGINT"), started.output.stdout]).toEqual([0, ""]);
   expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
 });
+
+/** A world in which a sandbox of others opens the port that a start chose, before its first runtime does. */
+function worldWithStranger(cwd: string) {
+  const asked: string[] = [];
+  const strangers: Server[] = [];
+  const runAfterStranger: World["run"] = async (command) => {
+    const config = readFileSync(join(cwd, "hosted/workerd.capnp"), "utf8");
+    const port = Number(/address = "127\.0\.0\.1:(\d+)"/.exec(config)?.[1]);
+    if (strangers.length === 0) {
+      const stranger = createServer((request, response) => {
+        asked.push(`${request.method} ${request.url}`);
+        response.writeHead(401).end();
+      });
+      strangers.push(stranger.listen(port, "127.0.0.1"));
+      await once(stranger, "listening");
+    }
+    return REAL.run(command);
+  };
+  onTestFinished(() => strangers.forEach((stranger) => stranger.close()));
+  return {
+    asked,
+    strangers,
+    run: runAfterStranger,
+    packageFolder: () => ROOT,
+    ownFile: () => readFileSync(join(ROOT, "dist", WORKER_FILE), "utf8"),
+  };
+}
+
+test.for([
+  ["a drawn port: draws another", [], /"event":"ready"/],
+  ["a named port: says that it is taken", ["named"], /port \d+ (is used by|cannot be used)/],
+] as const)(
+  "hosted dev sends nothing to a program that takes the port first, %s",
+  async ([, named, said]) => {
+    const cwd = tempFolder();
+    const { asked, strangers, ...world } = worldWithStranger(cwd);
+    const port = named.length === 0 ? 0 : await heldPort();
+    const args = ["hosted", "dev", "--port", String(port), "--dir", "hosted", "--json"];
+    const running = beginHere(args, { cwd, world });
+    await Promise.race([running.firstLine, running.ended]);
+    expect(running.output.stdout + running.output.stderr).toMatch(said);
+    expect([strangers.length, asked]).toEqual([1, []]);
+    expect(await running.stop()).toBe(named.length === 0 ? 0 : 1);
+  },
+);

@@ -5,8 +5,7 @@ import { shardOfId, objectFileName, objectName } from "../../src/hosted/shared/m
 import { stateFile } from "../../src/host/folder/files.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { controlOf, type Control } from "./control.ts";
-import { beginHostedFolder, readyOf } from "./hosted-folder.ts";
-import { eventually } from "./eventually.ts";
+import { beginHostedFolder, untilReady } from "./hosted-folder.ts";
 import { begin, type RunOptions, type Running } from "./program.ts";
 import { sendRaw } from "./send-raw.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -75,11 +74,7 @@ export async function serve(
   options: Pick<RunOptions, "command"> = {},
 ): Promise<Served> {
   const running = edition.begin(folder, [], options);
-  const ready = await eventually("the service is ready", () => {
-    const told = readyOf(running);
-    if (told === undefined) throw new Error(running.output.stderr);
-    return told;
-  });
+  const ready = await untilReady(running);
   const { origin, port } = new URL(ready.base_url);
   const rows: Served["rows"] = (sql) => {
     const path = edition.databaseOf(folder, ready.store_id);

@@ -26,14 +26,25 @@ export function beginHostedFolder(
 /** Starts `hosted dev` on a state folder, and waits until it is ready or refused. It ends with the test. */
 export async function startHostedFolder(folder: string, args: readonly string[] = []): Promise<HostedStart> {
   const started = beginHostedFolder(folder, args);
-  const { process: child, output, ended } = started;
+  await untilFirstLine(started);
+  return { ...started, ready: readyOf(started) };
+}
+
+/** Waits for the ready line of a start; fails with what it wrote if it ends before. */
+export async function untilReady(running: Running): Promise<ReadyMessage> {
+  await untilFirstLine(running);
+  const ready = readyOf(running);
+  if (ready === undefined) throw new Error(`the service ended: ${running.output.stderr}`);
+  return ready;
+}
+
+async function untilFirstLine({ process: child, output, ended }: Running): Promise<void> {
   const firstLine = new Promise<void>((resolve) => {
     child.stdout?.on("data", () => {
       if (output.stdout.includes("\n")) resolve();
     });
   });
   await Promise.race([firstLine, ended]);
-  return { ...started, ready: readyOf(started) };
 }
 
 /** The ready line of a start; undefined if it did not get that far. */

@@ -70,13 +70,13 @@ export type RunningHere = {
 /** A sandbox that is served in this process. */
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
-/** The standard input of a command line in this process; default: none. */
-type Typed = { readonly stdin?: Readable };
+/** The standard input of a command line in this process, by default none, and what differs in its world. */
+type Typed = { readonly stdin?: Readable; readonly world?: Partial<World> };
 
 /** Starts a command line in this process, from the sources, and does not wait. It ends with the test. */
 export function beginHere(
   args: readonly string[],
-  { cwd, env, stdin }: Pick<RunOptions, "cwd" | "env"> & Typed,
+  { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & Typed,
 ): RunningHere {
   const stops = new Set<(signal: "SIGTERM") => void>();
   const onStop: World["onStop"] = (stop) => {
@@ -93,7 +93,7 @@ export function beginHere(
         done();
       },
     });
-  const world = worldHere({ cwd, env });
+  const world = { ...worldHere({ cwd, env }), ...other };
   const ended = main({
     ...world,
     argv: args,

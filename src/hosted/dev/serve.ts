@@ -9,7 +9,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
 import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
-import type { ShellResult, World } from "../../world.ts";
+import type { ListenFailure, ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { watchForLoss } from "../../host/folder/loss.ts";
@@ -69,7 +69,8 @@ type Purpose<Value> = {
 
 /** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
 const MAX_START_MS = 180_000;
-const LOOK_MS = 25;
+/** How often a port is chosen again because another process took it first. */
+const MAX_DRAWS = 10;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
@@ -94,9 +95,7 @@ export async function serveHosted<Value>(
   try {
     const found = readHostedState(world, folder);
     if (!found.ok) return found;
-    const port = await choosePort(context, options.port);
-    if (!port.ok) return port;
-    const network = await readNetwork(world, options, port.value);
+    const network = await readNetwork(world, options);
     if (!network.ok) return network;
     const keys = readKeys(context, folder, {
       found: found.value,
@@ -107,9 +106,16 @@ export async function serveHosted<Value>(
     world.files.createNew(stateFile(folder, "log"), "");
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(found.value, { path: home, adopt: options.adopt ?? false });
-    const place = { port: port.value, home, folderHold, network: network.value };
-    const service = { ...place, controlToken, ...keys.value, run: hold.value.run };
-    return await serveAt(context, { service, purpose });
+    const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
+    for (let draws = 1; ; draws += 1) {
+      const port = await choosePort(context, options.port);
+      if (!port.ok) return port;
+      const placed = { ...service, port: port.value, run: hold.value.run };
+      const served = await serveAt(context, { service: placed, purpose });
+      // Another process has taken the port since it was chosen: choose again, which refuses a port of `--port`.
+      if (served !== "port_taken") return served;
+      if (draws === MAX_DRAWS) return refuseWithoutPort();
+    }
   } finally {
     hold.value.release();
   }
@@ -126,17 +132,26 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
 async function serveAt<Value>(
   context: HostedHost,
   { service, purpose }: { readonly service: Service; readonly purpose: Purpose<Value> },
-): Promise<Outcome<Value | "stopped", HostFailure>> {
+): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
   const { world } = context;
-  const { folder } = purpose;
+  const { folder, stopping } = purpose;
   writeConfig(context, folder, service);
   const ending = new AbortController();
   let lost: ReturnType<typeof watchForLoss> | undefined;
-  const ran = runWorkerd(world, { folder, secrets: service, signal: ending.signal });
+  const { listening, ran, sawTakenPort } = runWorkerd(world, {
+    folder,
+    secrets: service,
+    signal: ending.signal,
+  });
   try {
-    const started = await untilReady(context, service, { ran, stopping: purpose.stopping });
-    if (!started.ok) return orFullDisk(world, folder, started);
-    if (started.value === "stopped") return accept("stopped");
+    const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopping, ending.signal]));
+    // Nothing is sent before: whoever else has the port would receive the token.
+    const started = await Promise.race([listening, ran, timeout]);
+    if (stopping.aborted) return accept("stopped");
+    if (started !== "listening") {
+      if (sawTakenPort()) return "port_taken";
+      return orFullDisk(world, folder, failedStart(world, started));
+    }
     const ready = await readReady(context, folder, service);
     if (!ready.ok) return orFullDisk(world, folder, ready);
     const { store_id, version } = ready.value;
@@ -186,18 +201,29 @@ async function choosePort(
   { world, printer }: Host,
   named: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
-  const none = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
   const wanted = named ?? DEFAULT_PORT;
   for (const port of named === undefined ? [wanted, 0] : [wanted]) {
-    const listening = await world.listen(() => none, { port, addresses: [], limits: {} });
-    if (!listening.ok && named !== undefined)
-      return { ok: false, refusal: portFailure(world, port, listening.refusal) };
-    if (!listening.ok) continue;
-    await listening.value.close(0);
-    if (listening.value.port !== wanted && named === undefined)
-      printer.talk(`Port ${wanted} is taken; this service is on ${listening.value.port}.`);
-    return accept(listening.value.port);
+    const free = await openOnce(world, port);
+    if (!free.ok && named !== undefined)
+      return { ok: false, refusal: portFailure(world, port, free.refusal) };
+    if (!free.ok) continue;
+    if (free.value !== wanted && named === undefined)
+      printer.talk(`Port ${wanted} is taken; this service is on ${free.value}.`);
+    return accept(free.value);
   }
+  return refuseWithoutPort();
+}
+
+/** Opens a port, by default any free one, and closes it again: the runtime has to open it by itself. */
+async function openOnce(world: Pick<World, "listen">, port: number): Promise<Outcome<number, ListenFailure>> {
+  const none = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
+  const listening = await world.listen(() => none, { port, addresses: [], limits: {} });
+  if (!listening.ok) return listening;
+  await listening.value.close(0);
+  return accept(listening.value.port);
+}
+
+function refuseWithoutPort(): Outcome<never, HostFailure> {
   return usageFailure("no port is free", "choose a port with --port");
 }
 
@@ -208,8 +234,7 @@ function refuseAll(): never {
 /** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
 async function readNetwork(
   world: Pick<World, "resolve">,
-  { allowTarget = [] }: HostedOptions,
-  ownPort: number,
+  { allowTarget = [], port: ownPort = DEFAULT_PORT }: HostedOptions,
 ): Promise<Outcome<AllowedNetwork, HostFailure>> {
   // A service on this machine may send to this machine, as a sandbox does.
   const hosts = [...LOOPBACK_NAMES, ...allowTarget];
@@ -245,30 +270,7 @@ function writeConfig(
   world.files.write(stateFile(folder, "workerdConfig"), config);
 }
 
-async function untilReady(
-  context: HostedHost,
-  service: Service,
-  { ran, stopping }: { readonly ran: Promise<ShellResult>; readonly stopping: AbortSignal },
-): Promise<Outcome<"ready" | "stopped", HostFailure>> {
-  const { world } = context;
-  let ended: ShellResult | undefined;
-  void ran.then((result) => (ended = result));
-  for (const until = world.monotonic() + MAX_START_MS; world.monotonic() < until;) {
-    if (stopping.aborted) return accept("stopped");
-    if (ended !== undefined) break;
-    const url = `${localOrigin(service.port)}/healthz`;
-    const look = {
-      method: "GET",
-      url,
-      headers: {},
-      timeoutMs: CALL_MS,
-      maxResponseBytes: MAX_ANSWER_BYTES,
-      signal: stopping,
-    } as const;
-    const answer = await world.send(look);
-    if (answer.ok && answer.status === 200) return accept("ready");
-    await world.sleep(LOOK_MS, stopping);
-  }
+function failedStart(world: HostedHost["world"], ended: ShellResult | void): Outcome<never, HostFailure> {
   const how = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
   const untrusted = whyProjectUntrusted(world);
   const install =

@@ -20,6 +20,18 @@ type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 /** The longest timeout of a Node timer: only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
+/** The control message of workerd when a socket is open. */
+const LISTENING = '{"event":"listen"';
+/** The start of its message on stderr when a socket could not be opened. */
+const SOCKET_FAILED = 'Socket "http":';
+
+type Workerd = {
+  /** Resolves when this workerd, and no other program, has opened the port of its configuration. */
+  readonly listening: Promise<"listening">;
+  readonly ran: Promise<ShellResult>;
+  /** Whether it ended because another program has the port. */
+  readonly sawTakenPort: () => boolean;
+};
 
 /** Runs workerd until the signal, or until it ends by itself. Its stderr is appended to the log of the folder. */
 export function runWorkerd(
@@ -29,13 +41,20 @@ export function runWorkerd(
     secrets,
     signal,
   }: { readonly folder: string; readonly secrets: ServiceSecrets; readonly signal: AbortSignal },
-): Promise<ShellResult> {
-  const [config, log] = [stateFile(folder, "workerdConfig"), stateFile(folder, "log")].map((path) =>
-    quote(path),
-  );
+): Workerd {
+  const { files } = world;
+  const logFile = stateFile(folder, "log");
+  const logSize = files.size(logFile) ?? 0;
+  const [config, log] = [stateFile(folder, "workerdConfig"), logFile].map((path) => quote(path));
   const program = findWorkerd(world) ?? npxCommand(folder);
-  return world.run({
-    commandLine: `${program} serve ${config} 2>> ${log}`,
+  const listening = Promise.withResolvers<"listening">();
+  let heard = "";
+  const ran = world.run({
+    commandLine: `${program} serve ${config} --control-fd=1 2>> ${log}`,
+    onOutput: (text) => {
+      heard = (heard + text).slice(-KEPT_OUTPUT_BYTES);
+      if (heard.includes(LISTENING)) listening.resolve("listening");
+    },
     env: {
       [SECRET_BINDINGS.CONTROL_TOKEN]: secrets.controlToken,
       [SECRET_BINDINGS.ADMIN_TOKEN]: secrets.adminToken,
@@ -46,6 +65,9 @@ export function runWorkerd(
     maxOutputBytes: KEPT_OUTPUT_BYTES,
     signal,
   });
+  const sawTakenPort = (): boolean =>
+    Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILED);
+  return { listening: listening.promise, ran, sawTakenPort };
 }
 
 /** It gets the tokens of the service: from this program's packages, or the project's if they are this user's. */
