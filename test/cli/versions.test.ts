@@ -14,6 +14,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { OutboundResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { writeAsEarlier } from "../support/older-formats.ts";
 
 const ORDER = "orders create --order-id o-1 --price-id price_coffee";
 const UNKNOWN = "0199a3c4-5d00-7000-8000-000000000001";
@@ -215,26 +216,12 @@ test("a run.json of another version with a running sandbox is named as such, wit
   await sandbox.stop();
 });
 
-/** Tables and indexes that the last migration replaces. */
-const BEFORE_LAST = "DROP TABLE tokens";
-
-/** Changes the schema version of a folder's database, as another version of the program would have left it. */
-function plant(folder: string, version: number, change = ""): string {
-  const path = join(folder, "sandbox.db");
-  const file = new Database(path);
-  file.exec(change);
-  file.pragma(`user_version = ${version}`);
-  file.close();
-  return path;
-}
-
 test("a folder of an older version is migrated with a note about its backup; one of a newer version is refused with the remedy", async () => {
   const harness = createHarness();
   await (await harness.start()).stop();
-  const folder = join(harness.cwd, ".checkout");
+  const path = join(harness.cwd, ".checkout", "sandbox.db");
   const present = currentSchemaVersion(SANDBOX_FILE);
-  // The last migration adds a table.
-  const path = plant(folder, present - 1, BEFORE_LAST);
+  writeAsEarlier(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) });
   const starting = await harness.launch(["sandbox", "start", "--json"]);
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
   expect(starting.text().stderr).toContain(note);
@@ -248,7 +235,9 @@ test("a folder of an older version is migrated with a note about its backup; one
   ]);
   await again.stop();
   expect((await (await harness.launch(["sandbox", "start", "--json"])).stop()).stderr).not.toContain("note:");
-  plant(folder, present + 1);
+  const later = new Database(path);
+  later.pragma(`user_version = ${present + 1}`);
+  later.close();
   const before = readFileSync(path);
   for (const line of ["sandbox start --json", "sandbox reset --yes --json", "snapshots list --json"]) {
     const refused = await harness.run(line.split(" "));

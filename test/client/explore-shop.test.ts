@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
+import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, EPHEMERAL, type CommandOptions } from "../support/harness.ts";
 import {
@@ -19,10 +21,11 @@ test("a served shop that survives every kill holds", async () => {
   expect(found.not_judged).toEqual([]);
   const rows = found.table.map(({ place, held, not_judged: open }) => [place, held.length, open]);
   expect(rows).toEqual([
-    ["POST /v1/orders 1", 11, []],
-    ["order.created 1", 10, []],
-    ["order.pending 1", 10, []],
-    ["order.succeeded 1", 9, ["drop"]],
+    // Each fault, a kill, and behind an event a kill after its answer.
+    ["POST /v1/orders 1", API_ACTIONS.length + 1, []],
+    ["order.created 1", DELIVERY_ACTIONS.length + 2, []],
+    ["order.pending 1", DELIVERY_ACTIONS.length + 2, []],
+    ["order.succeeded 1", DELIVERY_ACTIONS.length + 1, ["drop"]],
     ["payer", 6, []],
   ]);
 });
@@ -128,12 +131,14 @@ test("a running shop is explored in its store, one schedule at a time, and nothi
   );
   const { code, stdout } = await explore(["--depth", "1"]);
   const found = JSON.parse(stdout) as { readonly schedules: number; readonly held: number };
-  expect([code, found.held, found.schedules]).toEqual([0, 25, 25]);
+  // Without a fault, each fault at the create and at the event, and six other ends of the payment.
+  const all = 1 + FAULT_ACTIONS.length + 6;
+  expect([code, found.held, found.schedules]).toEqual([0, all, all]);
   expect(await left()).toEqual([[], false, true]);
   const { stdout: orders } = await harness.run(["orders", "list", "--json", "--limit", "200"]);
   const ids = (JSON.parse(orders) as { readonly checkouts: readonly { readonly order_id: string }[] })
     .checkouts;
-  expect(new Set(ids.map((one) => one.order_id)).size).toBe(25);
+  expect(new Set(ids.map((one) => one.order_id)).size).toBe(all);
 });
 
 test("a killed exploration of a running shop leaves nothing behind", async () => {
@@ -206,7 +211,11 @@ test("an exploration is recorded in the running sandbox and shown beside the che
     };
     readonly items: readonly unknown[];
   };
-  expect([exploration.schedules >= 1, exploration.broken, items.length]).toEqual([true, 0, 6]);
+  expect([exploration.schedules >= 1, exploration.broken, items.length]).toEqual([
+    true,
+    0,
+    CHECKLIST_ITEMS.length,
+  ]);
   harness.clock.advance(2 * 3_600_000);
   const text = await harness.run(["checklist"]);
   const { schedules, not_judged: open } = exploration;

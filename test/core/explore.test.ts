@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Status } from "../../src/core/checkout/checkout.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { LoggedCreate, WatchedRun } from "../../src/core/judge/client.ts";
 import { isDroppedForGood, mustKnow, answersIn } from "../../src/core/judge/deliveries.ts";
 import { type ObservedDelivery } from "../../src/core/judge/observation.ts";
@@ -146,7 +147,7 @@ test("no schedule runs twice or contains a broken one, and a seed repeats the or
 test("the first wave has every fault at every place, and every other outcome of the payer", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
-  expect(wave).toHaveLength(2 * 10 + 2 * 8 + 6);
+  expect(wave).toHaveLength(2 * API_ACTIONS.length + 2 * DELIVERY_ACTIONS.length + 6);
   expect(wave.map(scheduleSize).every((size) => size === 1)).toBe(true);
   expect(wave.map(scheduleLine)).toContain("lose_answer at POST /v1/orders 1");
   expect(wave.map(scheduleLine)).toContain("payer: late_success");
@@ -195,9 +196,10 @@ test("pairs at places that only a fault created come first, then pairs of the ne
     { schedule: single("truncate"), places: places.concat(second, retry), closeness: 1, isBroken: true },
   ];
   const lines = nextWave(runs, { seed: "s", kills: NO_KILLS }).map(scheduleLine);
-  expect(lines).toHaveLength(10 + 2 * 8);
-  expect(lines.slice(0, 10).every((line) => line.includes("POST /v1/orders 2"))).toBe(true);
-  expect(lines.slice(10, 18).every((line) => line.startsWith("status"))).toBe(true);
+  const [ofRetry, ofNearest] = [API_ACTIONS.length, DELIVERY_ACTIONS.length];
+  expect(lines).toHaveLength(ofRetry + 2 * ofNearest);
+  expect(lines.slice(0, ofRetry).every((line) => line.includes("POST /v1/orders 2"))).toBe(true);
+  expect(lines.slice(ofRetry, ofRetry + ofNearest).every((line) => line.startsWith("status"))).toBe(true);
   expect(lines.some((line) => line.startsWith("truncate"))).toBe(false);
 });
 

@@ -12,7 +12,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
-import { olderFiles, type OlderFile } from "../support/older-formats.ts";
+import { olderFiles, writeAsEarlier, type OlderFile } from "../support/older-formats.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee"];
@@ -106,7 +106,8 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
   const [oldest] = olderOf(/^sandbox\.db$/);
   if (oldest === undefined) throw new Error("there is no older file");
   replace(join(folder, "sandbox.db"), oldest);
-  makeOld(join(folder, "journal.db"));
+  const first = JOURNAL_FILE.migrations.slice(0, 1);
+  writeAsEarlier(join(folder, "journal.db"), { ...JOURNAL_FILE, migrations: first });
   const sent = (await harness.run(["idempotency", "list", "--json"])).stdout;
   expect(json(sent)).toMatchObject([{ order_id: "o-1", state: "created" }]);
   mkdirSync(`${folder}.away`);
@@ -122,22 +123,6 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
   ]);
   expect((await sandbox.stop()).code).toBe(0);
 });
-
-/** Gives the journal its first schema version, with its rows. */
-function makeOld(path: string): void {
-  const old = new Database(`${path}.old`);
-  old.pragma(`application_id = ${JOURNAL_FILE.applicationId}`);
-  old.exec(JOURNAL_FILE.migrations[0] ?? "");
-  old.pragma(`user_version = ${JOURNAL_FILE.firstVersion}`);
-  old.prepare("ATTACH ? AS newer").run(path);
-  const columns = (old.pragma("main.table_info(entries)") as { readonly name: string }[]).map(
-    ({ name }) => name,
-  );
-  old.exec(`INSERT INTO main.entries (${columns.join()}) SELECT ${columns.join()} FROM newer.entries`);
-  old.close();
-  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
-  renameSync(`${path}.old`, path);
-}
 
 test("a request log of an older schema version is reported once, breaks no request, and stays unchanged", async () => {
   for (const file of olderOf(/^requests\.db$/)) {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { explore, startSandbox, type BrokenInvariant } from "../../src/testing/testing.ts";
 import { BROKEN } from "../support/broken.table.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
@@ -41,11 +42,12 @@ test("explore holds for a careful shop, and finds broken ones with the least sch
   });
   for (const [name, result] of await Promise.all(found)) expect(differenceFrom(name, result)).toBeNull();
   const held = await careful;
-  expect(held).toMatchObject({ schedules: 25, held: 25, broken: [], seed: "s" });
+  expect(held).toMatchObject({ schedules: FAULT_ACTIONS.length + 7, broken: [], seed: "s" });
+  expect(held.held).toBe(held.schedules);
   expect(held.table.map(({ place, held: actions, notJudged }) => [place, actions.length, notJudged])).toEqual(
     [
-      ["POST /v1/orders 1", 10, []],
-      ["order.succeeded 1", 7, ["drop"]],
+      ["POST /v1/orders 1", API_ACTIONS.length, []],
+      ["order.succeeded 1", DELIVERY_ACTIONS.length - 1, ["drop"]],
       ["payer", 6, []],
     ],
   );
@@ -125,7 +127,8 @@ test("a seed repeats the schedules in order, with the same ids through the sandb
   expect(second).toEqual(first);
   expect(first?.met.length).toBeGreaterThan(15);
   expect(other?.met).not.toEqual(first?.met);
-  expect([first?.result.schedules, first?.result.held]).toEqual([17, 17]);
+  const all = API_ACTIONS.length + 7;
+  expect([first?.result.schedules, first?.result.held]).toEqual([all, all]);
   expect(first?.result.notJudged.map(({ invariant }) => invariant)).toEqual([
     "booked_once",
     "right_amount",

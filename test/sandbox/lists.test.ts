@@ -9,6 +9,7 @@ import { deliveryLines, eventLines } from "../../src/cli/webhook/report.ts";
 import { checkoutLines } from "../../src/cli/order/list.ts";
 import { SEED, seededRandom } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { aCheckoutEntry } from "../support/rows.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
 /** The rows that a search reads at most, and the known checkouts from which the newest are picked. */
@@ -593,20 +594,13 @@ test("an ambiguous short id is refused with both ids, an unknown one is not foun
 });
 
 test("a table drops columns to fit, then cuts the widest, and shows short ids", async () => {
-  const entry = {
+  const entry = aCheckoutEntry({
     id: id(1),
-    object: "order",
     orderId: "order-1001",
     amountMinor: 123_456_789,
-    currency: "EUR",
-    paymentMethod: "alipay_plus",
     status: "succeeded",
-    description: null,
-    priceId: null,
-    createdAt: 0,
-    expiresAt: 1,
     last: { at: 0, what: "succeeded", by: "payer", attempt: 1, attemptsLeft: null },
-  } as const;
+  });
   const long = { ...entry, orderId: "注文".repeat(16) };
   const attempt = {
     url: "http://localhost:3000/a/long/path/of/hooks",

@@ -53,19 +53,6 @@ function sandboxFile({ killed = false } = {}): string {
   return killed ? copy : path;
 }
 
-test("each kind of file has its first and its current schema version", () => {
-  const formats = [SANDBOX_FILE, REQUESTS_FILE, SNAPSHOT_FILE, JOURNAL_FILE].map((kind) => [
-    kind.firstVersion,
-    currentSchemaVersion(kind),
-  ]);
-  expect(formats).toEqual([
-    [30, 43],
-    [30, 30],
-    [30, 43],
-    [10, 14],
-  ]);
-});
-
 test("new migrations are applied once, after a backup of the earlier version, also to the files of a killed process", () => {
   for (const killed of [false, true]) {
     const path = sandboxFile({ killed });

@@ -199,6 +199,8 @@ test("text lengths are counted in bytes, also after a NUL", () => {
 test("a released migration never changes: a schema changes by one more migration, listed here", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
+  const kinds = [SANDBOX_FILE, SNAPSHOT_FILE, REQUESTS_FILE, JOURNAL_FILE];
+  expect(kinds.map(({ firstVersion }) => firstVersion)).toEqual([30, 30, 30, 10]);
   expect(digests(SANDBOX_FILE)).toEqual([
     "cef4bdbea9154906",
     "91080a0425e965ee",

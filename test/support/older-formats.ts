@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
+import type { FileKind } from "../../src/store/connection/database.ts";
+import { openDatabase } from "../../src/store/connection/open-database.ts";
 
 /** A file of a format from before the baseline; `log`: what a killed process left beside it. */
 export type OlderFile = {
@@ -27,4 +29,24 @@ export function olderFiles(): readonly OlderFile[] {
     content: Buffer.from(content, "base64"),
     log: log === undefined ? undefined : Buffer.from(log, "base64"),
   }));
+}
+
+/** Writes a database as an earlier version of the program would have left it: with the tables and columns it knew. */
+export function writeAsEarlier(path: string, earlier: FileKind): void {
+  const opened = openDatabase(`${path}.earlier`, { kind: earlier });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const file = opened.value;
+  file.pragma("foreign_keys = OFF");
+  file.prepare("ATTACH ? AS present").run(path);
+  const names = (sql: string): string[] => file.prepare<[], string>(sql).pluck().all();
+  for (const table of names("SELECT name FROM main.sqlite_schema WHERE type = 'table'")) {
+    const columns = names(
+      `SELECT name FROM pragma_table_info('${table}', 'main')
+       INTERSECT SELECT name FROM pragma_table_info('${table}', 'present')`,
+    ).join(", ");
+    file.exec(`INSERT OR REPLACE INTO main.${table} (${columns}) SELECT ${columns} FROM present.${table}`);
+  }
+  file.close();
+  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
+  renameSync(`${path}.earlier`, path);
 }

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { ITEM_COUNT_WORD } from "../readiness/names.ts";
 import { isRecord } from "../json.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { excerpt } from "../text.ts";
@@ -72,8 +73,7 @@ export const TOOLS = {
   },
   checklist: {
     writes: false,
-    description:
-      "The six items of the launch checklist: the status of each, its reason, its evidence, and the next command. Example: {}",
+    description: `The ${ITEM_COUNT_WORD} items of the launch checklist: the status of each, its reason, its evidence, and the next command. Example: {}`,
   },
   assumptions: {
     writes: false,

@@ -9,6 +9,8 @@ import { headerNamesIn, signHeaders } from "./signature.ts";
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Whether the body is the event's; a fault can change it after signing. */
+  readonly isOfEvent: boolean;
   /** The headers without the signature, as JSON. */
   readonly auditedHeaders: string;
   /** SHA-256 of the body, in hex. */
@@ -49,6 +51,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   return {
     headers,
     body,
+    isOfEvent: body === right,
     auditedHeaders: JSON.stringify(Object.fromEntries(kept)),
     bodyHash: hash("sha256", body, "hex"),
   };

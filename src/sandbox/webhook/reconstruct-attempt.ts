@@ -23,6 +23,8 @@ export type SigningSecrets =
       readonly secrets: number;
       /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;
+      /** Whether the event has the bytes that were sent. */
+      readonly isOfEvent: boolean;
       /** The verdict of a receiver with the secrets that were active at the time of sending. */
       readonly verdict: SignatureVerdict;
       /** The time at which the attempt was sent, in Unix seconds. */
@@ -47,10 +49,11 @@ export function reconstructAttempt(
       : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets, dialect });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
-  const { headers: sent, body: rawBody, realNow: now } = again;
+  const { headers: sent, body: rawBody, isOfEvent, realNow: now } = again;
   const verdict = verifySignature({ rawBody, headers: sent, secrets, now, dialect });
   const fault = again.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
-  const signing = { known: true, owner, secrets: secrets.length, fault, verdict, sentAt } as const;
+  const signedBy = { owner, secrets: secrets.length };
+  const signing = { known: true, ...signedBy, fault, isOfEvent, verdict, sentAt } as const;
   return { headers: sent, body: rawBody, signing };
 }

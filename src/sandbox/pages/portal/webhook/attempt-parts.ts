@@ -96,8 +96,7 @@ function checkLine(
   { headers, signing }: SentAttempt,
   names: HeaderNames,
 ): Html {
-  // The event has the signed bytes; this fault sent other bytes.
-  if (!signing.known || signing.fault === "changed_body") return html``;
+  if (!signing.known || !signing.isOfEvent) return html``;
   const { [names.timestamp]: timestamp = "", [names.signature]: signature = "" } = headers;
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(WEBHOOK_TEXTS.checkIt, line);
