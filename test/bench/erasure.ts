@@ -3,7 +3,7 @@ import type { Erasure } from "../../src/store/erasures.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { aCheckout } from "../support/rows.ts";
+import { aCheckout, anEndpoint } from "../support/rows.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
@@ -72,22 +72,7 @@ function openOurs(path: string): Subject {
     store.stores.insertMerchant({ id: "m", name: "m", createdAt: 1 });
     for (const id of Object.values(STORES)) {
       store.stores.insert({ id, merchantId: "m", name: "s", createdAt: 1 });
-      const endpoint = {
-        kind: "url",
-        url: "http://localhost/",
-        eventTypes: ["*"],
-        inOrder: false,
-        ca: null,
-        state: "enabled",
-      } as const;
-      store.endpoints.insert({
-        ...endpoint,
-        id,
-        storeId: id,
-        reason: null,
-        failingSince: null,
-        createdAt: 1,
-      });
+      store.endpoints.insert(anEndpoint({ id, storeId: id }));
     }
   });
   return {

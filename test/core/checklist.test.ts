@@ -509,7 +509,7 @@ test("evidence names the ids, times and steps of the observations", () => {
     capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],
   };
   const evidence = Object.fromEntries(judgeItems(facts).items.map((item) => [item.name, item.evidence]));
-  expect(evidence).toEqual({
+  expect(evidence).toMatchObject({
     production_credential: [
       { what: "administrator: approve_credential (seen and signed)", reference: "act 2", at: NOW - 998 },
     ],

@@ -4,6 +4,7 @@ import type { Checkout, PurchaseTerms } from "../../src/core/checkout/checkout.t
 import type { CheckoutEntry } from "../../src/core/checkout/shapes.ts";
 import type { AnswerOf } from "../../src/core/control/operations.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
+import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 
 /** An expression of SQL as the value of a column, such as a parameter. */
 export type Expression = { readonly sql: string };
@@ -175,6 +176,24 @@ export function aCheckout(fields: Partial<Checkout> = {}): Checkout {
     status: "created",
     createdAt: 0,
     expiresAt: 1000,
+    ...fields,
+  };
+}
+
+/** An enabled endpoint of all events. */
+export function anEndpoint(fields: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: "e",
+    storeId: "s",
+    kind: "url",
+    url: "http://localhost/",
+    eventTypes: ["*"],
+    inOrder: false,
+    ca: null,
+    state: "enabled",
+    reason: null,
+    failingSince: null,
+    createdAt: 1,
     ...fields,
   };
 }
