@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { describedShop } from "../support/described-shop.ts";
 import { openTeam } from "../support/team.ts";
 
 test("the token of a store works from another machine, for its store only", async () => {
@@ -110,3 +111,52 @@ test("the tools for agents act with the token of a store, from another machine t
   stdin.end();
   await serving.ended;
 });
+
+test("checklist run judges a shop with the token of its store alone: its commands get a key that ends with the run", async () => {
+  const { owner, colleague, env, run, store, site } = await openTeam("store");
+  const keys = new Set<string>();
+  const { signing_secret: secret } = JSON.parse(
+    await run(`listen --print-secret --store ${store} --json`),
+  ) as {
+    readonly signing_secret: string;
+  };
+  const harness: typeof colleague = {
+    ...colleague,
+    clock: owner.clock,
+    setShell: (shell) =>
+      colleague.setShell((command) => {
+        keys.add(command.env["CHECKOUT_API_KEY"] ?? "");
+        return shell(command);
+      }),
+  };
+  const request: (typeof site.sandbox)["request"] = (one) =>
+    site.sandbox.request({
+      ...one,
+      headers: { Authorization: `Bearer ${[...keys].at(-1)}`, ...one.headers },
+    });
+  const sandbox = { ...site.sandbox, request, ready: { ...site.sandbox.ready, signing_secret: secret } };
+  describedShop({
+    harness,
+    sandbox: () => sandbox,
+    told: () => Promise.reject(new Error("no page asks")),
+  }).open();
+  owner.setFault((sent, pass) => (sent.url.startsWith(SHOP) ? colleague.send(sent) : pass()));
+  await run(`endpoints add ${SHOP}/hooks --store ${store}`);
+  const view = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
+  const { now, monotonic, sleep, after } = owner.clock;
+  const judged = await colleague.run(
+    ["checklist", "run", "--create", "create-order", ...view, "--only", "answer_lost", "--settle", "60s"],
+    { env, world: { now, monotonic, sleep, after } },
+  );
+  expect([judged.code, judged.stderr.includes("✗")]).toEqual([0, false]);
+  const [key = "", ...others] = keys;
+  expect([key.slice(0, 4), others]).toEqual(["svc_", []]);
+  const listed = JSON.parse(await run(`keys list --store ${store} --json`)) as {
+    readonly keys: readonly { readonly last_four: string; readonly revoked_at: string | null }[];
+  };
+  expect(listed.keys.flatMap(({ last_four: end, revoked_at: at }) => (at === null ? [] : [end]))).toEqual([
+    key.slice(-4),
+  ]);
+});
+
+const SHOP = "http://localhost:3000";

@@ -24,6 +24,7 @@ import { register, registerAction, type Context, type Group } from "../command.t
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
+import { withStoreKey } from "../target/store-key.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { endpointOf } from "./endpoint.ts";
 import {
@@ -169,9 +170,10 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
       'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
     );
   const report = await runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, described, isRead, signal });
+    await using keyed = await withStoreKey(context, control);
+    await using shop = await bindShop(keyed.context, { control, described, isRead, signal });
     // Awaited here: a served shop ends with this block.
-    return await runAll(context, options, { control, described, shop, parts, signal });
+    return await runAll(keyed.context, options, { control, described, shop, parts, signal });
   });
   await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
