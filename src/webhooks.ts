@@ -2,13 +2,12 @@
  * `hosted-checkout/webhooks`: for a merchant's server, to verify webhooks. It does not use the World, because it
  * runs in another program; its default clock is that program's.
  */
-import { dialectOfFile } from "./core/shape/dialect.ts";
-import type { DialectFile } from "./core/shape/dialect-file.ts";
+import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import { verifySignature as verifySignatureAt, type VerifyInput } from "./core/webhook/signature.ts";
 import type { HeaderLine, SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
 
-export type { DialectFile } from "./core/shape/dialect-file.ts";
+export type { Dialect } from "./core/shape/dialect.ts";
 export type {
   HeaderNames,
   SignatureCode,
@@ -28,7 +27,7 @@ export type {
 export type Clock = { readonly now?: number };
 
 /** The options, with the dialect of a service as `calibrate --write-dialect` writes it. Default: our names. */
-export type WebhookOptions = VerifyOptions & { readonly dialect?: DialectFile };
+export type WebhookOptions = VerifyOptions & { readonly dialect?: Dialect };
 
 /**
  * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. No
@@ -48,8 +47,8 @@ export function verifySignature(options: WebhookOptions & Clock): SignatureVerdi
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
-  const { dialect, headers, now = Date.now(), ...rest } = options;
-  return { ...rest, dialect: dialect && dialectOfFile(dialect), headers: keepHeaders(headers), now };
+  const { headers, now = Date.now(), ...rest } = options;
+  return { ...rest, headers: keepHeaders(headers), now };
 }
 
 /** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */

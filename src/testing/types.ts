@@ -3,7 +3,7 @@
  * camelCase.
  */
 import type { DomainOf } from "../core/shape/fields.ts";
-import type { DialectFile } from "../core/shape/dialect-file.ts";
+import type { Dialect } from "../core/shape/dialect.ts";
 import type { CheckoutConfig } from "./config-types.ts";
 import type { Faults } from "./fault-types.ts";
 import type {
@@ -109,7 +109,7 @@ export type StoreOptions = {
   /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
   /** The dialect in which the store answers, as `calibrate --write-dialect` writes it. Default: our names. */
-  readonly dialect?: DialectFile;
+  readonly dialect?: Dialect;
 };
 
 /** A store, isolated from all other stores. */

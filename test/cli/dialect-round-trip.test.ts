@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import type { Dialect } from "../../src/core/shape/dialect.ts";
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { drawDialect } from "../support/drawn-dialect.ts";
@@ -12,7 +12,7 @@ import { createHarness } from "../support/harness.ts";
 const RECEIVER = "http://127.0.0.1:4300";
 const SERVICE = ["--base-url", "http://127.0.0.1:4242/v1"];
 /** A sandbox that speaks a dialect, with its receiver for calibrations. */
-async function speak(dialect: DialectFile) {
+async function speak(dialect: Dialect) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));
   const sandbox = await harness.start(["--like", "like.json"]);
@@ -23,7 +23,7 @@ async function speak(dialect: DialectFile) {
 }
 
 /** The server refuses it before the sandbox; there is none between the two here. */
-function tooLarge({ errors = {} }: DialectFile): OutboundResult {
+function tooLarge({ errors = {} }: Dialect): OutboundResult {
   const { code = "body_too_large", status = 413 } = errors["body_too_large"] ?? {};
   const body = JSON.stringify({ ok: false, request_id: "x", error: { code, message: "too large" } });
   return { ok: true, status, headers: { "content-type": "application/json" }, body };
@@ -55,12 +55,12 @@ async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeo
   const args = ["calibrate", ...SERVICE, "--yes", ...secret, "--write-dialect", "found.json"];
   const ran = await harness.run(args, { world: { sleep } });
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("found.json")]);
-  const found = JSON.parse(readFileSync(join(harness.cwd, "found.json"), "utf8")) as DialectFile;
+  const found = JSON.parse(readFileSync(join(harness.cwd, "found.json"), "utf8")) as Dialect;
   return { found, said: ran.stderr };
 }
 
 /** Header names as HTTP compares them, and replays without a header by which they are marked. */
-const comparable = (dialect: DialectFile): unknown => JSON.parse(JSON.stringify(dialect).toLowerCase());
+const comparable = (dialect: Dialect): unknown => JSON.parse(JSON.stringify(dialect).toLowerCase());
 
 const BODY = { amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
 

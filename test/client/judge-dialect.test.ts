@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
 import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { describedShop } from "../support/described-shop.ts";
@@ -13,7 +12,7 @@ import { createHarness } from "../support/harness.ts";
 import { right, type Incoming } from "../support/merchant-receivers.ts";
 import { drillWebhooksInMemory } from "../support/webhooks-in-memory.ts";
 
-const OTHER: DialectFile = {
+const OTHER: Dialect = {
   events: { "order.succeeded": "payment.paid", "order.created": "payment.created" },
   event_fields: { event_id: "id", created_at: "occurred_at", data: "object", sequence: null },
   times: "milliseconds",
@@ -21,9 +20,9 @@ const OTHER: DialectFile = {
   signature_form: "t=timestamp,v1=hex",
   replay: { status: 200, header: "X-Replayed" },
 };
-const FIELDS_ALONE: DialectFile = { event_fields: { event_id: null, created_at: null, data: "object" } };
+const FIELDS_ALONE: Dialect = { event_fields: { event_id: null, created_at: null, data: "object" } };
 
-function parsed(file: DialectFile): Dialect {
+function parsed(file: Dialect): Dialect {
   const read = parseDialect(JSON.stringify(file));
   if (!read.ok) throw new Error(read.refusal.message);
   return read.value;
@@ -31,14 +30,14 @@ function parsed(file: DialectFile): Dialect {
 
 /** The README's receiver, with the dialect of its service. */
 const reading =
-  (dialect: DialectFile) =>
+  (dialect: Dialect) =>
   ({ rawBody, rawHeaders: headers, secret: secrets, now }: Incoming): number =>
     verifyWebhook({ rawBody, headers, secrets, now, dialect }).ok ? 204 : 400;
 
-const DIALECTS: readonly DialectFile[] = [
+const DIALECTS: readonly Dialect[] = [
   OTHER,
   FIELDS_ALONE,
-  ...SIGNATURE_FORMS.map((form): DialectFile => ({ signature_form: form, times: "seconds" })),
+  ...SIGNATURE_FORMS.map((form): Dialect => ({ signature_form: form, times: "seconds" })),
   ...Array.from({ length: size(2, 10) }, (_, at) => drawDialect(SEED + at)),
 ];
 
@@ -66,7 +65,7 @@ test.each([OTHER, FIELDS_ALONE])(
 const SHOP = "http://localhost:3000";
 
 /** Judges the whole shop in a store with a dialect. */
-async function judge(dialect: DialectFile | undefined, like = OTHER) {
+async function judge(dialect: Dialect | undefined, like = OTHER) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(like));
   const sandbox = await harness.start(["--like", "like.json"]);

@@ -996,7 +996,7 @@ test("--header-names verifies a service's own headers, and forwards them unchang
       eventId: EVENT.event_id,
       timestamp,
       rawBody: body,
-      names: named,
+      dialect: { headers: { ...named, event_id: named.eventId } },
     });
     const rawHeaders = ["Host", "127.0.0.1:4300", ...Object.entries(headers).flat()];
     return (await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body }))?.status;

@@ -34,13 +34,12 @@ async function forwarded(row: OddEndpoint) {
   const url = await open();
   const result = await forwardDelivery(
     { send, resolve: () => Promise.resolve([]) },
-    { request: REQUEST, url },
+    { request: REQUEST, url, headerNames: DEFAULT_HEADER_NAMES },
     {
       targets: { allowedHosts: ["nowhere.example"], ownPort: 1 },
       headers: [],
       timeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
       tls: TRUSTED.includes(row) ? { ca: CERTIFICATE } : undefined,
-      headerNames: DEFAULT_HEADER_NAMES,
     },
   );
   const lines = handledDeliveryLine(

@@ -1,9 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
-import { ERROR_CODES } from "../../src/core/errors.ts";
-import { NAMED_EVENT_FIELDS } from "../../src/core/shape/dialect.ts";
+import { dialectSchema } from "../../src/core/calibration/dialect-section.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,
@@ -18,15 +16,14 @@ import { moment, momentInRequest } from "../../src/core/shape/fields.ts";
 
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
 
-/** The keys of a dialect's tables: words of v1, which have no other name behind the wire. */
-const WORDS_OF_V1: readonly (readonly string[])[] = [ERROR_CODES, EVENT_TYPES, NAMED_EVENT_FIELDS];
+/** A dialect is the same in a file, on the wire and behind it. */
+const DIALECT = Object.keys(dialectSchema.shape).join();
 
 /** The names of all fields that a schema states. */
 function fieldsOf(described: unknown): string[] {
   if (typeof described !== "object" || described === null) return [];
   const own = "properties" in described ? Object.keys(described.properties ?? {}) : [];
-  const isTable = WORDS_OF_V1.some((words) => words.join() === own.join());
-  return [...(isTable ? [] : own), ...Object.values(described).flatMap(fieldsOf)];
+  return own.join() === DIALECT ? [] : [...own, ...Object.values(described).flatMap(fieldsOf)];
 }
 
 test("every field of every operation is snake_case on the wire, and camelCase behind it", () => {

@@ -218,7 +218,8 @@ test("verifyWebhook reads headers of Fetch, Node and raw lines, under the config
     expect(verifySignature(request({ rawBody: "{}", headers }))).toEqual({ ok: true, timestamp: AT });
   }
   const names = { eventId: "X-Id", timestamp: "X-Time", signature: "X-Sign" };
-  const renamed = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}"), names });
+  const dialect = { headers: { event_id: "X-Id", timestamp: "X-Time", signature: "X-Sign" } };
+  const renamed = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}"), dialect });
   expect(renamed).toEqual({
     "X-Id": "e",
     "X-Time": String(AT),

@@ -3,14 +3,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect, dialectText } from "../../src/core/calibration/dialect-section.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
 import { createHarness, type Answered } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { startListening } from "../support/listening.ts";
 
-const OTHER: DialectFile = {
+const OTHER: Dialect = {
   errors: {
     session_not_found: { code: "resource_missing" },
     idempotency_key_reused: { code: "idempotency_error", status: 409 },
@@ -35,7 +35,7 @@ const ORDER = { order_id: "order-1", amount_minor: 100, currency: "EUR", payment
 type Answer = Answered & { readonly json: Readonly<Record<string, unknown>> };
 
 /** A sandbox with a dialect, and the requests to its endpoint. */
-async function openDialect(dialect: DialectFile | undefined, args: readonly string[] = []) {
+async function openDialect(dialect: Dialect | undefined, args: readonly string[] = []) {
   const harness = createHarness();
   if (dialect !== undefined) writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));
   const sandbox = await harness.start([...(dialect === undefined ? [] : ["--like", "like.json"]), ...args]);
@@ -277,7 +277,7 @@ const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
   [{ events: { "order.created": "order.pending" } }, "events: each name must be different"],
   [{ event_fields: { data: null } }, "event_fields.data"],
   [{ event_fields: { livemode: "mode" } }, "event_fields: Unrecognized key"],
-  [{ event_fields: { store_id: "livemode" } }, "eventFields: each name must be different"],
+  [{ event_fields: { store_id: "livemode" } }, "event_fields: each name must be different"],
   [{ headers: { timestamp: "Checkout-Signature" } }, "headers: each name must be different"],
   [{ headers: { timestamp: "X Time" } }, "headers.timestamp: must be the name of a header"],
   [
@@ -299,8 +299,8 @@ test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) =
 
 test("a part that no dialect may have is left out of what is written, and the rest stays", () => {
   const observed = {
-    headers: { eventId: "Content-Id", timestamp: "X-Time" },
-    eventFields: { event_id: "$id", sequence: null },
+    headers: { event_id: "Content-Id", timestamp: "X-Time" },
+    event_fields: { event_id: "$id", sequence: null },
     events: { "order.paid": "paid", "order.created": "made" },
   };
   expect(JSON.parse(dialectText(observed))).toEqual({

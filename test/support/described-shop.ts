@@ -1,4 +1,4 @@
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
 import type { HookEvent } from "./order-shops.ts";
@@ -17,7 +17,7 @@ export type ShopKind = {
   /** The number of bookings of a payment, default 1. */
   readonly books?: number;
   /** The names that it reads; default: ours. */
-  readonly dialect?: DialectFile;
+  readonly dialect?: Dialect;
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };

@@ -1,5 +1,4 @@
-import { SIGNATURE_FORMS } from "../../src/core/shape/dialect.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 import { seededRandom } from "./campaign.ts";
 
 /** The codes that a calibration provokes, without the one that the HTTP server gives. */
@@ -19,7 +18,7 @@ const CODES = [
 const TYPES = ["order.created", "order.pending", "order.succeeded"];
 
 /** A dialect whose every part a calibration with a payer can observe. */
-export function drawDialect(seed: number): DialectFile {
+export function drawDialect(seed: number): Dialect {
   const random = seededRandom(seed);
   const draw = <Value>(values: readonly Value[]): Value =>
     values[Math.floor(random() * values.length)] as Value;

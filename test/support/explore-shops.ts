@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Checkout, ExploreOptions, Store, View } from "../../src/testing/testing.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
 /** The record of a shop of one purchase. */
@@ -53,7 +53,7 @@ export type ExploreShop = {
   /** The types that its endpoint gets; default: all. */
   readonly events?: readonly string[];
   /** The names that it reads; default: ours. */
-  readonly dialect?: DialectFile;
+  readonly dialect?: Dialect;
 };
 
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };

@@ -2,13 +2,12 @@ import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
 import { PROVOKED_CODES } from "../../src/core/calibration/observed-dialect.ts";
 import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
 import { isRecord } from "../../src/core/json.ts";
-import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS } from "../../src/core/shape/dialect.ts";
-import type { DialectFile } from "../../src/core/shape/dialect-file.ts";
+import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 
 /** One difference of a service, and whether a calibration with a payer can observe it. */
 export type Planted = {
   readonly part: keyof typeof UNSEEN;
-  readonly dialect: DialectFile;
+  readonly dialect: Dialect;
   readonly isObservable: boolean;
 };
 
@@ -31,7 +30,7 @@ const SEEN_TYPES: ReadonlySet<string> = new Set(["order.created", "order.pending
 const STATED: ReadonlySet<number> = new Set([400, 401, 403, 409, 429]);
 const DROPPED = NAMED_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
 
-function planted(part: Planted["part"], dialects: readonly DialectFile[], isObservable = true): Planted[] {
+function planted(part: Planted["part"], dialects: readonly Dialect[], isObservable = true): Planted[] {
   return dialects.map((dialect) => ({ part, dialect, isObservable }));
 }
 
@@ -98,8 +97,8 @@ export const SERVICES: readonly (readonly Planted[])[] = [
 ];
 
 /** The dialect with all differences of a service. */
-export function dialectOf(service: readonly Planted[]): DialectFile {
-  return service.reduce<DialectFile>((whole, { dialect }) => merge(whole, dialect), {});
+export function dialectOf(service: readonly Planted[]): Dialect {
+  return service.reduce<Dialect>((whole, { dialect }) => merge(whole, dialect), {});
 }
 
 function merge<Value extends object>(one: Value, other: Value): Value {

@@ -12,7 +12,6 @@ export type ForwardOptions = {
   /** Timeout for the target's whole answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  readonly headerNames: HeaderNames;
 };
 
 /** The answer of a target, or the reason why there is none. */
@@ -43,16 +42,16 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** The same bytes, signature headers and content type. No redirects, no retries; only permitted addresses. */
 export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
-  delivery: { readonly request: HttpRequest; readonly url: string },
+  delivery: { readonly request: HttpRequest; readonly headerNames: HeaderNames; readonly url: string },
   options: ForwardOptions,
 ): Promise<ForwardResult> {
-  const { request, url } = delivery;
+  const { request, headerNames, url } = delivery;
   const addresses = await addressesOf(world, url, options.targets);
   if (!addresses.ok) return { kind: "unanswered", url, ...addresses.refusal };
   const sent = await world.send({
     method: "POST",
     url,
-    headers: { ...Object.fromEntries(options.headers), ...headersToForward(request, options.headerNames) },
+    headers: { ...Object.fromEntries(options.headers), ...headersToForward(request, headerNames) },
     body: request.body,
     timeoutMs: options.timeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES,

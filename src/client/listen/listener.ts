@@ -192,22 +192,16 @@ type Received = Pick<
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly since: number;
+  /** The sender's names of the headers. */
+  readonly headerNames: HeaderNames;
 };
 
-/** With the names of the sender's headers. */
-function inDialect(context: Context, dialect: Dialect | undefined): Context {
-  if (dialect === undefined) return context;
-  const headerNames = headerNamesIn(dialect);
-  return { ...context, headerNames, forwarding: { ...context.forwarding, headerNames } };
-}
-
-async function receive(listening: Context, request: HttpRequest): Promise<HttpResponse> {
-  const { world, source } = listening;
+async function receive(context: Context, request: HttpRequest): Promise<HttpResponse> {
+  const { world, source } = context;
   const [at, since] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
   const { dialect } = secrets;
-  const context = inDialect(listening, dialect);
-  const { headerNames } = context;
+  const headerNames = dialect === undefined ? context.headerNames : headerNamesIn(dialect);
   const { body: rawBody, rawHeaders: headers } = request;
   const verification = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at, dialect };
   const verdict = verifyWebhook(verification);
@@ -220,6 +214,7 @@ async function receive(listening: Context, request: HttpRequest): Promise<HttpRe
     storeAt,
     since,
     request,
+    headerNames,
     verified,
     fault: verdict.ok ? undefined : verdict,
     injected,
@@ -235,7 +230,7 @@ async function receive(listening: Context, request: HttpRequest): Promise<HttpRe
   const isRead = dialect !== undefined && verdict.ok;
   const claims = isRead ? claimsIn(verdict.event) : parseClaims(request.body);
   const received = { ...arrived, claims };
-  const eventId = eventIdOf(context, received);
+  const eventId = eventIdOf(received);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, received, await handle(context, received));
   return eventId === undefined ? work() : context.inTurn(eventId, work);
@@ -243,11 +238,11 @@ async function receive(listening: Context, request: HttpRequest): Promise<HttpRe
 
 /** Answers an unsigned request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
-  { world, source, search, later, onHandled, mayLookCloser, headerNames }: Context,
+  { world, source, search, later, onHandled, mayLookCloser }: Context,
   arrived: Omit<Received, "claims">,
   verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
-  const { since, ...reported } = arrived;
+  const { since, headerNames, ...reported } = arrived;
   const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the sandbox knows the open attempt only until then.
   const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
@@ -274,13 +269,13 @@ async function handle(context: Context, received: Received): Promise<ListenerRes
   const { world, source, seen, plan, forwarding } = context;
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
-  const eventId = eventIdOf(context, received);
+  const eventId = eventIdOf(received);
   // The secrets were requested for this delivery, so the instance id is the id of its sender.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
-  const forwarded = await forwardDelivery(world, { request: received.request, url: target.url }, forwarding);
+  const forwarded = await forwardDelivery(world, { ...received, url: target.url }, forwarding);
   // Recorded only now, because an event that no target accepted must be delivered again.
   if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
   return { ...forwarded, again };
@@ -294,14 +289,14 @@ async function answerAndReport(
 ): Promise<HttpResponse> {
   const { world, source, onHandled, later } = context;
   const response = answerOf(result);
-  const { since, ...reported } = received;
+  const { since, headerNames: _names, ...reported } = received;
   const delivery = {
     ...reported,
     result,
     answered: response.status,
     milliseconds: Math.round(world.monotonic() - since),
   };
-  const eventId = eventIdOf(context, received);
+  const eventId = eventIdOf(received);
   const comesAgain = response.status < 200 || response.status > 299;
   const tried = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
   if (tried === undefined) onHandled({ ...delivery, next: undefined });
@@ -343,9 +338,6 @@ function isTaken(forwarded: ForwardResult): boolean {
 }
 
 /** The event id in the signed body, otherwise the id in the header, which is not signed. */
-function eventIdOf(
-  { headerNames }: Pick<Context, "headerNames">,
-  { claims, request }: Pick<HandledDelivery, "claims" | "request">,
-): string | undefined {
+function eventIdOf({ claims, request, headerNames }: Received): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, headerNames.eventId)[0];
 }

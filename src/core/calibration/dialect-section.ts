@@ -1,5 +1,5 @@
-// The section `dialect` of checkout.config.json, and the file of `--like` and `--dialect`; its meaning: core/shape/dialect.ts.
-import { isDeepStrictEqual } from "node:util";
+// The section `dialect` of checkout.config.json, and the file of `--like` and `--dialect`. Its type and its meaning:
+// core/shape/dialect.ts.
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../checkout/event-types.ts";
 import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
@@ -7,8 +7,7 @@ import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { accept, refuseValue, type Outcome } from "../outcome.ts";
-import { snakeCase } from "../text.ts";
-import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
+import { nameSchemas } from "../shape/wire-names.ts";
 import { HEADER_NAME } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
@@ -74,23 +73,23 @@ export const dialectSchema = z
   .strictObject({
     errors: z.optional(errors),
     events: z.optional(namesOf(EVENT_TYPES, () => word)),
-    eventFields: z.optional(
+    event_fields: z.optional(
       namesOf(NAMED_EVENT_FIELDS, (name) => (NEEDED_FIELDS.has(name) ? word : z.nullable(word))),
     ),
     times: z.optional(z.enum(["iso", "seconds", "milliseconds"])),
     headers: z.optional(
       z.strictObject({
-        eventId: z.optional(header),
+        event_id: z.optional(header),
         timestamp: z.optional(header),
         signature: z.optional(header),
       }),
     ),
-    signatureForm: z.optional(z.enum(SIGNATURE_FORMS)),
+    signature_form: z.optional(z.enum(SIGNATURE_FORMS)),
     replay: z.optional(
       z.strictObject({ status: z.optional(z.literal([200, 201])), header: z.optional(z.nullable(header)) }),
     ),
-    unknownSession: z.optional(z.literal([...SESSION_STATUSES])),
-    bothForms: z.optional(z.enum(["refuse", "price_id", "amount"])),
+    unknown_session: z.optional(z.literal([...SESSION_STATUSES])),
+    both_forms: z.optional(z.enum(["refuse", "price_id", "amount"])),
   })
   .check(
     z.superRefine((value, context) => {
@@ -103,52 +102,42 @@ for (const [status, schema] of ofStated) nameSchemas({ [`DialectCode${status}`]:
 
 /** The fields in which two things have one name. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
-  const { events = {}, eventFields = {} } = dialect;
+  const { events = {}, event_fields: fields = {} } = dialect;
   const names = {
     events: EVENT_TYPES.map((type) => events[type] ?? type),
-    eventFields: [...NAMED_EVENT_FIELDS, "livemode"].map((field) => eventFields[field] ?? field),
+    event_fields: [...NAMED_EVENT_FIELDS, "livemode"].map((field) => fields[field] ?? field),
     headers: Object.values(headerNamesIn(dialect)).map((name) => name.toLowerCase()),
   };
   return Object.entries(names).flatMap(([field, all]) => (new Set(all).size < all.length ? [field] : []));
 }
 
-/** The dialect in a file. Refuses with the field, what is expected, and what came. */
+/**
+ * The dialect in a file, or in a database that another program may have written. Refuses with the field, what is
+ * expected, and what came.
+ */
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
   if (!isRecord(value)) return refuseValue("a dialect is a JSON object", text.slice(0, 40));
-  const read = wireSchema(dialectSchema).safeParse(value);
-  if (read.success) return accept(read.data as Dialect);
-  const [issue] = read.error.issues;
-  const path = issue?.path ?? [];
-  const found = path.reduce<unknown>(
-    (part, name) => (isRecord(part) ? part[String(name)] : undefined),
-    value,
-  );
-  return refuseValue(`${path.join(".")}: ${issue?.message ?? ""}`, JSON.stringify(found));
-}
-
-/** Whether a text of the database, which another program may have written, is a dialect. */
-export function isStoredDialect(text: string): boolean {
-  return dialectSchema.safeParse(parseJson(text)).success;
+  const read = dialectSchema.safeParse(value);
+  if (read.success) return accept(read.data);
+  const { path = [], message = "" } = read.error.issues[0] ?? {};
+  return refuseValue(`${path.join(".")}: ${message}`, JSON.stringify(partAt(value, path)));
 }
 
 /** The inverse of `parseDialect`; a part that no dialect may have is left out. */
 export function dialectText(dialect: Dialect): string {
-  const encoded = z.safeEncode(wireSchema(dialectSchema), dialect);
-  if (encoded.success) return `${JSON.stringify(encoded.data, null, 2)}\n`;
-  const wrong = encoded.error.issues.flatMap((issue) =>
+  const rest: Dialect = structuredClone(dialect);
+  const issues = dialectSchema.safeParse(rest).error?.issues ?? [];
+  const wrong = issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
   );
-  const rest = wrong.reduce<Dialect>((left, path) => withoutPart(left, path), dialect);
-  return dialectText(isDeepStrictEqual(rest, dialect) ? {} : rest);
+  for (const path of wrong) {
+    const part = partAt(rest, path.slice(0, -1));
+    if (isRecord(part)) Reflect.deleteProperty(part, path.at(-1) ?? "");
+  }
+  return wrong.length === 0 ? `${JSON.stringify(rest, null, 2)}\n` : dialectText(rest);
 }
 
-/** Issues name fields as the wire does. */
-function withoutPart<Part extends object>(part: Part, [name, ...rest]: readonly PropertyKey[]): Part {
-  const entries = Object.entries(part).flatMap(([key, value]): readonly [string, unknown][] => {
-    if (key !== name && snakeCase(key) !== name) return [[key, value]];
-    return rest.length === 0 || !isRecord(value) ? [] : [[key, withoutPart(value, rest)]];
-  });
-  // Every part of a dialect is optional.
-  return Object.fromEntries(entries) as Part;
+function partAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((part, name) => (isRecord(part) ? part[String(name)] : undefined), value);
 }

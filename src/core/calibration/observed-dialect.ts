@@ -22,15 +22,15 @@ type Event = Readonly<Record<string, unknown>>;
 
 /** What the service was seen to name otherwise; a name that no answer shows is ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
-  const unknownSession = answers.get("unknown-id")?.status;
+  const unknown = answers.get("unknown-id")?.status;
   const both = answers.get(BOTH_FORMS_PROBE);
   const isAmount = checkoutInAnswer(both)["amount_minor"] === AMOUNT_MINOR;
   return withoutEmpty({
     errors: observedErrors(answers),
     replay: observedReplay(answers),
-    unknownSession: unknownSession === 400 || unknownSession === 403 ? unknownSession : undefined,
-    bothForms: both?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
-    ...(payment === undefined ? {} : observedEvents(payment.deliveries)),
+    unknown_session: unknown === 400 || unknown === 403 ? unknown : undefined,
+    both_forms: both?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
+    ...observedEvents(payment?.deliveries ?? []),
   });
 }
 
@@ -81,9 +81,9 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const [first] = deliveries;
   const [event] = events;
   if (first === undefined || event === undefined) return {};
-  const { headers, signatureForm, eventId } = observedHeaders(first);
-  const eventFields = observedFields(events, eventId);
-  const nameOf = (field: string): string => eventFields[field] ?? field;
+  const { eventId, ...ofHeaders } = observedHeaders(first);
+  const fields = observedFields(events, eventId);
+  const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
   const types = events.flatMap((one) => {
     const subject = one[nameOf("data")];
@@ -93,7 +93,7 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   });
   const isSeconds = typeof createdAt === "number" && createdAt < 1e11;
   const times = typeof createdAt === "number" ? (isSeconds ? "seconds" : "milliseconds") : undefined;
-  return { headers, signatureForm, eventFields, times, events: Object.fromEntries(types) };
+  return { ...ofHeaders, event_fields: fields, times, events: Object.fromEntries(types) };
 }
 
 const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
@@ -112,13 +112,13 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
     headerValues(rawHeaders, ours).length > 0 ? undefined : pairs.find(([, value]) => isValue(value))?.[0];
   const ours = DEFAULT_HEADER_NAMES;
   const headers = {
-    eventId: nameOf(ours.eventId, isUuid),
+    event_id: nameOf(ours.eventId, isUuid),
     timestamp: nameOf(ours.timestamp, (value) => /^\d{10}$/.test(value)),
     signature: nameOf(ours.signature, (value) => formOf(value) !== undefined),
   };
   const form = formOf(headerValues(rawHeaders, headers.signature ?? ours.signature)[0] ?? "");
-  const [eventId] = headerValues(rawHeaders, headers.eventId ?? ours.eventId);
-  return { headers, signatureForm: form === "hex" ? undefined : form, eventId };
+  const [eventId] = headerValues(rawHeaders, headers.event_id ?? ours.eventId);
+  return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
 /** Our fields under other names, by the form of their values in all events; null for a field that no event has. */

@@ -1,5 +1,8 @@
-/** The names of another service, as a file and `checkout.config.json` have them; a missing name is ours. */
-export type DialectFile = {
+/**
+ * The names of another service, each with our name as its key, as a file, `checkout.config.json` and the row of a store
+ * have them; a missing name is ours (decision 148).
+ */
+export type Dialect = {
   /** By our code. The status only for a code whose status the interface does not state. */
   readonly errors?:
     | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
@@ -10,7 +13,9 @@ export type DialectFile = {
   readonly event_fields?: Readonly<Record<string, string | null>> | undefined;
   /** The form of `created_at` in the body. */
   readonly times?: "iso" | "seconds" | "milliseconds" | undefined;
-  readonly headers?: { readonly event_id?: string; readonly timestamp?: string; readonly signature?: string };
+  readonly headers?:
+    | Readonly<Partial<Record<"event_id" | "timestamp" | "signature", string | undefined>>>
+    | undefined;
   /** How the header of the signature writes each hex digest. */
   readonly signature_form?: "hex" | "sha256=hex" | "v1=hex" | "t=timestamp,v1=hex" | undefined;
   /** The answer to a repeated create; a header of null marks nothing. */

@@ -1,10 +1,12 @@
 // What another service calls the things that this program has names for. Inside, names are ours: a dialect is applied
 // where an answer or a delivery leaves, and read back where a webhook arrives. A new field needs a row in
-// core/calibration/dialect-section.ts.
+// core/calibration/dialect-section.ts, and one in core/webhook/dialect-differences.ts.
 import { isRecord, parseJson } from "../json.ts";
-import type { DialectFile } from "./dialect-file.ts";
+import type { Dialect } from "./dialect-file.ts";
 
-export type SignatureForm = NonNullable<DialectFile["signature_form"]>;
+export type { Dialect } from "./dialect-file.ts";
+
+export type SignatureForm = NonNullable<Dialect["signature_form"]>;
 export const SIGNATURE_FORMS = [
   "hex",
   "sha256=hex",
@@ -24,30 +26,19 @@ export const NAMED_EVENT_FIELDS = [
   "data",
 ] as const;
 
-/** The names of another service, each with our name as its key; a missing name is ours (decision 148). */
-export type Dialect = Pick<DialectFile, "errors" | "events" | "times" | "replay"> & {
-  readonly eventFields?: DialectFile["event_fields"];
-  readonly headers?:
-    | Readonly<Partial<Record<"eventId" | "timestamp" | "signature", string | undefined>>>
-    | undefined;
-  readonly signatureForm?: DialectFile["signature_form"];
-  readonly unknownSession?: DialectFile["unknown_session"];
-  readonly bothForms?: DialectFile["both_forms"];
-};
-
 /** A refusal's code and status as the service writes them. */
 export function refusalIn(
   dialect: Dialect,
   { code, status }: { readonly code: string; readonly status: number },
 ): { readonly code: string; readonly status: number } {
   const named = dialect.errors?.[code];
-  const ofSession = code === "session_not_found" ? dialect.unknownSession : undefined;
+  const ofSession = code === "session_not_found" ? dialect.unknown_session : undefined;
   return { code: named?.code ?? code, status: ofSession ?? named?.status ?? status };
 }
 
 /** The body of a create without the form that does not count; undefined if both forms are refused. */
 export function withOneForm(dialect: Dialect | undefined, body: unknown): unknown {
-  const counts = dialect?.bothForms ?? "refuse";
+  const counts = dialect?.both_forms ?? "refuse";
   if (counts === "refuse" || !isRecord(body)) return undefined;
   const left: readonly string[] =
     counts === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
@@ -58,19 +49,11 @@ export function withOneForm(dialect: Dialect | undefined, body: unknown): unknow
 export function eventBodyIn(dialect: Dialect | undefined, body: string): string {
   const event = dialect === undefined ? undefined : parseJson(body);
   if (dialect === undefined || !isRecord(event)) return body;
-  const { events = {}, eventFields = {} } = dialect;
-  const named = Object.entries(event).flatMap(([field, value]) => {
-    const name = eventFields[field];
-    if (name === null) return [];
-    const written =
-      field === "type"
-        ? (events[String(value)] ?? value)
-        : field === "created_at"
-          ? timeIn(dialect, value)
-          : value;
-    return [[name ?? field, written] as const];
+  const fields = Object.entries(event).flatMap(([field, value]) => {
+    const name = dialect.event_fields?.[field];
+    return name === null ? [] : [[name ?? field, writtenValue(dialect, field, value)] as const];
   });
-  return JSON.stringify(Object.fromEntries(named));
+  return JSON.stringify(Object.fromEntries(fields));
 }
 
 /**
@@ -83,17 +66,12 @@ export function readEventIn(
   eventId: string | undefined,
 ): unknown {
   if (dialect === undefined || !isRecord(body)) return body;
-  const { events = {}, eventFields = {} } = dialect;
-  const types = new Map(Object.entries(events).map(([ours, theirs]) => [theirs, ours]));
-  const fields = new Map(Object.entries(eventFields).map(([ours, theirs]) => [theirs, ours]));
-  const read = Object.fromEntries(
-    Object.entries(body).map(([name, value]) => {
-      const field = fields.get(name) ?? name;
-      if (field === "type") return [field, types.get(String(value)) ?? value];
-      return [field, field === "created_at" ? readTimeIn(dialect, value) : value];
-    }),
-  );
-  return hasEventId(dialect) ? read : { event_id: eventId, ...read };
+  const fields = Object.entries(body).map(([name, value]) => {
+    const field = ourName(dialect.event_fields, name);
+    return [field, readValue(dialect, field, value)] as const;
+  });
+  const event = Object.fromEntries(fields);
+  return isSent(dialect, "event_id") ? event : { event_id: eventId, ...event };
 }
 
 /** A body as the service sends it, with fields changed; `change` reads and returns our names. */
@@ -107,55 +85,56 @@ export function changeEventIn(
   return eventBodyIn(dialect, JSON.stringify({ ...fields, ...change(fields) }));
 }
 
-/** Whether the signed body has the id of its event, which the header has too. */
-export function hasEventId({ eventFields = {} }: Dialect = {}): boolean {
-  return eventFields["event_id"] !== null;
-}
-
-/** The fields of an event's body that the service does not send. */
-export function droppedFields({ eventFields = {} }: Dialect = {}): readonly string[] {
-  return Object.entries(eventFields).flatMap(([field, name]) => (name === null ? [field] : []));
+/** Whether the body of an event has the field. */
+export function isSent(dialect: Dialect | undefined, field: string): boolean {
+  return dialect?.event_fields?.[field] !== null;
 }
 
 /** The value of the signature header; without a timestamp also in a form that has one. */
 export function signatureHeader(
-  form: SignatureForm,
+  dialect: Dialect | undefined,
   {
     timestamp,
     signatures,
   }: { readonly timestamp: string | undefined; readonly signatures: readonly string[] },
 ): string {
-  const prefix = form === "hex" ? "" : form === "sha256=hex" ? "sha256=" : "v1=";
-  const written = signatures.map((signature) => prefix + signature);
-  const isTimed = form === "t=timestamp,v1=hex" && timestamp !== undefined;
-  return (isTimed ? [`t=${timestamp}`, ...written] : written).join(",");
+  const form = formOf(dialect);
+  const written = signatures.map((signature) => form.prefix + signature);
+  return (form.isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...written] : written).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
-export function plainSignatures(form: SignatureForm, value: string): string {
-  if (form === "hex") return value;
-  const prefix = form === "sha256=hex" ? "sha256=" : "v1=";
-  const parts = value.split(",");
-  const digests = form === "t=timestamp,v1=hex" ? parts.slice(1) : parts;
-  const isForm = form !== "t=timestamp,v1=hex" || /^t=\d+$/.test(parts[0] ?? "");
+export function plainSignatures(dialect: Dialect | undefined, value: string): string {
+  const { prefix, isTimed } = formOf(dialect);
+  const [first = "", ...others] = value.split(",");
+  const digests = isTimed ? others : [first, ...others];
+  const isForm = !isTimed || /^t=\d+$/.test(first);
   if (!isForm || !digests.every((part) => part.startsWith(prefix))) return value;
   return digests.map((part) => part.slice(prefix.length)).join(",");
 }
 
-function timeIn({ times = "iso" }: Dialect, value: unknown): unknown {
-  if (times === "iso" || typeof value !== "string") return value;
+/** What a form writes before each digest, and whether the timestamp comes first. */
+function formOf({ signature_form: form = "hex" }: Dialect = {}) {
+  const isTimed = form === "t=timestamp,v1=hex";
+  return { prefix: isTimed ? "v1=" : form.slice(0, -"hex".length), isTimed };
+}
+
+function ourName(names: Dialect["event_fields"] = {}, theirs: string): string {
+  return Object.entries(names).find(([, name]) => name === theirs)?.[0] ?? theirs;
+}
+
+/** The value of our field as the service writes it. */
+function writtenValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
+  if (field === "type") return events?.[String(value)] ?? value;
+  if (field !== "created_at" || times === "iso" || typeof value !== "string") return value;
   const milliseconds = Date.parse(value);
   return times === "seconds" ? Math.floor(milliseconds / 1000) : milliseconds;
 }
 
-function readTimeIn({ times = "iso" }: Dialect, value: unknown): unknown {
-  if (times === "iso" || typeof value !== "number") return value;
+/** The inverse of `writtenValue`. */
+function readValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
+  if (field === "type") return typeof value === "string" ? ourName(events, value) : value;
+  if (field !== "created_at" || times === "iso" || typeof value !== "number") return value;
   const date = new Date(times === "seconds" ? value * 1000 : value);
   return Number.isNaN(date.getTime()) ? value : date.toISOString();
-}
-
-/** Without a check, for a merchant's server, which loads no schema library. */
-export function dialectOfFile({ headers = {}, ...file }: DialectFile): Dialect {
-  const { event_fields: eventFields, signature_form: signatureForm, events, times } = file;
-  return { events, times, eventFields, signatureForm, headers: { ...headers, eventId: headers.event_id } };
 }

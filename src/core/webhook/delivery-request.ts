@@ -34,12 +34,11 @@ type DeliveryParts = {
 /** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
-  const names = headerNamesIn(dialect);
+  const { signature: signatureName } = headerNamesIn(dialect);
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const right = eventBodyIn(dialect, parts.body);
-  const form = dialect?.signatureForm;
   const rawBody = Buffer.from(right);
-  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody, names, form });
+  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody, dialect });
   const body = fault?.action === "changed_body" ? sentOtherwise(parts.body, right, dialect) : right;
   const headers = {
     "Content-Type": "application/json",
@@ -47,7 +46,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
     ...signed,
   };
-  const kept = Object.entries(headers).filter(([name]) => name !== names.signature);
+  const kept = Object.entries(headers).filter(([name]) => name !== signatureName);
   return {
     headers,
     body,

@@ -17,17 +17,16 @@ const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
     ["replay 201", replay?.status],
     ["Idempotent-Replayed", replay?.header],
   ],
-  7: ({ bothForms }) => [["price_id and amount", bothForms]],
-  9: ({ unknownSession }) => [["unknown session 404", unknownSession]],
-  11: ({ eventFields, events, times }) => [...Object.entries({ ...eventFields, ...events }), ["iso", times]],
+  7: ({ both_forms: form }) => [["price_id and amount", form]],
+  9: ({ unknown_session: status }) => [["unknown session 404", status]],
+  11: ({ event_fields: fields, events, times }) => [
+    ...Object.entries({ ...fields, ...events }),
+    ["iso", times],
+  ],
   12: (dialect) => {
-    const { eventId, timestamp, signature } = headerNamesIn(dialect);
-    return [
-      [DEFAULT_HEADER_NAMES.eventId, eventId],
-      [DEFAULT_HEADER_NAMES.timestamp, timestamp],
-      [DEFAULT_HEADER_NAMES.signature, signature],
-      ["hex", dialect.signatureForm],
-    ];
+    const [ours, theirs] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
+    const parts = ["eventId", "timestamp", "signature"] as const;
+    return [...parts.map((part) => [ours[part], theirs[part]] as const), ["hex", dialect.signature_form]];
   },
 };
 

@@ -1,7 +1,7 @@
 // The signed content, the key, and the reasons for refusing a signature. The whole request:
 // core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { plainSignatures, signatureHeader, type Dialect, type SignatureForm } from "../shape/dialect.ts";
+import { plainSignatures, signatureHeader, type Dialect } from "../shape/dialect.ts";
 import { printableLiteral } from "../text.ts";
 import type {
   HeaderLine,
@@ -29,7 +29,7 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
 /** The header names of a dialect. */
 export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
   if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
-  const { eventId, timestamp, signature } = dialect.headers;
+  const { event_id: eventId, timestamp, signature } = dialect.headers;
   return {
     eventId: eventId ?? DEFAULT_HEADER_NAMES.eventId,
     timestamp: timestamp ?? DEFAULT_HEADER_NAMES.timestamp,
@@ -65,16 +65,16 @@ export function signHeaders(
     /** The time of this attempt, in Unix seconds. */
     readonly timestamp: number;
     readonly rawBody: Uint8Array;
-    readonly names?: HeaderNames;
-    readonly form?: SignatureForm | undefined;
+    readonly dialect?: Dialect | undefined;
   },
 ): Readonly<Record<string, string>> {
-  const { eventId, rawBody, names = DEFAULT_HEADER_NAMES, form = "hex" } = delivery;
+  const { eventId, rawBody, dialect } = delivery;
+  const names = headerNamesIn(dialect);
   const timestamp = String(delivery.timestamp);
   const signatures = secrets
     .slice(0, MAX_SIGNATURES)
     .map((secret) => signatureOf(secret, { timestamp, rawBody }));
-  const signature = signatureHeader(form, { timestamp, signatures });
+  const signature = signatureHeader(dialect, { timestamp, signatures });
   return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signature };
 }
 
@@ -108,7 +108,7 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
     name: headerNames.signature,
     kind: "signature",
     form: SIGNATURES_PATTERN,
-    read: (value) => plainSignatures(dialect?.signatureForm ?? "hex", value),
+    read: (value) => plainSignatures(dialect, value),
   });
   if (!signature.ok) return signature;
   const candidates = signature.value.split(",");

@@ -1,5 +1,5 @@
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
-import { droppedFields, readEventIn } from "../shape/dialect.ts";
+import { isSent, readEventIn, type Dialect } from "../shape/dialect.ts";
 import {
   bytesOf,
   headerNamesIn,
@@ -21,7 +21,7 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const { eventId: name } = options.headerNames ?? headerNamesIn(dialect);
   const sent = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
   const body = readEventIn(dialect, sent, headerValues(headers, name)[0]);
-  const field = faultyField(body, droppedFields(dialect));
+  const field = faultyField(body, dialect);
   if (field !== undefined)
     return reject(
       "event_invalid",
@@ -41,14 +41,12 @@ export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change }
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
 /** The first invalid field of an event; undefined if all are valid. Additional fields are accepted. */
-function faultyField(body: unknown, dropped: readonly string[]): string | undefined {
+function faultyField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
-  const sent = ([name]: readonly [string, Check]): boolean => name === "event_id" || !dropped.includes(name);
-  const needed = (checks: Readonly<Record<string, Check>>): Readonly<Record<string, Check>> =>
-    dropped.length === 0 ? checks : Object.fromEntries(Object.entries(checks).filter(sent));
-  const envelope = firstFault(body, needed(CHECKS.envelope));
+  const isNeeded = (field: string): boolean => field === "event_id" || isSent(dialect, field);
+  const envelope = firstFault(body, CHECKS.envelope, isNeeded);
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
-  const change = firstFault(body, needed(CHECKS.change));
+  const change = firstFault(body, CHECKS.change, isNeeded);
   if (change !== undefined) return change;
   const field = firstFault(body["data"] as Record<string, unknown>, CHECKS.checkout);
   return field && `data.${field}`;
@@ -57,6 +55,7 @@ function faultyField(body: unknown, dropped: readonly string[]): string | undefi
 function firstFault(
   fields: Readonly<Record<string, unknown>>,
   checks: Readonly<Record<string, Check>>,
+  isNeeded = (_field: string): boolean => true,
 ): string | undefined {
-  return Object.entries(checks).find(([field, check]) => !check(fields[field]))?.[0];
+  return Object.entries(checks).find(([field, check]) => isNeeded(field) && !check(fields[field]))?.[0];
 }

@@ -10,7 +10,7 @@ import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delive
 import { DEFAULT_DELIVERY_SCHEDULE } from "../../core/webhook/delivery.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { hasEventId } from "../../core/shape/dialect.ts";
+import { isSent } from "../../core/shape/dialect.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { OutboundRequest } from "../../world.ts";
 import { atStore } from "../at-store.ts";
@@ -172,7 +172,7 @@ function signRequest(
   const dialect = context.store.stores.dialect(event.storeId);
   const { otherId, unknownType, elsewhere, idLike } = how;
   const isOther = unknownType === true || elsewhere !== undefined;
-  const hasOtherId = isOther || (otherId === true && hasEventId(dialect));
+  const hasOtherId = isOther || (otherId === true && isSent(dialect, "event_id"));
   const alike = idLike === undefined ? event.id : eventIdLike(idLike.eventId, idLike.same);
   const body = bodyAs(how, event, { eventId: id, checkoutId: context.world.uuid() });
   return deliveryRequest({

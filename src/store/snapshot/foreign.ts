@@ -1,6 +1,6 @@
 // Checks of another sandbox's snapshot, beyond those of every snapshot (store/snapshot/image.ts). Columns are checked by
 // their names and types, so a new table needs no rule; texts without a check are text wherever they are shown.
-import { isStoredDialect } from "../../core/calibration/dialect-section.ts";
+import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
@@ -77,7 +77,7 @@ function storeFault(connection: Connection, { now, isAdministrator }: ForeignRul
   const dialects = connection
     .prepare<[], string>("SELECT dialect FROM stores WHERE dialect IS NOT NULL")
     .pluck();
-  if (!dialects.all().every(isStoredDialect))
+  if (!dialects.all().every((text) => parseDialect(text).ok))
     return "stores: a dialect has a name or a status that is not allowed";
   if (
     !isAdministrator &&

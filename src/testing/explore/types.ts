@@ -1,5 +1,5 @@
 /** Types of `explore`. */
-import type { DialectFile } from "../../core/shape/dialect-file.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import type { DomainOf } from "../../core/shape/fields.ts";
 import type { brokenInvariant, exploration, exploreFault, invariant, payerOutcome } from "../shapes.ts";
 import type { Checkout, Sandbox, Store } from "../types.ts";
@@ -39,7 +39,7 @@ export type ExploreOptions = {
   /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
   readonly sandbox?: Sandbox;
   /** The dialect of its stores. Default: that of the sandbox. */
-  readonly dialect?: DialectFile;
+  readonly dialect?: Dialect;
 };
 
 /** A fault at one request or one delivery. */

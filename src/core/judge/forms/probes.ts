@@ -43,10 +43,12 @@ export function buildProbes(
       ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
     ),
   ];
-  const form = dialect?.signatureForm ?? "hex";
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
-    headers: { ...headers, [names.signature]: signatureHeader(form, { timestamp, signatures: [signature] }) },
+    headers: {
+      ...headers,
+      [names.signature]: signatureHeader(dialect, { timestamp, signatures: [signature] }),
+    },
     body,
   });
   return [

@@ -3,13 +3,7 @@ import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import {
-  eventBodyIn,
-  hasEventId,
-  plainSignatures,
-  signatureHeader,
-  type Dialect,
-} from "../../shape/dialect.ts";
+import { eventBodyIn, isSent, plainSignatures, signatureHeader, type Dialect } from "../../shape/dialect.ts";
 import { headerNamesIn, signatureOf } from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
@@ -45,7 +39,9 @@ export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
  */
 export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
   const names = namesWith(order);
-  return hasEventId(dialect) ? names : names.filter((name) => DRILL_CASES[name].otherEventId !== true);
+  return isSent(dialect, "event_id")
+    ? names
+    : names.filter((name) => DRILL_CASES[name].otherEventId !== true);
 }
 
 type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Dialect | undefined };
@@ -105,9 +101,9 @@ export function buildDrillRequest(
   const ours = {
     [names.eventId]: one.otherEventId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
-    [names.signature]: writtenSignature(signature(right), {
-      dialect,
+    [names.signature]: signatureHeader(dialect, {
       timestamp: left.has(names.timestamp) ? undefined : timestamp,
+      signatures: signature(right).split(","),
     }),
   };
   const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
@@ -116,15 +112,6 @@ export function buildDrillRequest(
     headers: Object.fromEntries(shown),
     body: isSame ? `${body} ` : sent(body, dialect),
   };
-}
-
-/** Signatures, separated by commas, in the form of the dialect. */
-function writtenSignature(
-  signatures: string,
-  { dialect, timestamp }: Pick<DrillKeys, "dialect"> & { readonly timestamp: string | undefined },
-): string {
-  const form = dialect?.signatureForm ?? "hex";
-  return signatureHeader(form, { timestamp, signatures: signatures.split(",") });
 }
 
 export function buildCaseRequest(
@@ -149,10 +136,13 @@ export function buildCaseRequest(
   const [doubled, linesOf] = lines;
   const names = headerNamesIn(dialect);
   const { [names[doubled]]: once = "", [names.timestamp]: timestamp } = headers;
-  const plain = doubled === "signature" ? plainSignatures(dialect?.signatureForm ?? "hex", once) : once;
-  const values = linesOf(plain, String(Math.floor(realNow / 1000)));
+  const isSignature = doubled === "signature";
+  const values = linesOf(
+    isSignature ? plainSignatures(dialect, once) : once,
+    String(Math.floor(realNow / 1000)),
+  );
   const written = (value: string): string =>
-    doubled === "signature" ? writtenSignature(value, { dialect, timestamp }) : value;
+    isSignature ? signatureHeader(dialect, { timestamp, signatures: value.split(",") }) : value;
   return { ...whole, lines: { [names[doubled]]: values.map(written) } };
 }
 

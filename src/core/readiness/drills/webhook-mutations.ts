@@ -56,7 +56,7 @@ export function addSpaces(body: string): string {
 
 /** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
 export function writeUnusually(body: string, dialect: Dialect | undefined): string {
-  const subject = dialect?.eventFields?.["data"] ?? "data";
+  const subject = dialect?.event_fields?.["data"] ?? "data";
   const lines = fieldsOf(body)
     .filter(([name]) => name !== subject)
     .toReversed()

@@ -81,7 +81,7 @@ function* searchCauses(
   const { timestamp, signature } = namesOf(options);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
   const sentSignature = headerValues(options.headers, signature)[0] ?? "";
-  const signatureText = plainSignatures(options.dialect?.signatureForm ?? "hex", sentSignature);
+  const signatureText = plainSignatures(options.dialect, sentSignature);
   const { candidates, findings } = parseSignatureHeader(signatureText, signature);
   const ofSecrets = secretFindings([options.secrets].flat());
   const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
