@@ -2,6 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { explore, startSandbox, type BrokenInvariant } from "../../src/testing/testing.ts";
 import { BROKEN } from "../support/broken.table.ts";
+import { FULL, SEED, size } from "../support/campaign.ts";
+import { drawDialect } from "../support/drawn-dialect.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
 import { differenceFrom } from "../support/explored.ts";
 
@@ -175,16 +177,29 @@ test("every broken shop of the kit is in the table", () => {
   expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
 });
 
-test("explore holds for a shop that reads the names of its dialect, and names them to one that does not", async () => {
-  const dialect = {
-    headers: { signature: "X-Signature" },
-    event_fields: { event_id: "id" },
-    events: { "order.succeeded": "payment.paid" },
-  };
-  const plain = { seed: "s", dialect, only: { faults: [] } };
-  const shop = shopOf(CAREFUL_SHOPS, "knows each event by its id");
-  expect(await explore({ ...optionsFor({ ...shop, dialect }), ...plain })).toMatchObject({ broken: [] });
-  const { broken } = await explore({ ...optionsFor(shop), ...plain });
+const DIALECT = {
+  headers: { signature: "X-Signature" },
+  event_fields: { event_id: "id" },
+  events: { "order.succeeded": "payment.paid" },
+};
+const IN_DIALECT = shopOf(CAREFUL_SHOPS, "knows each event by its id");
+
+test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
+  "explore holds for a shop that reads the names of %j",
+  async (dialect) => {
+    const far = FULL ? { depth: 1 } : { only: { faults: [] } };
+    const found = await explore({ ...optionsFor({ ...IN_DIALECT, dialect }), seed: "s", dialect, ...far });
+    expect(found).toMatchObject({ held: found.schedules, broken: [] });
+  },
+);
+
+test("explore names the dialect to a shop that reads our names", async () => {
+  const { broken } = await explore({
+    ...optionsFor(IN_DIALECT),
+    seed: "s",
+    dialect: DIALECT,
+    only: { faults: [] },
+  });
   expect(broken.map(({ text }) => text)).toEqual([
     expect.stringContaining(
       "Checkout-Signature → X-Signature, event_id → id, order.succeeded → payment.paid",
