@@ -211,15 +211,20 @@ async function start(
   { sender, plan, keys }: SessionOptions,
   { link, url, port }: Session,
 ): Promise<void> {
-  const common = { url, port, paths: pathsOf(plan), plan, keys, pid: world.pid };
-  if (link === undefined || sender.kind === "service") {
-    const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
-    await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
-    return;
-  }
-  const { id: endpointId, signingSecrets: secrets, replayed } = answered(await link.register(sender.since));
-  for (const secret of secrets) printer.hide(secret);
-  const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
+  const at = sender.kind === "sandbox" ? sender : undefined;
+  const registered = at && link ? answered(await link.register(at.since)) : undefined;
+  for (const secret of registered?.signingSecrets ?? []) printer.hide(secret);
+  const ready = {
+    url,
+    port,
+    paths: pathsOf(plan),
+    plan,
+    keys,
+    pid: world.pid,
+    origin: at?.locate()?.origin ?? null,
+    endpointId: registered?.id ?? null,
+    replayed: registered?.replayed ?? 0,
+  };
   await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
 }
 

@@ -12,7 +12,6 @@ import {
   verifySignature,
   type VerifyInput,
 } from "../../core/webhook/signature.ts";
-import type { Dialect } from "../../core/shape/dialect.ts";
 import type { KnownSecret } from "../../core/webhook/diagnosis/signing-variants.ts";
 import type { HeaderNames, SignatureVerdict } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
@@ -114,7 +113,11 @@ export function registerWebhooks(group: Group): void {
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
   const { sources, known: others } = await secretsToTry(context, options);
-  const dialect = await dialectToRead(context, options, [...sources, ...others]);
+  const { dialect: file } = options;
+  const dialect =
+    file === undefined
+      ? sources.slice(0, 1).map((first) => ownerOf(first, others).dialect)[0]
+      : unwrap(await readDialectFile(context.world, file));
   const { headerNames = headerNamesIn(dialect) } = options;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyInput, "secrets"> = {
@@ -144,21 +147,6 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const compared = await compareWithNamedEvent(context, rawBody);
   const shown = compared === undefined ? causes : withComparison(causes, compared);
   return report(context, { verdict, causes: shown, now: request.now, tried: [...sources, ...others] });
-}
-
-/** The dialect of the file, otherwise of the store whose secret is tried. */
-async function dialectToRead(
-  { world }: Context,
-  { dialect: file }: VerifyFlags,
-  sources: readonly Source[],
-): Promise<Dialect | undefined> {
-  if (file !== undefined) return unwrap(await readDialectFile(world, file));
-  const [first] = sources;
-  const owner = sources.find(
-    ({ inForce, owner: name }) =>
-      name !== undefined && inForce.some((secret) => first?.inForce.includes(secret)),
-  );
-  return owner?.dialect;
 }
 
 function knownIn(sources: readonly Source[]): readonly KnownSecret[] {

@@ -50,24 +50,25 @@ export function createTokens(
     const noted = store.write(() => tokens.use(tokenId, at)).catch(report);
     void noted.finally(() => beingNoted.delete(tokenId));
   };
-  const insert = insertInto(world, tokens);
+  const insert = (token: Omit<NewToken, "hash" | "tokenId" | "createdAt">, secret: string): IssuedToken => {
+    const tokenId = world.uuid(`${token.storeId} tokens`);
+    tokens.insert({ ...token, tokenId, hash: hashKey(secret), createdAt: world.now() });
+    return { tokenId, secret, expiresAt: token.expiresAt };
+  };
   const atStore = <Value>(storeId: string, work: () => Outcome<Value>): Promise<Outcome<Value>> =>
     store.write(() => (store.stores.names(storeId) === undefined ? refuseUnknownStore(storeId) : work()));
+  const issue = (
+    given: TokenRights & Pick<NewToken, "kind" | "sessionMs">,
+    validMs: number,
+    secret: string,
+  ): Promise<Outcome<IssuedToken>> =>
+    atStore(given.storeId, () =>
+      accept(insert({ ...given, linkId: null, expiresAt: world.now() + validMs }, secret)),
+    );
   return {
-    issueToken: (rights, validMs) => {
-      const secret = newStoreToken(world);
-      const given = { ...rights, kind: "token", sessionMs: null, linkId: null } as const;
-      return atStore(rights.storeId, () =>
-        accept(insert({ ...given, expiresAt: world.now() + validMs }, secret)),
-      );
-    },
-    issueLink: (rights, sessionMs) => {
-      const code = newCode(world);
-      const given = { ...rights, kind: "link", sessionMs, linkId: null } as const;
-      return atStore(rights.storeId, () =>
-        accept(insert({ ...given, expiresAt: world.now() + LINK_MS }, code)),
-      );
-    },
+    issueToken: (rights, validMs) =>
+      issue({ ...rights, kind: "token", sessionMs: null }, validMs, newStoreToken(world)),
+    issueLink: (rights, sessionMs) => issue({ ...rights, kind: "link", sessionMs }, LINK_MS, newCode(world)),
     useLink: (code) => {
       const secret = world.freshId();
       return store.write(() => {
@@ -103,14 +104,6 @@ export function createTokens(
         return accept({ ...found, revokedAt: found.revokedAt ?? world.now() });
       }),
     leave: ({ tokenId }) => store.write(() => tokens.revoke(tokenId, world.now())),
-  };
-}
-
-function insertInto(world: Pick<World, "now" | "uuid">, tokens: Pick<Store["tokens"], "insert">) {
-  return (token: Omit<NewToken, "hash" | "tokenId" | "createdAt">, secret: string): IssuedToken => {
-    const tokenId = world.uuid(`${token.storeId} tokens`);
-    tokens.insert({ ...token, tokenId, hash: hashKey(secret), createdAt: world.now() });
-    return { tokenId, secret, expiresAt: token.expiresAt };
   };
 }
 

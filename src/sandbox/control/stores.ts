@@ -2,7 +2,7 @@ import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import type { Words } from "../../core/language.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { StoreDetails } from "../../store/stores.ts";
-import { limitOf, type Caller } from "../access/caller.ts";
+import { limitOf, permitStore, type Caller } from "../access/caller.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import {
@@ -96,14 +96,12 @@ const NAME_TAKEN: Words = ["this name is taken; choose another name", "此名称
 
 /** A limited caller resets only its own store, by id. Refuses every other name as unknown. */
 function requireOwnStore(caller: Caller, named: string | undefined): Outcome<void> {
-  const own = limitOf(caller)?.storeId;
-  if (own === undefined || named === own) return accept(undefined);
-  if (named === undefined)
-    return refuse("missing_parameter", [
-      "the id of the store is missing: only an owner resets all stores",
-      "缺少商店：只有所有者可以重置全部商店",
-    ]);
-  return refuseUnknownStore(named);
+  if (named !== undefined) return permitStore(caller, named);
+  if (limitOf(caller) === undefined) return accept(undefined);
+  return refuse("missing_parameter", [
+    "the id of the store is missing: only an owner resets all stores",
+    "缺少商店：只有所有者可以重置全部商店",
+  ]);
 }
 
 /** A limited caller has only the snapshots of its own store alone. Refuses every other name as unknown. */

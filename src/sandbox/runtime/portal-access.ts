@@ -112,12 +112,8 @@ export function createPortalAccess(
     isOff: url === null,
     issueCode: codes.issue,
     signInByCode: async (code, signedIn) => {
-      if (codes.use(code))
-        return accept(
-          signedIn?.limit === undefined
-            ? (signedIn ?? sessions.begin("merchant"))
-            : sessions.begin("merchant"),
-        );
+      const owner = signedIn?.limit === undefined ? signedIn : undefined;
+      if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
       const begun = await ofStores.useLink(code);
       const session = begun && sessions.find("merchant", begun.secret);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
@@ -198,15 +194,13 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     begin: (role: PortalRole): PortalSession => add({ id: freshId(), role }),
     find: (role: PortalRole, id: string): PortalSession | undefined => {
       const session = sessions.get(id);
-      if (session !== undefined && session.limit === undefined)
-        return session.role === role ? session : undefined;
+      if (role === "administrator" || (session !== undefined && session.limit === undefined))
+        return session?.role === role ? session : undefined;
       // The rows say whether the session of a store's link is valid; it outlives a restart.
-      const limit = role === "merchant" ? tokens.identify("session", id) : undefined;
-      if (limit === undefined) {
-        if (role === "merchant") end({ id });
-        return undefined;
-      }
-      return session ?? add({ id, role, limit });
+      const limit = tokens.identify("session", id);
+      if (limit !== undefined) return session ?? add({ id, role, limit });
+      end({ id });
+      return undefined;
     },
     prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {
       if (sessions.has(session.id)) sessions.set(session.id, { ...session, ...preferences });
