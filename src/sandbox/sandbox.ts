@@ -28,11 +28,9 @@ import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createRelay } from "./webhook/relay.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
-import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import type { OperationContext } from "./control/handler.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter, dialectFor } from "./api/caller.ts";
-import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotStorage } from "./snapshot/storage.ts";
@@ -236,7 +234,6 @@ function drillsOf(
 ) {
   const changed = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
   return {
-    retrieveWatch: createRetrieveWatch(),
     listenerTargets: new Map<string, string>(),
     relay: createRelay(world, changed),
     leases: createLeases(world, { report, changed }),
@@ -280,11 +277,15 @@ function logInto(
 
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
-  await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
-  if (context.store.exploreLeases.all().length > 0)
+  const { store, world } = context;
+  await Promise.all([
+    recoverDeliveries(context),
+    store.write(() => store.credentials.revokeDrills(world.now())),
+  ]);
+  if (store.exploreLeases.all().length > 0)
     // A sandbox that was killed during an exploration is rare.
-    await (await import("./readiness/explore-lease.ts")).undoLostExplorations(context);
-  await context.wakeStores(context.store.clocks.storeIds());
+    await (await import("./readiness/open-lease.ts")).undoLostExplorations(context);
+  await context.wakeStores(store.clocks.storeIds());
 }
 
 export function hostsOf(

@@ -111,19 +111,22 @@ test("a drill sends an event again only if the receiver had closed the kept conn
       lease_id: lease,
       event_id: eventId,
     });
-  const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable") => {
+  const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable", onKept: boolean) => {
     const connections: (string | undefined)[] = [];
     site.harness.setFault((request, pass) => {
       if (request.url !== receiver.url) return pass();
       connections.push(request.connection);
-      return request.connection === "kept" ? Promise.resolve({ ok: false, failure, message: "" }) : pass();
+      const lost = { ok: false, failure, message: "", onKept } as const;
+      return request.connection === "kept" ? Promise.resolve(lost) : pass();
     });
     const { answers } = (await deliver(leaseId)).data;
     return [connections, answers.map(({ status, error }) => ({ status, error }))];
   };
-  expect(await sentAs("connection_lost")).toEqual([["kept", "fresh"], [{ status: 200, error: null }]]);
-  expect(await sentAs("timeout")).toEqual([["kept"], [{ status: null, error: "timeout" }]]);
-  expect(await sentAs("unreachable")).toEqual([["kept"], [{ status: null, error: "unreachable" }]]);
+  const lost = { status: null, error: "connection_lost" };
+  expect(await sentAs("connection_lost", true)).toEqual([["kept", "fresh"], [{ status: 200, error: null }]]);
+  expect(await sentAs("connection_lost", false)).toEqual([["kept"], [lost]]);
+  expect(await sentAs("timeout", true)).toEqual([["kept"], [{ status: null, error: "timeout" }]]);
+  expect(await sentAs("unreachable", false)).toEqual([["kept"], [{ status: null, error: "unreachable" }]]);
   const unknown = "00000000-0000-7000-8000-000000000000";
   expect((await deliver(unknown)).error?.code).toBe("not_found");
   expect((await deliver(leaseId, unknown)).error?.code).toBe("not_found");

@@ -24,7 +24,7 @@ import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { callerOf, dialectFor, isDrillRequest, isOwnCommand, type RateLimiter } from "./caller.ts";
-import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
+import type { Leases } from "../readiness/leases.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
 import { answerWithFaults, type ApiFaultContext } from "../fault/api-faults.ts";
@@ -36,7 +36,7 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
-    readonly retrieveWatch: Pick<RetrieveWatch, "look">;
+    readonly leases: Pick<Leases, "noteRetrieve">;
     /** The tokens of this sandbox, to recognise them in a create: a token from the environment can have any form. */
     readonly controlToken: string;
     readonly adminToken: string;
@@ -174,7 +174,7 @@ async function retrieve(
   const decisions = found.value.object === "order" ? RETRIEVE_DECISIONS : NO_DECISIONS;
   if (decisions.length > 0)
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
-  context.retrieveWatch.look(call.request, found.value);
+  context.leases.noteRetrieve(call.request, found.value);
   const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
   const logged = { storeId, clock, orderId: found.value.orderId, decisions };
   return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status, logged });

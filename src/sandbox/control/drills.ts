@@ -2,8 +2,7 @@ import { accept, mapValue } from "../../core/outcome.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { openDrillLease } from "../readiness/drill-lease.ts";
-import { openExploreLease } from "../readiness/explore-lease.ts";
+import { openDrillLease, openExploreLease } from "../readiness/open-lease.ts";
 import { deliverForDrill, postToEndpoint } from "../readiness/posts.ts";
 import { recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -20,16 +19,14 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
-    if (drill === "explore")
-      return mapValue(await openExploreLease(context, { storeId, id }, timeoutMs), () => ({ id, storeId }));
-    openDrillLease(context, { storeId, id }, timeoutMs);
-    return accept({ id, storeId });
+    const open = drill === "explore" ? openExploreLease : openDrillLease;
+    return mapValue(await open(context, { storeId, id }, timeoutMs), () => ({ id, storeId }));
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
   recordDrill: async (context, { storeId, body }) =>
     mapValue(await recordDrill(context, storeId, body), drillInEnglish),
-  listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) =>
-    mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: retrieveWatch.of({ storeId, id }) })),
+  listRetrieves: async ({ leases }, { storeId, id }) =>
+    mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: leases.retrievesOf({ storeId, id }) })),
   deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
   postToEndpoint: (context, { storeId, body }) => postToEndpoint(context, storeId, body),
 } satisfies HandlersOf<"drills">;

@@ -6,7 +6,7 @@ import type { Caller } from "../access/caller.ts";
 import type { Tokens } from "../access/tokens.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
-import type { LeaseContext } from "../readiness/drill-lease.ts";
+import type { LeaseContext } from "../readiness/open-lease.ts";
 import type { WriteSignals } from "../runtime/write-signals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
 import type { ClockContext } from "../runtime/clock.ts";
@@ -29,8 +29,6 @@ export type OperationContext = ClockContext &
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
-    /** Processes due work in these stores after their clocks moved. */
-    readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
     readonly folderHold: string | undefined;
     readonly description: ProcessDescription;

@@ -25,9 +25,9 @@ export function recordDrill(
   body: RequestOf<"recordDrill">,
 ): Promise<Outcome<RecordedDrill>> {
   return atStore(context, storeId, (store, at) => {
-    const { kind, subject, steps } = body;
-    if (body.kind === "duplicates") {
-      const current = currentEndpoints(context, { ...body, storeId });
+    const { kind, subject, steps, leaseId = "" } = body;
+    if (kind === "duplicates") {
+      const current = currentEndpoints(context, { storeId, leaseId, subject });
       if (!current.ok) return current;
     }
     const drill: RecordedDrill = {

@@ -1,7 +1,9 @@
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { DRILL_NAMES, type LeaseKind } from "../../core/readiness/names.ts";
-import type { World } from "../../world.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { HttpRequest, World } from "../../world.ts";
+import { isOwnCommand } from "../api/caller.ts";
 import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
 export type LeaseRef = { readonly storeId: string; readonly id: string };
@@ -23,6 +25,13 @@ export type Leases = {
   readonly of: (storeId: string) => readonly Lease[];
   /** The name of the drill that holds the webhooks of a store; undefined if none does. */
   readonly webhooksHeldBy: (storeId: string) => string | undefined;
+  /** Records a retrieve of a paid checkout from v1 under the leases of its store, except by this program's commands. */
+  readonly noteRetrieve: (
+    request: Pick<HttpRequest, "rawHeaders">,
+    checkout: Pick<Checkout, "id" | "storeId" | "status">,
+  ) => void;
+  /** The paid checkouts that were retrieved since a lease began, one entry for each retrieve. */
+  readonly retrievesOf: (ref: LeaseRef) => readonly string[];
   /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
   readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
   /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
@@ -36,6 +45,7 @@ type OpenLease = {
   readonly lease: Lease;
   readonly undo: Undo;
   readonly faults: string[];
+  readonly retrieved: string[];
   /** Tells the response that holds the lease, which waits for its next beat, that the lease has ended. */
   announce: () => void;
 };
@@ -66,14 +76,14 @@ export function createLeases(
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = held.get(id)?.lease;
     const isIt = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
-    return isIt ? accept(undefined) : refuseEnded(id);
+    return isIt ? accept(undefined) : refuseFact("lease_ended", { lease: id });
   };
   const of = (storeId: string): Lease[] =>
     [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
   return {
     open: (lease, { timeoutMs, undo }) => {
-      held.set(lease.id, { lease, undo, faults: [], announce: () => undefined });
+      held.set(lease.id, { lease, undo, faults: [], retrieved: [], announce: () => undefined });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
@@ -95,6 +105,12 @@ export function createLeases(
     of,
     webhooksHeldBy: (storeId) =>
       of(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
+    noteRetrieve: (request, { id, storeId, status }) => {
+      if (held.size === 0 || status !== "succeeded" || isOwnCommand(request)) return;
+      for (const { lease, retrieved } of held.values())
+        if (lease.storeId === storeId && retrieved.length < MAX_RETRIEVED) retrieved.push(id);
+    },
+    retrievesOf: ({ id }) => [...(held.get(id)?.retrieved ?? [])],
     end: async (ref) => {
       const known = check(ref);
       if (known.ok) await finish(ref.id);
@@ -105,6 +121,9 @@ export function createLeases(
     },
   };
 }
+
+/** Maximum number of recorded retrieves of a lease, so that a busy store does not fill the memory. */
+const MAX_RETRIEVED = 10_000;
 
 /** How often something is sent to the command, in milliseconds: a Worker notices a closed connection only so. */
 const BEAT_MS = 1000;
@@ -131,8 +150,4 @@ function createHeldBody(
       };
     },
   };
-}
-
-function refuseEnded(id: string): Outcome<never> {
-  return refuseFact("lease_ended", { lease: id });
 }

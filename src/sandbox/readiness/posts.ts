@@ -12,7 +12,6 @@ import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { isSent } from "../../core/shape/dialect.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
-import type { OutboundRequest } from "../../world.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, postToReceiver, type PostResult } from "../webhook/post.ts";
@@ -20,8 +19,8 @@ import { currentEndpoints, endpointToDrill, type DrillsContext } from "./drills.
 
 type DeliveredEvents = AnswerOf<"deliverForDrill">;
 type PreparedEvents = { readonly subject: string; readonly posts: readonly OutgoingPost[] };
-type OutgoingPost = Pick<Endpoint, "storeId" | "url" | "ca"> &
-  Pick<DeliveryRequest, "headers" | "body"> & { readonly eventId: string };
+type Post = Parameters<typeof postToReceiver>[1];
+type OutgoingPost = { readonly eventId: string; readonly post: Post };
 
 /**
  * Sends an event, or several at the same moment, to each enabled endpoint that subscribes to its type, like a delivery.
@@ -37,33 +36,26 @@ export async function deliverForDrill(
   const prepared = await prepare(context, storeId, wanted);
   if (!prepared.ok) return prepared;
   const { subject, posts } = prepared.value;
-  if (wanted.together !== undefined) {
-    const posted = posts.map(async (outgoing) =>
-      answerOf(outgoing, await postToReceiver(context, { ...withoutId(outgoing), connection: "fresh" })),
-    );
-    return accept({ subject, answers: await Promise.all(posted) });
-  }
-  const answers: DeliveredEvents["answers"][number][] = [];
   const betweenParts = wanted.inParts === true ? pauseIn(context) : undefined;
+  const connection = wanted.together === undefined ? "kept" : "fresh";
+  const send = async ({ eventId, post }: OutgoingPost): Promise<DeliveredEvents["answers"][number]> => {
+    const { status, error } = wholeAnswer(await postAgain(context, { ...post, betweenParts, connection }));
+    return { eventId, status, error };
+  };
+  if (connection === "fresh") return accept({ subject, answers: await Promise.all(posts.map(send)) });
+  const answers: DeliveredEvents["answers"][number][] = [];
   // One endpoint after the other, so that a drill has few requests in flight.
-  for (const outgoing of posts)
-    answers.push(answerOf(outgoing, await postAsDelivery(context, { ...withoutId(outgoing), betweenParts })));
+  for (const one of posts) answers.push(await send(one));
   return accept({ subject, answers });
 }
 
-function withoutId({ eventId: _id, ...post }: OutgoingPost): Omit<OutgoingPost, "eventId"> {
-  return post;
-}
-
 /** Again over a new connection if the receiver has closed the kept one. */
-async function postAsDelivery(
-  context: DrillsContext,
-  outgoing: Omit<OutgoingPost, "eventId"> & Pick<OutboundRequest, "betweenParts">,
-): Promise<PostResult> {
-  const posted = await postToReceiver(context, { ...outgoing, connection: "kept" });
+async function postAgain(context: DrillsContext, post: Post): Promise<PostResult> {
+  const posted = await postToReceiver(context, post);
   const { result } = posted;
-  const wasClosed = result !== "forbidden" && !result.ok && result.failure === "connection_lost";
-  return wasClosed ? postToReceiver(context, { ...outgoing, connection: "fresh" }) : posted;
+  const isStale =
+    result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
+  return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : posted;
 }
 
 /** Again over a new connection if the kept one was closed. Refuses an ended lease, and as `endpointToDrill`. */
@@ -77,24 +69,20 @@ export async function postToEndpoint(
   const endpoint = endpointToDrill(context, storeId, endpointId);
   if (!endpoint.ok) return endpoint;
   const values = Map.groupBy(headers, ({ name }) => name);
-  const post = {
+  const posted = await postAgain(context, {
     storeId,
     ca: endpoint.value.ca,
     url: withSuffix(endpoint.value.url, suffix),
     method,
     body: Buffer.from(body, "base64"),
     betweenParts: inParts === true ? pauseIn(context) : undefined,
+    connection,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
     lines: Object.fromEntries(
       [...values].flatMap(([name, all]) => (all.length > 1 ? [[name, all.map(({ value }) => value)]] : [])),
     ),
-  };
-  const posted = await postToReceiver(context, { ...post, connection });
-  const { result } = posted;
-  const isStale =
-    result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
-  const last = isStale ? await postToReceiver(context, { ...post, connection: "fresh" }) : posted;
-  return accept({ url: endpoint.value.url, milliseconds: last.milliseconds, ...wholeAnswer(last) });
+  });
+  return accept({ url: endpoint.value.url, milliseconds: posted.milliseconds, ...wholeAnswer(posted) });
 }
 
 /** Longer than a receiver needs to read what has arrived, in milliseconds. */
@@ -151,7 +139,8 @@ function prepare(
       const forged = how.forged === true ? forgePayment(context, event, now) : undefined;
       for (const endpoint of endpoints) {
         const { headers, body } = forged ?? signRequest(context, { ...how, endpoint, event, now });
-        posts.push({ eventId: id, storeId, url: endpoint.url, ca: endpoint.ca, headers, body });
+        const { url, ca } = endpoint;
+        posts.push({ eventId: id, post: { storeId, url, ca, headers, body } });
       }
     }
     return accept({ subject: current.value.subject, posts });
@@ -188,46 +177,31 @@ function signRequest(
 
 type RewriteForms = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
 
+/** The event's body, or that of an event of a later version, of another system, or of the last attempt of a day. */
 function bodyAs(
   { unknownType, elsewhere, late }: RewriteForms,
   event: StoredEvent,
-  ids: { readonly eventId: string; readonly checkoutId: string },
+  { eventId, checkoutId }: { readonly eventId: string; readonly checkoutId: string },
 ): string {
-  if (elsewhere !== undefined) return paymentElsewhere(event, { ...ids, terms: elsewhere });
-  if (unknownType === true) return withUnknownType(event, ids.eventId);
-  return late === true ? createdLongAgo(event) : event.body;
-}
-
-/** The event of a later version, whose type and status this version does not have. */
-function withUnknownType(event: StoredEvent, eventId: string): string {
-  const type = event.type.replace(/[^.]*$/, UNKNOWN_STATUS);
-  return rewritten(
-    event,
-    { event_id: eventId, type, sequence: event.sequence + 1 },
-    { status: UNKNOWN_STATUS },
-  );
-}
-
-const UNKNOWN_STATUS = "disputed";
-
-/** The payment of a checkout that another system has created with the event's order_id. */
-function paymentElsewhere(
-  event: StoredEvent,
-  { eventId, checkoutId, terms }: { eventId: string; checkoutId: string; terms: ElsewhereTerms },
-): string {
-  const head = { event_id: eventId, type: paymentType(event), sequence: 3, previous_status: "pending" };
-  const { amountMinor, currency } = terms;
-  const body = rewritten(event, head, { amount_minor: amountMinor, currency, status: "succeeded" });
-  return event.checkoutId === null ? body : body.replaceAll(event.checkoutId, checkoutId);
-}
-
-type ElsewhereTerms = NonNullable<RequestOf<"deliverForDrill">["elsewhere"]>;
-
-/** The event as the last attempt of the default schedule delivers it. */
-function createdLongAgo(event: StoredEvent): string {
+  if (elsewhere !== undefined) {
+    // Of a checkout that another system has created with the event's order_id.
+    const head = { event_id: eventId, type: paymentType(event), sequence: 3, previous_status: "pending" };
+    const { amountMinor, currency } = elsewhere;
+    const body = rewritten(event, head, { amount_minor: amountMinor, currency, status: "succeeded" });
+    return event.checkoutId === null ? body : body.replaceAll(event.checkoutId, checkoutId);
+  }
+  if (unknownType === true) {
+    const type = event.type.replace(/[^.]*$/, UNKNOWN_STATUS);
+    const head = { event_id: eventId, type, sequence: event.sequence + 1 };
+    return rewritten(event, head, { status: UNKNOWN_STATUS });
+  }
+  if (late !== true) return event.body;
   const scheduleMs = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
   return rewritten(event, { created_at: toIso(event.createdAt - scheduleMs) }, {});
 }
+
+/** A status that this version does not have. */
+const UNKNOWN_STATUS = "disputed";
 
 function rewritten({ body }: StoredEvent, head: object, data: object): string {
   const event = parseJson(body);
@@ -245,11 +219,4 @@ function forgePayment(
   const dialect = store.stores.dialect(order.storeId);
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
-}
-
-function answerOf({ eventId }: OutgoingPost, { result }: PostResult): DeliveredEvents["answers"][number] {
-  if (result === "forbidden") return { eventId, status: null, error: "target_forbidden" };
-  return result.ok
-    ? { eventId, status: result.status, error: null }
-    : { eventId, status: null, error: deliveryErrorOf(result) };
 }

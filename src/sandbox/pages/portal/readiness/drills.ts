@@ -38,7 +38,7 @@ function resultsOf(
 }
 
 export function runningDrills(
-  { retrieveWatch }: Pick<PortalContext, "retrieveWatch">,
+  { leases }: Pick<PortalContext, "leases">,
   { storeId }: View,
   { underway, now }: ReadinessFacts,
 ): Html {
@@ -50,7 +50,7 @@ export function runningDrills(
           <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
         </h2>
         <p>${LAUNCH_TEXTS.heldBack}</p>
-        <p>${LAUNCH_TEXTS.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>
+        <p>${LAUNCH_TEXTS.retrieved(leases.retrievesOf({ storeId, id }).length)}</p>
       </section>`,
   )}`;
 }

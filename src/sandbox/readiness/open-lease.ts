@@ -1,26 +1,43 @@
+// What a lease does to its store, and what its end undoes (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { atStore } from "../at-store.ts";
-import { clearFaults, listFaults } from "../fault/faults.ts";
+import { atStore, storeTime } from "../at-store.ts";
+import type { ServiceContext } from "../context.ts";
+import { clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
 import type { LeaseRef, Leases } from "./leases.ts";
 
 type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
 
-type ExploreLeaseContext = UndoContext & {
-  readonly leases: Leases;
-  readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
-};
+/** The state that leases change. */
+export type LeaseContext = UndoContext &
+  Pick<ServiceContext, "wakeDispatcher"> & {
+    readonly leases: Leases;
+    readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
+  };
+
+/** Until it ends, webhooks are held and retrieves watched. The lease's faults end with it. */
+export function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: number): Outcome<null> {
+  const { leases, store, wakeDispatcher } = context;
+  const { storeId } = lease;
+  const undo = async (faults: readonly string[]): Promise<void> => {
+    // Send the deliveries that were held back.
+    store.endpoints.of(storeId).forEach(({ id }) => wakeDispatcher(id));
+    // One that was applied as often as it should be is gone.
+    for (const id of faults) await removeFault(context, storeId, id);
+  };
+  leases.open({ ...lease, drill: "duplicates", since: storeTime(context, storeId) }, { timeoutMs, undo });
+  return accept(null);
+}
 
 /**
- * Opens the lease of `checkout explore --receiver` for at most this long. When it ends, for any reason, the store's
- * clock is set to real time and its faults are removed; if the sandbox is killed, its next start does both. Refuses
- * with `state_conflict` a store whose clock was moved, or that has faults or another lease, because the end of this
- * lease would undo those too.
+ * The lease of `checkout explore --receiver`. When it ends, the store's clock is set to real time and its faults are
+ * removed; if the sandbox is killed, its next start does both. Refuses with `state_conflict` a store whose clock was
+ * moved, or that has faults or another lease, because the end of this lease would undo those too.
  */
 export function openExploreLease(
-  context: ExploreLeaseContext,
+  context: LeaseContext,
   ref: LeaseRef,
   timeoutMs: number,
 ): Promise<Outcome<null>> {
