@@ -1,7 +1,9 @@
 import { verdictOn, type CalibratedAssumption, type Calibration } from "../calibration/calibration.ts";
-import { checklistOf, itemOf, type ItemFinding } from "./checklist.ts";
+import { checklistOf } from "./checklist.ts";
 import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
-import type { Checklist, Evidence } from "./shapes.ts";
+import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
+
+type ItemFinding = Omit<ChecklistItem, "name">;
 
 const PORTAL_HINT = "look in the merchant portal of that service";
 const OWN_REQUESTS =
@@ -15,6 +17,8 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
   const open = (what: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",
     reason: `${what}; ${PORTAL_HINT}`,
+    evidence: [],
+    assumptions: [],
     next,
   });
   const unrecorded = open("there is no calibration record of this service");
@@ -29,7 +33,7 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
     idempotency_replay: record === undefined ? unrecorded : idempotencyItem(record, open),
     production_gate: open("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
-  return checklistOf(CHECKLIST_ITEMS.map((name) => itemOf(name, findings[name])));
+  return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
 }
 
 type OpenFinding = (what: string) => ItemFinding;

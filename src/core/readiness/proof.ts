@@ -1,19 +1,20 @@
 // Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
 import { wordsOf } from "./drills/said.ts";
+import type { Words } from "../language.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
-import type { Voice } from "./sentences.ts";
+import { READINESS_SENTENCES as SAID } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
-import type { Evidence, ReadinessFacts, Waiver } from "./shapes.ts";
+import type { ReadinessFacts, SaidEvidence, Waiver } from "./shapes.ts";
 
 /** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
   readonly status: "pass" | "fail" | "unknown";
-  /** Empty if the drill passed. */
-  readonly reason: string;
-  readonly evidence: readonly Evidence[];
+  /** Undefined if the drill passed. */
+  readonly reason: Words | undefined;
+  readonly evidence: readonly SaidEvidence[];
   /** The risks of a pass, for example of a waiver. */
-  readonly risks: readonly string[];
+  readonly risks: readonly Words[];
   readonly next: string;
 };
 
@@ -21,11 +22,11 @@ export type Proof = {
 type Claim = {
   readonly kind: DrillKind;
   /** The drill in words: `the drill of idempotency`. */
-  readonly what: string;
+  readonly what: Words;
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill with another subject no longer counts. */
-  readonly changed?: string;
+  readonly changed?: Words;
   readonly drill: DrillFact | null;
 };
 
@@ -33,22 +34,17 @@ type Claim = {
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
 /** The last drill counts; a failed drill counts until a later drill passes or is waived. A waiver is a risk. */
-export function proofOf(
-  claim: Claim,
-  { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">,
-  text: Voice,
-): Proof {
+export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
-  const evidence = drill === null ? [] : drillAs(what, drill, text);
+  const evidence = drill === null ? [] : drillAs(what, drill);
   const base = { evidence, risks: [], next: commandOf(kind) };
-  const invalid = drill === null ? text.notRun : invalidity(claim, drill, { now, text });
-  if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
-  const waiver = waivers.find((one) => one.drill === kind && staleness(one, { now, text }) === undefined);
+  const invalid = drill === null ? SAID.notRun : invalidity(claim, drill, now);
+  if (drill?.passed === true && invalid === undefined) return { ...base, status: "pass", reason: undefined };
+  const waiver = waivers.find((one) => one.drill === kind && staleness(one, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...base, status: "pass", reason: text.waived(what), risks: [riskOf(waiver, text)] };
-  if (drill !== null && invalid === undefined)
-    return { ...base, status: "fail", reason: text.failed(what, failureOf(drill, text)) };
-  return { ...base, status: "unknown", reason: text.invalid(what, invalid ?? "") };
+    return { ...base, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
+  if (invalid !== undefined) return { ...base, status: "unknown", reason: SAID.invalid(what, invalid) };
+  return { ...base, status: "fail", reason: SAID.failed(what, failureOf(drill)) };
 }
 
 /** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
@@ -57,48 +53,46 @@ export function worstProof(proofs: readonly Proof[]): Proof | undefined {
 }
 
 /** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
-function invalidity({ subject, changed }: Claim, drill: DrillFact, moment: Moment): string | undefined {
+function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
-  return !drill.passed && drill.at > moment.now ? undefined : staleness(drill, moment);
+  return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
 }
 
 /** Evidence from the future, after the clock was set back, is also invalid. */
-function staleness({ at }: { readonly at: number }, { now, text }: Moment): string | undefined {
-  if (at > now) return text.inTheFuture;
-  return now - at < EVIDENCE_VALIDITY_MS ? undefined : text.tooOld;
+function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
+  if (at > now) return SAID.inTheFuture;
+  return now - at < EVIDENCE_VALIDITY_MS ? undefined : SAID.tooOld;
 }
 
-type Moment = { readonly now: number; readonly text: Voice };
-
-function riskOf({ drill, reason, at }: Waiver, text: Voice): string {
-  return text.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
+function riskOf({ drill, reason, at }: Waiver): Words {
+  return SAID.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(what: string, { id, passed, steps, at }: DrillFact, text: Voice): Evidence[] {
+function drillAs(what: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
   const failed = steps.filter((step) => !step.passed);
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
-    { what: text.ended(what, passed, steps.length - failed.length, steps.length), reference: id, at },
+    { what: SAID.ended(what, passed, steps.length - failed.length, steps.length), reference: id, at },
     ...failed
       .slice(0, MAX_STEPS_SHOWN)
-      .map((step) => ({ what: stepSaid(step, text), reference: step.reference, at })),
-    ...(more > 0 ? [{ what: text.moreFailed(more), reference: id, at }] : []),
+      .map((step) => ({ what: stepSaid(step), reference: step.reference, at })),
+    ...(more > 0 ? [{ what: SAID.moreFailed(more), reference: id, at }] : []),
   ];
 }
 
-function failureOf({ steps }: DrillFact, text: Voice): string {
-  const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return text.notFinished;
+function failureOf(drill: DrillFact | null): Words {
+  const failed = drill?.steps.find(({ passed }) => !passed);
+  if (failed === undefined) return SAID.notFinished;
   const { name, cause } = failed;
-  return cause === null ? stepSaid(failed, text) : text.stepCause(name, text.say(wordsOf(cause)));
+  return cause === null ? stepSaid(failed) : SAID.stepCause(name, wordsOf(cause));
 }
 
-function stepSaid({ name, expected, got }: DrillStep, text: Voice): string {
-  return text.step(name, text.say(wordsOf(expected)), text.say(wordsOf(got)));
+function stepSaid({ name, expected, got }: DrillStep): Words {
+  return SAID.step(name, wordsOf(expected), wordsOf(got));
 }
 
 /** The command of a drill; its help if the drill needs arguments. */

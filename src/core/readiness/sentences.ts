@@ -1,4 +1,4 @@
-import type { Translator, Words } from "../language.ts";
+import type { Words } from "../language.ts";
 
 /** The checklist's texts for reasons, evidence and risks, one row for each fact. */
 export const READINESS_SENTENCES = {
@@ -51,7 +51,10 @@ export const READINESS_SENTENCES = {
     "the production gate closed when the approval of the credential was revoked",
     "撤销凭证批准时，生产环境随之关闭",
   ],
-  store: (activity: string) => [`store ${activity}`, `商店${activity}`],
+  store: (isActive: boolean) => [
+    `store ${isActive ? "active" : "inactive"}`,
+    `商店${isActive ? "已启用" : "未启用"}`,
+  ],
   act: (actor: string, action: string, note: string | null) => [
     `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
     `${actor === "merchant" ? "商户" : "管理员"}：${action}${note === null ? "" : `（${note}）`}`,
@@ -60,7 +63,6 @@ export const READINESS_SENTENCES = {
     `${kind} ${isOn ? "active" : "inactive"}: ${names}`,
     `${kind} ${isOn ? "已启用" : "未启用"}：${names}`,
   ],
-  activity: { on: ["active", "已启用"], off: ["inactive", "未启用"] },
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,
     `商店已启用，全部 ${count} 项支付能力均已启用`,
@@ -76,15 +78,15 @@ export const READINESS_SENTENCES = {
     count === 1 ? "a return origin is registered" : `${count} return origins are registered`,
     `已登记 ${count} 个返回地址`,
   ],
-  but: (first: string, second: string) => [`${first}, but ${second}`, `${first}，但${second}`],
+  but: (first: Words, second: Words) => [`${first[0]}, but ${second[0]}`, `${first[1]}，但${second[1]}`],
   originsOnlyLocal: [
     "every return origin is http or on this machine: customers elsewhere cannot be sent back there",
     "所有返回地址都是 http 或在本机：无法把别处的顾客送回",
   ],
   browserReturnDrill: ["the drill of a browser's return", "浏览器返回演练"],
-  endpointPaused: (url: string, reason: string) => [
-    `${url} is paused: ${reason}`,
-    `${url} 已暂停：${reason}`,
+  endpointPaused: (url: string, reason: Words) => [
+    `${url} is paused: ${reason[0]}`,
+    `${url} 已暂停：${reason[1]}`,
   ],
   noEndpoint: ["no endpoint is registered", "没有登记接收端"],
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
@@ -97,9 +99,9 @@ export const READINESS_SENTENCES = {
     "no longer counts: the address or the secret changed after it",
     "不再有效：之后地址或密钥有变",
   ],
-  sentTestOnly: (what: string) => [
-    `${what} sent webhook.test only: with --order-view it also sends forged events of an order`,
-    `${what}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
+  sentTestOnly: (what: Words) => [
+    `${what[0]} sent webhook.test only: with --order-view it also sends forged events of an order`,
+    `${what[1]}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
   ],
   duplicatesDrill: ["the drill of duplicates", "重复推送演练"],
   endpointsChanged: ["no longer counts: the endpoints changed after it", "不再有效：之后接收端有变"],
@@ -118,50 +120,26 @@ export const READINESS_SENTENCES = {
     "演练通过：演练显示重试时沿用原幂等键",
   ],
   notRun: ["was not run", "尚未运行"],
-  waived: (what: string) => [`${what} is skipped`, `${what}已跳过`],
+  waived: (what: Words) => [`${what[0]} is skipped`, `${what[1]}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [
     `the drill of ${drill} is skipped until ${until}: ${reason}`,
     `${drill} 演练跳过至 ${until}：${reason}`,
   ],
-  failed: (what: string, why: string) => [`${what} failed: ${why}`, `${what}未通过：${why}`],
-  invalid: (what: string, why: string) => [`${what} ${why}`, `${what}${why}`],
+  failed: (what: Words, why: Words) => [`${what[0]} failed: ${why[0]}`, `${what[1]}未通过：${why[1]}`],
+  invalid: (what: Words, why: Words) => [`${what[0]} ${why[0]}`, `${what[1]}${why[1]}`],
   inTheFuture: ["is later than the store's clock", "的时间晚于商店时钟"],
   tooOld: ["is older than 7 days", "已超过 7 天"],
-  ended: (what: string, hasPassed: boolean, held: number, all: number) => [
-    `${what} ${hasPassed ? "passed" : "failed"}: ${held} of ${all} steps`,
-    `${what}${hasPassed ? "通过" : "未通过"}：${all} 步中 ${held} 步成立`,
+  ended: (what: Words, hasPassed: boolean, held: number, all: number) => [
+    `${what[0]} ${hasPassed ? "passed" : "failed"}: ${held} of ${all} steps`,
+    `${what[1]}${hasPassed ? "通过" : "未通过"}：${all} 步中 ${held} 步成立`,
   ],
-  step: (name: string, expected: string, got: string) => [
-    `${name}: expected ${expected}; got ${got}`,
-    `${name}：应为 ${expected}；实为 ${got}`,
+  step: (name: string, expected: Words, got: Words) => [
+    `${name}: expected ${expected[0]}; got ${got[0]}`,
+    `${name}：应为 ${expected[1]}；实为 ${got[1]}`,
   ],
-  stepCause: (name: string, cause: string) => [`${name}: ${cause}`, `步骤 ${name}：${cause}`],
+  stepCause: (name: string, cause: Words) => [`${name}: ${cause[0]}`, `步骤 ${name}：${cause[1]}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it did not finish", "演练没有做完"],
-} satisfies { readonly [fact: string]: ReadinessTexts };
+} satisfies Readonly<Record<string, ReadinessTexts>>;
 
 type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;
-
-type Spoken<Text> = Text extends Words
-  ? string
-  : Text extends (...values: infer Values) => Words
-    ? (...values: Values) => string
-    : Text;
-type SpokenTexts = {
-  readonly [Fact in keyof typeof READINESS_SENTENCES]: Spoken<(typeof READINESS_SENTENCES)[Fact]>;
-};
-
-/** The texts in one language, and the translator into that language, which also says groups of texts. */
-export type Voice = SpokenTexts & { readonly say: Translator };
-
-export function voiceOf(say: Translator): Voice {
-  const spoken = Object.entries<ReadinessTexts>(READINESS_SENTENCES).map(([fact, text]) => {
-    if (typeof text === "function") return [fact, (...values: never[]) => say(text(...values))];
-    return [fact, isWords(text) ? say(text) : text];
-  });
-  return { ...(Object.fromEntries(spoken) as SpokenTexts), say };
-}
-
-function isWords(text: Words | Readonly<Record<string, Words>>): text is Words {
-  return Array.isArray(text);
-}

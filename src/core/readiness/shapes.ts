@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { Words } from "../language.ts";
 import { MAX_SUBJECT_LENGTH } from "../checkout/shapes.ts";
 import { exploration } from "./exploration.ts";
 import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
@@ -98,6 +99,8 @@ const evidence = z.object({
   at: z.nullable(moment),
 });
 export type Evidence = DomainOf<typeof evidence>;
+/** The same in both languages. */
+export type SaidEvidence = Omit<Evidence, "what"> & { readonly what: Words };
 
 const checklistItem = z.object({
   name: z.enum(CHECKLIST_ITEMS),
