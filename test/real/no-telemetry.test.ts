@@ -35,7 +35,7 @@ const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   idempotency: ["idempotency list", "idempotency show none-of-ours", "idempotency forget none-of-ours"],
 };
 /** Commands that run until they are stopped. */
-const GOES_ON = /^(sandbox start|listen$|checklist --watch)/;
+const GOES_ON = /^(sandbox start|listen$)/;
 /** Commands that run as processes of the built program; the others run in this process. */
 const AS_PROCESSES = new Set([`orders create ${ORDER}`, "--version", "--help"]);
 const PLACES = ["one", "two", "three", "four"];

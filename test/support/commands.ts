@@ -30,7 +30,6 @@ export const COMMANDS: readonly string[] = [
   "explain ID",
   "explain ID --html",
   "checklist",
-  "checklist --watch",
   "checklist run webhooks",
   "checklist run idempotency --client-command true",
   "checklist run duplicates",

@@ -6,9 +6,9 @@ import {
   type ChecklistReport,
 } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
-import type { World } from "../../world.ts";
-import { prepareJunitFile, type JunitFile } from "./junit-file.ts";
-import { createJudge, type Judge, type JudgeOptions } from "./judge.ts";
+import { prepareJunitFile } from "./junit-file.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { judge } from "./judge.ts";
 import { checklistText } from "./text.ts";
 import {
   listOption,
@@ -20,19 +20,16 @@ import {
 } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
 import { toSetting } from "../option-rules.ts";
-import { catchRefusal, EXIT, Refused } from "../problem.ts";
+import { EXIT } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
-type ChecklistOptions = JudgeOptions & {
+type ChecklistOptions = ServiceOptions & {
   readonly item?: readonly ItemName[];
   readonly junit?: string;
   readonly markdown?: boolean;
   readonly allowRisks?: boolean;
 };
-
-/** Polling interval of --watch, in milliseconds. */
-const POLL_MS = 1000;
 
 export function registerChecklist(group: Group): void {
   // Commander would ignore options before `run`: a drill's options belong after the drill's name.
@@ -51,7 +48,6 @@ export function registerChecklist(group: Group): void {
       "checkout checklist --json --junit readiness.xml",
       "checkout checklist --markdown > readiness.md",
       "checkout checklist --item webhook_verification --item idempotency_replay",
-      "checkout checklist --watch",
       "checkout checklist --base-url https://pay.example/v1",
     ],
     options: [
@@ -69,7 +65,6 @@ export function registerChecklist(group: Group): void {
         "--allow-risks",
         "exit 0 if ready with risks, which the report names (default: exit 3); to remove a risk, pass the skipped drill, run webhooks with --order-view, or add the real return origin",
       ),
-      switchOption("--watch", "print the report again after every change, until Ctrl-C"),
       toSetting(
         "CHECKOUT",
         valueOption(
@@ -85,58 +80,15 @@ export function registerChecklist(group: Group): void {
 
 /** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
-  const file = options.junit === undefined ? undefined : prepareJunitFile(context.world, options.junit);
-  const judge = await createJudge(context, options);
-  using stop = abortOnStop(context.world);
-  const show = (report: ChecklistReport): Promise<number> => publish(context, { ...options, file }, report);
-  const narrow = (report: ChecklistReport): ChecklistReport => narrowReport(report, options.item);
-  const { signal } = stop;
-  if (options.watch !== true) return await show(await judge(signal));
-  return await watch(context.world, { judge, show, narrow, signal });
-}
-
-type ShowOptions = {
-  readonly judge: Judge;
-  readonly show: (report: ChecklistReport) => Promise<number>;
-  readonly narrow: (report: ChecklistReport) => ChecklistReport;
-  readonly signal: AbortSignal;
-};
-
-/** Prints the report after each change, until Ctrl-C, or until the sandbox or service cannot be read. */
-async function watch(
-  { sleep }: Pick<World, "sleep">,
-  { judge, show, narrow, signal }: ShowOptions,
-): Promise<number> {
-  let shown: number = EXIT.done;
-  for (let before = ""; ;) {
-    const report = await catchRefusal(judge(signal));
-    if (signal.aborted) return shown;
-    if (!report.ok) throw new Refused(report.refusal);
-    const { verdict, items } = narrow(report.value);
-    const seen = JSON.stringify([verdict, items]);
-    if (seen !== before) shown = await show(report.value);
-    before = seen;
-    await sleep(POLL_MS, signal);
-    if (signal.aborted) return shown;
-  }
-}
-
-async function publish(
-  { printer }: Context,
-  {
-    item,
-    file,
-    markdown,
-    watch: again,
-    allowRisks = false,
-  }: ChecklistOptions & { readonly file: JunitFile | undefined },
-  report: ChecklistReport,
-): Promise<number> {
+  const { world, printer } = context;
+  const { item, junit, markdown, allowRisks = false } = options;
+  const file = junit === undefined ? undefined : prepareJunitFile(world, junit);
+  using stop = abortOnStop(world);
+  const report = await judge(context, options, stop.signal);
   const shown = narrowReport(report, item);
-  await printer.result(output("checklist", reportJson(shown)), () => {
-    const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer);
-    return again === true ? `${text}\n` : text;
-  });
+  await printer.result(output("checklist", reportJson(shown)), () =>
+    markdown === true ? reportMarkdown(shown) : checklistText(shown, printer),
+  );
   file?.write(junitXml(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }

@@ -2,8 +2,14 @@ import { dirname, resolve } from "node:path";
 import type { World } from "../../world.ts";
 import { EXIT, Refused } from "../problem.ts";
 
-/** The JUnit file of a report. Refuses a missing folder immediately, before the reported work starts. */
-export function prepareJunitFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): JunitFile {
+/**
+ * The JUnit file of a report. Refuses a missing folder immediately, before the reported work starts. `write` is called
+ * after the report was printed, so that a failure to write the file does not lose the report.
+ */
+export function prepareJunitFile(
+  { cwd, files }: Pick<World, "cwd" | "files">,
+  path: string,
+): { readonly write: (xml: string) => void } {
   const file = resolve(cwd, path);
   const refused = (why: string): Refused =>
     new Refused({
@@ -23,6 +29,3 @@ export function prepareJunitFile({ cwd, files }: Pick<World, "cwd" | "files">, p
     },
   };
 }
-
-/** `write` is called after the report was printed, so that a failure to write the file does not lose the report. */
-export type JunitFile = { readonly write: (xml: string) => void };
