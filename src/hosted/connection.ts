@@ -3,13 +3,11 @@ import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
 import { isError } from "../core/outcome.ts";
 import { toStorageUnavailable } from "../store/connection/group-commit.ts";
+import { byPosition } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
 /** Maximum size of a row, in bytes: the limit of the platform, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
-
-/** Matches a named parameter. No string literal in our statements contains a match. */
-const NAMED = /@(\w+)/g;
 
 type Value = string | number | ArrayBuffer | null;
 type Shape = "object" | "first column" | "columns";
@@ -20,15 +18,11 @@ export function createConnection(storage: ObjectStorage): Connection {
   /** The number of statements that have run, to detect that `changes` is read too late. */
   let ran = 0;
   const prepare = (text: string): Statement => {
-    const names: string[] = [];
-    const positional = text.replaceAll(NAMED, (_, name: string) => {
-      if (!names.includes(name)) names.push(name);
-      return `?${names.indexOf(name) + 1}`;
-    });
+    const positional = byPosition(text);
     let shape: Shape = "object";
     const run = (given: readonly unknown[]): ReturnType<typeof sql.exec> => {
       ran += 1;
-      return sql.exec(positional, ...valuesOf(names, given));
+      return sql.exec(positional.sql, ...bound(positional.valuesOf(given)));
     };
     const rowsOf = (given: readonly unknown[]): unknown[] => {
       const cursor = run(given);
@@ -69,11 +63,9 @@ export function createConnection(storage: ObjectStorage): Connection {
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** The values of a statement, in the order of its parameters. Throws if they make a row that is too large. */
-function valuesOf(names: readonly string[], given: readonly unknown[]): Value[] {
-  const [first] = given;
-  const named = names.length === 0 ? undefined : (first as Readonly<Record<string, unknown>>);
-  const values = named === undefined ? given.map(valueOf) : names.map((name) => valueOf(named[name]));
+/** The values of a statement as the runtime takes them. Throws if they make a row that is too large. */
+function bound(given: readonly unknown[]): Value[] {
+  const values = given.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
     throw new StorageUnavailable(storageFailure("row_too_large"));
   return values;

@@ -13,14 +13,14 @@ function notingStorage(changes: number) {
   return { asked, storage: storage as unknown as ObjectStorage };
 }
 
-test("named parameters become positional, each value once, and missing ones become null", () => {
+test("named parameters become positional, a value for each place, and missing ones become null", () => {
   const { asked, storage } = notingStorage(0);
   const insert = createConnection(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
   insert.run({ a: 1, b: "two", c: 3 });
   insert.run({ a: new Uint8Array([7]) });
   expect(asked).toEqual([
-    ["INSERT INTO t VALUES (?1, ?2, ?1)", "two", 1],
-    ["INSERT INTO t VALUES (?1, ?2, ?1)", null, new Uint8Array([7]).buffer],
+    ["INSERT INTO t VALUES (?, ?, ?)", "two", 1, "two"],
+    ["INSERT INTO t VALUES (?, ?, ?)", null, new Uint8Array([7]).buffer, null],
   ]);
 });
 

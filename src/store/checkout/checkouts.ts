@@ -2,7 +2,7 @@
 // the migration to `columnsOf`, and list the migration in store/schema.ts; it must recreate the trigger
 // `checkout_terms_are_immutable` with the new column. A field that v1 shows also belongs in core/checkout/wire.ts.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
-import { columnsOf, prepareByPosition } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** Empty for the open or paid checkout of an order, otherwise the id: see `checkouts_of_order`. */
@@ -49,10 +49,7 @@ CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
 `;
 
 export function checkoutsTable(connection: Connection) {
-  const insert = prepareByPosition<Checkout>(
-    connection,
-    `INSERT INTO checkouts ${COLUMNS_OF_CHECKOUT.values}`,
-  );
+  const insert = connection.prepare<Checkout>(`INSERT INTO checkouts ${COLUMNS_OF_CHECKOUT.values}`);
   const select = connection.prepare<[string, string], Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
@@ -80,7 +77,7 @@ export function checkoutsTable(connection: Connection) {
   );
 
   return {
-    insert,
+    insert: (checkout: Checkout): void => void insert.run(checkout),
 
     find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 

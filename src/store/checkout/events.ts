@@ -1,6 +1,6 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
-import { columnsOf, prepareByPosition } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** An event without its bytes, for lists. */
@@ -48,8 +48,7 @@ const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
-  const insert = prepareByPosition<Omit<StoredEvent, "position">>(
-    connection,
+  const insert = connection.prepare<Omit<StoredEvent, "position">>(
     // New positions are above every position ever used, so that a caller who continues from a position misses nothing
     // after a reset.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
@@ -67,7 +66,7 @@ export function eventsTable(connection: Connection) {
   const lists = prepareLists(connection);
 
   return {
-    insert,
+    insert: (event: Omit<StoredEvent, "position">): void => void insert.run(event),
 
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
 

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
-import { columnsOf, prepareByPosition } from "../connection/statements.ts";
+import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };
@@ -28,7 +28,7 @@ const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 
 /** The stored answers of keys (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
-  const insert = prepareByPosition<BoundKey>(connection, `INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
+  const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
     `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
@@ -47,7 +47,7 @@ export function idempotencyKeysTable(connection: Connection) {
   );
 
   return {
-    insert,
+    insert: (key: BoundKey): void => void insert.run(key),
 
     /** The answer of a key; undefined if the key is unused. A key past its 30 days is deleted, and counts as unused. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {

@@ -4,6 +4,7 @@ import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION } from "./opening.ts";
+import { byPosition } from "./statements.ts";
 import {
   failureInVerdict,
   isSqliteError,
@@ -337,8 +338,8 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains these characters. */
-const PARAMETER = /(\bLIMIT )?(\?|@\w+)/g;
+/** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains this character. */
+const PARAMETER = /(\bLIMIT )?\?/g;
 
 /**
  * Makes a connection compile each statement once. When SQLite plans a statement, it examines some parameter values: the
@@ -350,7 +351,10 @@ function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
   const examine = (error: unknown): void => EXAMINERS.get(connection)?.(error);
   Object.assign(connection, {
-    prepare: (sql: string) => atFirstUse(() => prepare(withExpressions(sql)), examine),
+    prepare: (named: string) => {
+      const { sql, valuesOf } = byPosition(named);
+      return atFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
+    },
   });
 }
 
@@ -364,18 +368,23 @@ export function examineErrors(connection: FileConnection, examine: (error: unkno
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
+type Compiled = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
+  readonly make: () => Statement;
+  readonly examine: (error: unknown) => void;
+};
+
 /**
  * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
  * half of the start's time.
  */
-function atFirstUse(make: () => Statement, examine: (error: unknown) => void): LazyStatement {
+function atFirstUse({ make, valuesOf, examine }: Compiled): LazyStatement {
   let made: Statement | undefined;
   const changes: ((statement: Statement) => void)[] = [];
   const examined =
     <Value>(call: (...values: unknown[]) => Value) =>
-    (...values: unknown[]): Value => {
+    (...given: unknown[]): Value => {
       try {
-        return call(...values);
+        return call(...valuesOf(given));
       } catch (error) {
         examine(error);
         throw error;
@@ -400,9 +409,9 @@ function atFirstUse(make: () => Statement, examine: (error: unknown) => void): L
     run: examined((...values) => statement().run(...values)),
     get: examined((...values) => statement().get(...values)),
     all: examined((...values) => statement().all(...values)),
-    *iterate(...values: unknown[]) {
+    *iterate(...given: unknown[]) {
       try {
-        yield* statement().iterate(...values);
+        yield* statement().iterate(...valuesOf(given));
       } catch (error) {
         examine(error);
         throw error;
@@ -415,7 +424,7 @@ function atFirstUse(make: () => Statement, examine: (error: unknown) => void): L
 }
 
 function withExpressions(sql: string): string {
-  return sql.replaceAll(PARAMETER, (_, limit: string | undefined, name: string) =>
-    limit === undefined ? `+${name}` : `${limit}${name} + 0`,
+  return sql.replaceAll(PARAMETER, (_, limit: string | undefined) =>
+    limit === undefined ? "+?" : `${limit}? + 0`,
   );
 }

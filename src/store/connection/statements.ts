@@ -1,5 +1,4 @@
 import { camelCase, snakeCase } from "../../core/text.ts";
-import type { Connection } from "./connection.ts";
 
 /** The columns of a table, as parts of its statements. The column of a property `storeId` is `store_id`. */
 type Columns<Row> = {
@@ -36,21 +35,27 @@ function selectAs(name: string): string {
   return column === name ? name : `${column} AS ${name}`;
 }
 
-type Insert<Value> = (value: Value) => void;
+/** Matches a named parameter. No string literal in our statements contains a match. */
+const NAMED = /@(\w+)/g;
+
+/** A statement whose parameters are `?` alone, and its values in their order. */
+type Positional = {
+  readonly sql: string;
+  readonly valuesOf: (given: readonly unknown[]) => readonly unknown[];
+};
 
 /**
- * Prepares an INSERT on the hot path of a create. It is written like every other INSERT, with the properties of a value
- * as its `@names`, but bound by position. With named parameters, better-sqlite3 creates a new string for each parameter
- * of each run, which made a create in the store a quarter slower.
+ * Binds a statement with `@names` by position. For each named parameter of each run, better-sqlite3 creates a new string
+ * and looks it up twice, which made a create in the store a quarter slower. An engine of ours knows no names at all.
  */
-export function prepareByPosition<Value extends object>(connection: Connection, sql: string): Insert<Value> {
-  const names: (keyof Value)[] = [];
-  const positional = sql.replaceAll(/@(\w+)/g, (_, name: string) => {
-    names.push(name as keyof Value);
-    return "?";
-  });
-  const statement = connection.prepare(positional);
-  return (value) => {
-    statement.run(...names.map((name) => value[name]));
+export function byPosition(sql: string): Positional {
+  const names = Array.from(sql.matchAll(NAMED), ([, name = ""]) => name);
+  if (names.length === 0) return { sql, valuesOf: (given) => given };
+  return {
+    sql: sql.replaceAll(NAMED, "?"),
+    valuesOf: ([given]) => {
+      const values = given as Readonly<Record<string, unknown>>;
+      return names.map((name) => values[name]);
+    },
   };
 }
