@@ -151,6 +151,18 @@ function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
+/** All attempts of a queue are of one store, whose clock is read once. */
+function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue): FinishedAttempt[] {
+  const [first] = ended;
+  const clock = first && context.store.clocks.of(first.end.delivery.storeId);
+  if (clock === undefined) return [];
+  return ended.flatMap(({ place, end }) => {
+    const isNewest = newest.get(end.delivery.id) === place;
+    const dispatched = isNewest ? recordAttemptResult(context, end, clock) : undefined;
+    return dispatched === undefined ? [] : [{ place, dispatched }];
+  });
+}
+
 /** A sent attempt must be recorded: the write is repeated while the database cannot be written. */
 async function recordAndTake(
   context: DispatchContext,
@@ -167,12 +179,7 @@ async function recordAndTake(
     try {
       return await store.write(() => {
         const ended = queue.ended.length;
-        const recorded = queue.ended.flatMap(({ place, end }) => {
-          const isNewest = queue.newest.get(end.delivery.id) === place;
-          const dispatched = isNewest ? recordAttemptResult(context, end) : undefined;
-          return dispatched === undefined ? [] : [{ place, dispatched }];
-        });
-        return { ended, recorded, ...options.take(queue.sending.size) };
+        return { ended, recorded: recordEnded(context, queue), ...options.take(queue.sending.size) };
       });
     } catch (error) {
       if (queue.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))

@@ -1,4 +1,4 @@
-import { storeNow } from "../../core/clock.ts";
+import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { decisionsOfDelivery } from "../../core/readiness/relied.ts";
 import {
   decideAfterAttempt,
@@ -18,17 +18,19 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
-/** Runs inside a write. Undefined if the attempt no longer exists: it was sent before a reset or a restore. */
+/**
+ * Runs inside a write, with the clock of the attempt's store. Undefined if the attempt no longer exists: it was sent
+ * before a reset or a restore.
+ */
 export function recordAttemptResult(
   context: RecordContext,
   ended: EndedAttempt,
+  clock: StoreClock,
 ): FinishedAttemptEntry | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
-  const clock = store.clocks.of(storeId);
-  if (clock === undefined) return undefined;
-  const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
+  const endpoint = store.endpoints.of(storeId).find(({ id }) => id === ended.endpoint.id) ?? ended.endpoint;
   const now = storeNow(clock, world.now());
   const outcome = attemptResultOf(result, world.now());
   const isPaused =
