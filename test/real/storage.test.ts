@@ -164,17 +164,20 @@ test("a database file that cannot be opened or extended is reported with its cau
   ]);
 });
 
-test("a failed read is never called damage, once or permanently", async ({ annotate }) => {
-  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
-  const killed = await killedDatabase();
-  const tried = async (strace: readonly string[]): Promise<string> => {
+/** Opens copies of a database under strace, which is told what to do with their reads. */
+function readingTraced(killed: string): (strace: readonly string[]) => Promise<string> {
+  return async (strace) => {
     // Each run ends with a database without a log.
     const path = copyOf(killed, ["", "-wal", "-opening"]);
     const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
-    return (
-      await runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN }).ended
-    ).stdout;
+    const traced = runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN });
+    return (await traced.ended).stdout;
   };
+}
+
+test("a failed read is never called damage, once or permanently", async ({ annotate }) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
   expect(await tried(["-o", log, "-e", "trace=pread64"])).toBe("opened\n");
   const reads = readFileSync(log, "utf8").match(/pread64\(/g)?.length ?? 0;
@@ -187,6 +190,27 @@ test("a failed read is never called damage, once or permanently", async ({ annot
   const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
   expect(others).toEqual([]);
   expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
+});
+
+test("a page of the schema that the disk never returns is a read error, which SQLite calls damage", async ({
+  annotate,
+}) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const tried = readingTraced(await killedDatabase());
+  const log = join(tempFolder(), "calls");
+  /** The numbers of the reads of a whole MiB when one read has failed: only after word of damage we read so much. */
+  const readingAgain = async (nth: number): Promise<number[]> => {
+    const said = await tried(["-o", log, ...failingCall("pread64", `EIO:when=${nth}`)]);
+    const calls = readFileSync(log, "utf8").match(/pread64\(.*/g) ?? [];
+    expect([nth, said]).toEqual([nth, expect.stringMatching(/^(opened|disk_io_error .*)\n$/)]);
+    return calls.flatMap((call, index) => (call.includes(", 1048576, ") ? [index + 1] : []));
+  };
+  let [nth, again]: [number, number | undefined] = [0, undefined];
+  while (again === undefined && nth < 20) [again] = await readingAgain((nth += 1));
+  const step = (again ?? 0) - nth;
+  expect([nth, step]).toEqual([expect.any(Number), expect.toSatisfy((reads: number) => reads > 0)]);
+  const said = await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${nth}+${step}`)]);
+  expect(said).toMatch(/^disk_io_error .*EIO/);
 });
 
 test("damaged bytes are called damaged by an opening, a read and a check", async () => {
