@@ -171,6 +171,13 @@ const READS_SENTENCES: ReadonlySet<string> = new Set([
   "core/webhook/diagnosis/pasted-secrets.ts",
 ]);
 
+/** Files that compare texts of others: lines that people type, and errors of libraries. */
+const COMPARES_SENTENCES: ReadonlySet<string> = new Set([
+  "cli/hints/equivalents.ts",
+  // OpenSSL.
+  "web/failure.ts",
+]);
+
 type SourceFile = {
   readonly path: string;
   readonly name: string;
@@ -299,6 +306,31 @@ test("no pattern parses a sentence of ours", () => {
   const told = fake("const said = `store ${id} is not active, so it cannot open a checkout`;");
   expect(reads([told, fake("const isOff = /is not active/;")])).toEqual(["fake.ts is not active"]);
   expect(reads([told, fake("const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/;")])).toEqual([]);
+});
+
+test("no text is compared with a sentence of ours, or looked up by one", () => {
+  const compares = (all: readonly SourceFile[]): readonly string[] => {
+    const sentences = new Map(all.flatMap(namedTexts));
+    return all.flatMap((file) =>
+      comparedTexts(file)
+        .map((node) => textOf(node) || textNamed(named(node), file, sentences))
+        .filter((text) => /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/.test(text) && !OTHER_TEXTS.test(text))
+        .map((text) => `${file.name} ${text.slice(0, 20)}`),
+    );
+  };
+  const own = compares(sources).filter((found) => !COMPARES_SENTENCES.has(found.split(" ")[0] ?? ""));
+  expect(own).toEqual([]);
+  const sly = [
+    'const isOff = said === "it was switched off";',
+    "const AWAY = `its listener ${name} went away`; const isAway = AWAY !== said;",
+    'switch (said) { case "it was switched off": break; }',
+    'const at = said.startsWith("it was switched off");',
+    'const causes = new Map([["it was switched off", 1]]);',
+    'const cause = { "it was switched off": 1 }[said];',
+  ];
+  expect(sly.map((text) => compares([fake(text)]).length)).toEqual(sly.map(() => 1));
+  const right = 'const isDone = state === "in progress"; const said = "it was switched off";';
+  expect(compares([fake(right)])).toEqual([]);
 });
 
 test("ARCHITECTURE.md shows the packages of this table", () => {
@@ -757,12 +789,59 @@ function named(node: Node): string {
 function sentencesIn({ tree }: SourceFile): string[] {
   const found: string[] = [];
   traverseFast(tree, (node) => {
-    if (node.type === "StringLiteral") found.push(node.value);
-    if (node.type === "TemplateLiteral")
-      found.push(node.quasis.map(({ value }) => value.cooked ?? "").join("value1"));
+    found.push(textOf(node));
   });
-  const others = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORDER BY|^(?:npx )?checkout /;
-  return found.filter((text) => /[A-Za-z]{2,} [a-z]+ [A-Za-z]{2,}/.test(text) && !others.test(text));
+  return found.filter((text) => /[A-Za-z]{2,} [a-z]+ [A-Za-z]{2,}/.test(text) && !OTHER_TEXTS.test(text));
+}
+
+/** SQL, and commands. */
+const OTHER_TEXTS = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORDER BY|^(?:npx )?checkout /;
+
+/** The constants of a file that are texts, each after the path of the file. */
+function namedTexts({ path, tree }: SourceFile): (readonly [string, string])[] {
+  const found: (readonly [string, string])[] = [];
+  traverseFast(tree, (node) => {
+    if (node.type === "VariableDeclarator" && node.init && CONSTANT.test(named(node.id)))
+      found.push([`${path} ${named(node.id)}`, textOf(node.init)]);
+  });
+  return found;
+}
+
+const CONSTANT = /^[A-Z][A-Z_]+$/;
+
+/** The text of a constant that a file has or imports; empty for any other name. */
+function textNamed(name: string, file: SourceFile, texts: ReadonlyMap<string, string>): string {
+  if (!CONSTANT.test(name)) return "";
+  const imported = namesImported(file).find((one) => one.endsWith(` ${name}`));
+  return texts.get(`${file.path} ${name}`) ?? texts.get(imported ?? "") ?? "";
+}
+
+function textOf(node: Node): string {
+  if (node.type === "StringLiteral") return node.value;
+  if (node.type !== "TemplateLiteral") return "";
+  return node.quasis.map(({ value }) => value.cooked ?? "").join("value1");
+}
+
+const LOOKS = /^(startsWith|endsWith|includes|indexOf|split|replace|replaceAll|get|has)$/;
+
+/** The texts and names that a file compares with another text, or by which it looks something up. */
+function comparedTexts({ tree }: SourceFile): Node[] {
+  const found: Node[] = [];
+  traverseFast(tree, (node) => {
+    if (node.type === "BinaryExpression" && /^[!=]==?$/.test(node.operator))
+      found.push(node.left, node.right);
+    if (node.type === "SwitchCase" && node.test) found.push(node.test);
+    if (node.type === "CallExpression" && LOOKS.test(named(node.callee).split(".").at(-1) ?? ""))
+      found.push(...node.arguments.slice(0, 1));
+    if (node.type === "ObjectProperty") found.push(node.key);
+    if (node.type === "NewExpression" && /^(Map|Set)$/.test(named(node.callee)))
+      found.push(...itemsOf(node.arguments[0]).map((item) => itemsOf(item)[0] ?? item));
+  });
+  return found;
+}
+
+function itemsOf(node: Node | undefined): Node[] {
+  return node?.type === "ArrayExpression" ? node.elements.flatMap((one) => one ?? []) : [];
 }
 
 /** The patterns of a file with a word of four letters or more. */

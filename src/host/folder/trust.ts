@@ -31,8 +31,8 @@ export function checkFolderTrust(
   const isVacant = names.length === 0;
   const open = openness(found);
   // An empty folder needs no trust, unless others could write into it.
-  if (open !== undefined && !(isVacant && open === READABLE_TEXT) && options.trustFolder !== true)
-    return refuseOpen(folder, folder, open);
+  if (open !== undefined && !(isVacant && open === "readable") && options.trustFolder !== true)
+    return refuseOpen(folder, folder, OPEN_TEXTS[open]);
   for (const name of names) {
     const path = join(folder, name);
     const file = files.look(path);
@@ -41,7 +41,7 @@ export function checkFolderTrust(
     if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
     const why = openness(file);
     if (why !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
-      return refuseOpen(folder, path, why);
+      return refuseOpen(folder, path, OPEN_TEXTS[why]);
   }
   return accept(isVacant ? "vacant" : "used");
 }
@@ -60,7 +60,7 @@ export function whyNotOurs(files: World["files"], path: string, kind: "file" | "
   const found = files.look(path);
   if (found === undefined) return undefined;
   if (found.kind !== kind) return `is ${NOUNS[found.kind]}, not a ${kind}`;
-  return found.isOwn ? undefined : "belongs to another user";
+  return found.isOwn ? undefined : OPEN_TEXTS.foreign;
 }
 
 /** The right kind, no link, this user's, and closed to others. Undefined if it is, or does not exist. */
@@ -71,7 +71,9 @@ export function whyUntrusted(
 ): string | undefined {
   const found = files.look(path);
   if (found === undefined) return undefined;
-  return found.kind === kind ? openness(found) : `is ${NOUNS[found.kind]}`;
+  if (found.kind !== kind) return `is ${NOUNS[found.kind]}`;
+  const open = openness(found);
+  return open && OPEN_TEXTS[open];
 }
 
 const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
@@ -81,12 +83,17 @@ const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
   other: "neither a file nor a folder",
 };
 
-const READABLE_TEXT = "can be read by other users";
+/** How a path is open to other users. */
+const OPEN_TEXTS = {
+  foreign: "belongs to another user",
+  writable: "can be written by other users",
+  readable: "can be read by other users",
+} as const;
 
-function openness({ isOwn, openTo }: PathFacts): string | undefined {
-  if (!isOwn) return "belongs to another user";
-  if (openTo === "writers") return "can be written by other users";
-  return openTo === "readers" ? READABLE_TEXT : undefined;
+function openness({ isOwn, openTo }: PathFacts): keyof typeof OPEN_TEXTS | undefined {
+  if (!isOwn) return "foreign";
+  if (openTo === "writers") return "writable";
+  return openTo === "readers" ? "readable" : undefined;
 }
 
 function refuseOpen(folder: string, path: string, why: string): Outcome<never, HostFailure> {
