@@ -31,7 +31,7 @@ import { historyOf } from "../../src/core/judge/schedule-history.ts";
 import { placeTable } from "../../src/core/judge/search.ts";
 import { parseView } from "../../src/core/judge/view.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
-import { fractionOf } from "../../src/core/fraction.ts";
+import { fractionOf } from "../../src/core/fault/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
 const NO_KILLS = { request: [], delivery: [] };

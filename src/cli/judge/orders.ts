@@ -3,7 +3,7 @@ import type { ViewedCheckout } from "../../client/judge/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import { bytesOf } from "../../core/fraction.ts";
+import { bytesOf } from "../../core/fault/fraction.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
 import { printableLiteral } from "../../core/text.ts";

@@ -1,4 +1,4 @@
-import { fractionOf } from "../fraction.ts";
+import { fractionOf } from "./fraction.ts";
 import { isUuid } from "../text.ts";
 import {
   DELIVERY_ACTIONS,

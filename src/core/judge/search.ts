@@ -1,7 +1,7 @@
 // The order of the search: which schedules are run, and when. Places come from runs, so a fault can also be put at a
 // request or a delivery that only another fault causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
-import { fractionOf } from "../fraction.ts";
+import { fractionOf } from "../fault/fraction.ts";
 import type { PlaceResults } from "../readiness/exploration.ts";
 import { isUuid } from "../text.ts";
 import type { ObservedDelivery } from "./observation.ts";

@@ -1,6 +1,6 @@
 // Decides when a delivery is attempted again. Valid schedules: core/config/setting-text.ts; the sender:
 // sandbox/webhook/endpoint-queues.ts.
-import { fractionOf } from "../fraction.ts";
+import { fractionOf } from "../fault/fraction.ts";
 
 /** Delay before each attempt, counted from the previous attempt, in milliseconds. The first delay is 0. */
 export type DeliverySchedule = readonly number[];
