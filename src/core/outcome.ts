@@ -1,10 +1,7 @@
 import type { ErrorCode } from "./errors.ts";
+import type { FactValues } from "./fact.ts";
 import type { Words } from "./language.ts";
 import { printableLiteral } from "./text.ts";
-
-/** A value from outside is safe for a message (`printableLiteral`). */
-export type FactValue = string | number | readonly string[];
-export type FactValues = Readonly<Record<string, FactValue>>;
 
 /** What was refused: the name of its sentence in the tables of `core/refusals.ts`, and the sentence's values. */
 export type RefusalFact = { readonly fact: string; readonly values: FactValues };

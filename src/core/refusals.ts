@@ -1,8 +1,9 @@
 // The sentences of refusals, by their facts: those of v1 here, all others in core/refusals/. The status and meaning of
 // each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
-import type { Words } from "./language.ts";
-import { refuse, type FactValue, type FactValues, type Refusal } from "./outcome.ts";
+import { fill, fillBoth, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
+import { english, type Words } from "./language.ts";
+import { refuse, type Refusal } from "./outcome.ts";
 import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
 import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
@@ -262,7 +263,6 @@ export type FactName = keyof typeof REFUSALS;
 
 type KnownFact = { readonly fact: FactName; readonly values: FactValues };
 
-type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, string] }
   ? NamesIn<Expected> | "received"
   : OneRow extends { readonly text: infer Text }
@@ -293,7 +293,7 @@ export function refuseFact<Name extends FactName>(
 /** The message of a refusal, in both languages where a page can show it. */
 function factText({ fact, values }: KnownFact): string | Words {
   const row: Row = REFUSALS[fact];
-  if ("got" in row) return `${fill(row.got[0], values)}; got ${shown(values["received"])}`;
+  if ("got" in row) return `${fill(row.got[0], values)}; got ${valueText(values["received"], english)}`;
   return typeof row.text === "string" ? fill(row.text, values) : fillBoth(row.text, values);
 }
 
@@ -306,7 +306,8 @@ export function factParts({ fact, values }: KnownFact): {
 } {
   const row: Row = REFUSALS[fact];
   const expected = "got" in row ? row.got : row.expected;
-  const named = (name: string): string | undefined => (name in values ? shown(values[name]) : undefined);
+  const named = (name: string): string | undefined =>
+    name in values ? valueText(values[name], english) : undefined;
   return {
     field: row.field ?? named("field"),
     expected: expected && fillBoth(expected, values),
@@ -322,27 +323,7 @@ export function isRefusalFact(value: unknown): value is KnownFact {
   if (row === undefined || typeof values !== "object" || values === null) return false;
   const given = new Map<string, unknown>(Object.entries(values));
   const texts = "got" in row ? [row.got[0], "{received}"] : [row.text].flat();
-  return texts.every((text) =>
-    [...text.matchAll(NAME)].every(([, name = ""]) => isFactValue(given.get(name))),
-  );
-}
-
-const NAME = /\{(\w+)\}/g;
-
-function fill(text: string, values: FactValues, list = ENGLISH_LIST): string {
-  return text.replaceAll(NAME, (_, name: string) => shown(values[name], list));
-}
-
-function fillBoth([english, chinese]: Words, values: FactValues): Words {
-  return [fill(english, values), fill(chinese, values, CHINESE_LIST)];
-}
-
-const ENGLISH_LIST = { none: "none", between: ", " };
-const CHINESE_LIST = { none: "无", between: "、" };
-
-function shown(value: FactValue | undefined, { none, between } = ENGLISH_LIST): string {
-  if (typeof value !== "object") return String(value);
-  return value.length === 0 ? none : value.join(between);
+  return texts.every((text) => namesIn(text).every((name) => isFactValue(given.get(name))));
 }
 
 function isFactValue(value: unknown): boolean {

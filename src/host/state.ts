@@ -1,3 +1,4 @@
+import type { Hold } from "../core/webhook/hold.ts";
 import { createKeyWriter } from "./folder/kept-keys.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
@@ -141,7 +142,7 @@ async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
   { held, store }: { readonly held: HeldFolder; readonly store: Store },
-): Promise<string | undefined> {
+): Promise<Hold | undefined> {
   if (held === undefined) return undefined;
   return recordHome(store, { path: world.files.realPath(held.path), adopt });
 }

@@ -1,4 +1,5 @@
 import { DRILL_BODIES } from "../core/control/protocol.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { answerFetch } from "../web/fetch.ts";
 import { isWholeBody } from "../web/http.ts";
 import { SERVER_LIMITS } from "../web/server/limits.ts";
@@ -31,13 +32,8 @@ export async function refuseUnreadable(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,
 ): Promise<Response> {
-  const message = "exactly one Host and a target that is a path were expected";
-  const { status, headers, body } = await service.refuse({
-    code: "invalid_request",
-    message,
-    method,
-    target: "/",
-  });
+  const { refusal } = refuseFact("unreadable_target", {});
+  const { status, headers, body } = await service.refuse({ ...refusal, method, target: "/" });
   return new Response(isWholeBody(body) ? body.toString() : null, { status, headers });
 }
 

@@ -2,7 +2,8 @@ import { DurableObject, type ObjectState, type ObjectStorage } from "cloudflare:
 import type { FirstStore } from "./shared/settings.ts";
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import { INDEX_NAME } from "./shared/marks.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
 import { refuseNoStore } from "../sandbox/at-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
@@ -83,11 +84,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     const described = await this.describe();
     if (!described.ok) return described;
     const { storeId, merchantId, storeName: name, signingSecret } = described.value;
-    if (storeId !== given.id)
-      return refuse(
-        "state_conflict",
-        `the state already has the store ${storeId} where the first store ${given.id} belongs: restore credentials.json and the folder objects from the same backup`,
-      );
+    if (storeId !== given.id) return refuseFact("first_store_differs", { store: storeId, first: given.id });
     this.ctx.storage.sql.exec("UPDATE hosted_store SET told = NULL");
     await this.reportToIndex();
     return accept({ ...given, merchantId, name, signingSecret });

@@ -1,5 +1,6 @@
 import { isSameSecret, STORE_TOKEN_PREFIX } from "../core/credential.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { refuseFact } from "../core/refusals.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
 import type { HttpRequest } from "../world.ts";
@@ -29,9 +30,5 @@ function identify(
   if (lines.length === 1 && isSameSecret(token, adminToken)) return accept(ADMINISTRATOR);
   const limited = lines.length === 1 && token.startsWith(STORE_TOKEN_PREFIX) ? callerOf(token) : undefined;
   if (limited !== undefined) return accept(limited);
-  const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
-  return refuse(
-    code,
-    "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json; a token of a store may have expired or been revoked",
-  );
+  return refuseFact(lines.length === 0 ? "control_token_missing" : "control_token_invalid", {});
 }

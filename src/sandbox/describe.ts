@@ -1,3 +1,6 @@
+import { english } from "../core/language.ts";
+import { partWords } from "../core/fact.ts";
+import type { Hold } from "../core/webhook/hold.ts";
 import { openSecret } from "../core/webhook/sealed-secret.ts";
 import type { ProcessDescription, SandboxDescription } from "../core/sandbox/description.ts";
 import type { ServiceContext } from "./context.ts";
@@ -10,7 +13,7 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly world: Pick<World, "now">;
   readonly masterKey: Uint8Array;
   /** Why nothing is delivered from the whole folder (decision 71). */
-  readonly folderHold: string | undefined;
+  readonly folderHold: Hold | undefined;
   readonly description: ProcessDescription;
 };
 
@@ -23,6 +26,7 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
   const first = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
   const { id: storeId, merchantId, store: storeName } = first;
   const sealed = store.signingSecrets.current(storeId);
+  const hold = holdOfSandbox(context);
   const revoked = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
   return {
     ...description,
@@ -33,7 +37,8 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
     ownSecrets: countOwnSecrets(store, storeId),
     revokedKeyEnds: revoked.map(({ lastFour }) => lastFour),
     instanceId: store.instance.id() ?? "",
-    heldBack: holdOfSandbox(context) ?? null,
+    heldBack: hold === undefined ? null : english(partWords(hold)),
+    hold: hold ?? null,
     activeFaults: countFaults(context),
   };
 }

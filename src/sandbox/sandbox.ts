@@ -1,3 +1,4 @@
+import type { Hold } from "../core/webhook/hold.ts";
 import type { Calibration } from "../core/calibration/calibration.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
@@ -57,7 +58,7 @@ export type SandboxOptions = Omit<
   /** The certificates to trust for endpoints with https. Default: the system's. */
   readonly deliveryTls?: TlsTrust | undefined;
   /** Why the deliveries of all stores in this folder are held (decision 71); undefined if they are not. */
-  readonly folderHold: string | undefined;
+  readonly folderHold: Hold | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
   readonly controlToken: string;

@@ -60,16 +60,28 @@ async function twoFolders() {
   return { harness, theirs, ours, file, one, received, listens, run };
 }
 
-async function heldBackOf(harness: Harness, cwd: string): Promise<unknown> {
+/** The fact of a status: why nothing is delivered. */
+async function holdOf(harness: Harness, cwd: string): Promise<unknown> {
   const { stdout } = await harness.run(["sandbox", "status", "--json"], { cwd });
-  return (JSON.parse(stdout) as { readonly held_back: unknown }).held_back;
+  return (JSON.parse(stdout) as { readonly hold: { readonly fact: string } | null }).hold?.fact;
+}
+
+const FOREIGN = { fact: "this_foreign_store", values: {} };
+
+/** What `explain` says of the deliveries of an order that wait. */
+async function waitingOf(
+  orderId: string,
+  { harness, cwd }: { readonly harness: Harness; readonly cwd: string },
+): Promise<readonly string[]> {
+  const { stdout } = await harness.run(["explain", orderId], { cwd });
+  return stdout.split("\n").filter((line) => line.includes("nothing is delivered"));
 }
 
 test("due deliveries of another sandbox's snapshot wait until it is adopted, and every place says so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });
-    expect(await heldBackOf(harness, cwd)).toBe(null);
+    expect(await holdOf(harness, cwd)).toBe(undefined);
     listens();
     const restore = `snapshots restore theirs --all --file ${file} --trust`;
     const untrusted = await run(restore.replace(" --trust", ""), { cwd, code: 2 });
@@ -81,6 +93,7 @@ test("due deliveries of another sandbox's snapshot wait until it is adopted, and
     );
     expect(JSON.parse(restored.stdout)).toMatchObject({
       held_back: expect.stringContaining("snapshots restore <name> --trust --adopt") as string,
+      hold: FOREIGN,
       stores: [{ name: expect.stringMatching(/./) as string }],
     });
     const env = { CHECKOUT_API_KEY: apiKeyOf(harness) };
@@ -90,8 +103,15 @@ test("due deliveries of another sandbox's snapshot wait until it is adopted, and
       expect([what, received]).toEqual([what, []]);
     };
     await isQuiet("after the restore");
-    expect(await heldBackOf(harness, cwd)).toContain("came with a snapshot of another sandbox");
-    expect((await run("endpoints list", { cwd })).stdout).toContain("nothing is delivered");
+    expect(await holdOf(harness, cwd)).toBe("foreign_store");
+    const { endpoints } = JSON.parse((await run("endpoints list --json", { cwd })).stdout) as {
+      readonly endpoints: readonly { readonly hold: unknown }[];
+    };
+    expect(endpoints.map(({ hold }) => hold)).toEqual([FOREIGN]);
+    expect(await waitingOf("o-1", { harness, cwd })).toEqual([
+      expect.stringContaining("nothing is delivered: this store came with"),
+      expect.stringContaining("nothing is delivered: this store came with"),
+    ]);
     const doctor = await harness.run(["doctor", "--json"], { cwd });
     expect(doctor.stdout).toContain("nothing is delivered: this store came with");
     expect((await run("checklist run webhooks", { cwd, code: 5 })).stderr).toContain("--adopt");
@@ -105,7 +125,7 @@ test("due deliveries of another sandbox's snapshot wait until it is adopted, and
       const adopted = await run(`snapshots restore theirs --all --trust --adopt --json`, { cwd });
       expect([adopted.stderr.includes("no events"), JSON.parse(adopted.stdout)]).toMatchObject([
         false,
-        { held_back: null },
+        { held_back: null, hold: null },
       ]);
       await run("sandbox clock advance 3h", { cwd });
     } else {
@@ -115,7 +135,7 @@ test("due deliveries of another sandbox's snapshot wait until it is adopted, and
     }
     await pass(harness);
     expect([adoption, received.some((body) => body.includes('"o-1"'))]).toEqual([adoption, true]);
-    expect(await heldBackOf(harness, cwd)).toBe(null);
+    expect(await holdOf(harness, cwd)).toBe(undefined);
   }
 });
 
@@ -149,8 +169,7 @@ test("a snapshot proves the sandbox that took it, unless it was changed, has no 
       const sandbox = isLive ? await harness.start(["--port", "0"]) : undefined;
       writeFileSync(file, bytes);
       const restored = await run(`snapshots restore x --all --file ${file} --trust --json`);
-      const heldBack = expect.stringContaining("came with") as string;
-      expect([what, JSON.parse(restored.stdout)]).toMatchObject([what, { held_back: heldBack }]);
+      expect([what, JSON.parse(restored.stdout)]).toMatchObject([what, { hold: FOREIGN }]);
       await sandbox?.stop();
       const started = await harness.start(["--port", "0"]);
       await run("sandbox clock advance 3h");
@@ -221,9 +240,7 @@ test("only a store from elsewhere waits for adoption, also after resets, own sna
   // The first store is not held back, and the second one is.
   await run("snapshots create both --all", { cwd });
   const both = await run("snapshots restore both --all --json", { cwd });
-  expect(JSON.parse(both.stdout)).toMatchObject({
-    held_back: expect.stringContaining("came with") as string,
-  });
+  expect(JSON.parse(both.stdout)).toMatchObject({ hold: FOREIGN });
   await run("snapshots restore theirs --trust --adopt", { cwd });
   expect(held()).toEqual([]);
   await run("snapshots restore held", { cwd });

@@ -108,7 +108,7 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
 }
 
 async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
-  const { id, state, reason, pausedBy } = endpoint;
+  const { id, state, reason, pausedBy, hold } = endpoint;
   // The path of an address can hold a secret.
   const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
   const enable = `checkout endpoints enable ${id}`;
@@ -116,8 +116,8 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
     return ["warning", `${name} waits for its listener`, "checkout listen"];
   const status = state === "paused" ? "warning" : "problem";
   if (state !== "enabled") return [status, `${name} is ${state}: ${excerpt(reason ?? "")}`, enable];
-  // An enabled endpoint has a reason only if its store, or the whole folder, is not adopted.
-  if (reason !== null) return ["warning", `${name}: ${printable(reason)}`, `${START_SANDBOX} --adopt`];
+  if (hold !== undefined)
+    return ["warning", `${name}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
   const body = { endpointId: id, limit: NEWEST_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { calibrationRecord } from "../../core/calibration/calibration.ts";
 import { checkoutResponse, checkoutWire } from "../../core/checkout/wire.ts";
 import { faultRequest } from "../../core/fault/shapes.ts";
+import { hold } from "../../core/webhook/hold.ts";
 import { finding, searchResult } from "../../core/judge/shapes.ts";
 import { checklist } from "../../core/readiness/shapes.ts";
 import { shownDrill } from "../../core/readiness/drill-shapes.ts";
@@ -26,6 +27,8 @@ export const sandboxStatus = z.object({
   startedAt: textOrNull,
   logFile: textOrNull,
   heldBack: textOrNull,
+  /** The same as a fact. */
+  hold: z.nullable(hold),
   activeFaults: numberOrNull,
   /** Changes at each start in memory, each reset and each restore. */
   instanceId: textOrNull,

@@ -1,3 +1,6 @@
+import { english } from "../../core/language.ts";
+import { partWords } from "../../core/fact.ts";
+import type { Hold } from "../../core/webhook/hold.ts";
 import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
@@ -104,6 +107,6 @@ export function ownSecretsText(count: number): string {
 }
 
 /** Warns that a copied or moved state delivers nothing (decision 71). */
-export function warnHeldBack({ printer }: Context, { heldBack }: Pick<SandboxDescription, "heldBack">): void {
-  if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
+export function warnHeldBack({ printer }: Context, { hold }: { readonly hold: Hold | null }): void {
+  if (hold !== null) printer.trace(`warning: no events are delivered: ${english(partWords(hold))}`);
 }

@@ -5,6 +5,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
+import { warnHeldBack } from "../sandbox/ready.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isTyped } from "../option-rules.ts";
 import {
@@ -54,8 +55,8 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
     );
   checkSnapshotOptions(world, options, name);
   const restored = await restore(context, options, name);
-  const { heldBack, newDialects = [] } = restored;
-  if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
+  const { newDialects = [] } = restored;
+  warnHeldBack(context, restored);
   for (const id of newDialects)
     printer.trace(
       `warning: store ${id} now has the dialect of the snapshot; checkout whoami --store ${id} shows its names`,

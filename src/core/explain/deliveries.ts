@@ -1,4 +1,5 @@
 import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
+import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
 import {
@@ -126,9 +127,9 @@ export function pendingAttempts(
 
 /** Unknown if a delivery waits for earlier events of its checkout. */
 function isPending(delivery: StoryDelivery): boolean {
-  const { state, isHeld, attempts } = delivery;
+  const { state, isHeld, hold, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
-  return state === "due" && !isHeld && hasTime && !attempts.some(isInFlight);
+  return state === "due" && !isHeld && hold === undefined && hasTime && !attempts.some(isInFlight);
 }
 
 /** Endpoints share it: accepted at the first attempt, or not sent yet. Null if the endpoint needs its own line. */
@@ -197,13 +198,14 @@ function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): r
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
 function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext): string {
-  const { id, state, nextAt, isHeld, attempts, fault } = delivery;
+  const { id, state, nextAt, isHeld, hold, attempts, fault } = delivery;
   if (state === "dropped")
     return say(
       fault?.action === "drop" ? EXPLAIN_SENTENCES.droppedBy(fault.action) : EXPLAIN_SENTENCES.dropped,
     );
   if (state === "failed") return say(EXPLAIN_SENTENCES.givenUp);
   if (state !== "due" || attempts.some(isInFlight)) return "";
+  if (hold !== undefined) return say(EXPLAIN_SENTENCES.heldBack(say(partWords(hold))));
   if (isHeld) return say(EXPLAIN_SENTENCES.held);
   const next = say(
     nextAt <= now ? EXPLAIN_SENTENCES.dueNow : EXPLAIN_SENTENCES.nextAttempt(spanText(nextAt - now, say)),

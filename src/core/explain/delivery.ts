@@ -1,3 +1,4 @@
+import type { Hold } from "../webhook/hold.ts";
 import { isAcceptedResult, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
@@ -26,6 +27,8 @@ export type StoryDelivery = {
   readonly nextAt: number;
   /** Whether the delivery waits because its endpoint is paused. */
   readonly isHeld: boolean;
+  /** Why nothing is delivered for the store; undefined if deliveries are sent. */
+  readonly hold?: Hold | undefined;
   /** The fault that held, dropped or duplicated the delivery; null if there is none. */
   readonly fault: AppliedFault | null;
   readonly attempts: readonly StoryAttempt[];

@@ -7,6 +7,7 @@ import { parseJson } from "../json.ts";
 import { isReplay, findHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { redactStored } from "../request/redaction.ts";
 import { english, type Translator } from "../language.ts";
+import { valueText } from "../fact.ts";
 import { factParts, isRefusalFact } from "../refusals.ts";
 import { printable } from "../text.ts";
 import { CHECKS, checkOfCode, type RefusalCheck } from "./checks.ts";
@@ -130,7 +131,9 @@ function partsOf(refused: RefusedRequest, check: RefusalCheck, say: Translator):
     received: parts?.received ?? null,
     next:
       parts?.next === undefined
-        ? check.next.map((line) => line.replace("<scope>", String(scope)).replace("<name>", String(name)))
+        ? check.next.map((line) =>
+            line.replace("<scope>", valueText(scope, say)).replace("<name>", valueText(name, say)),
+          )
         : [parts.next],
   };
 }

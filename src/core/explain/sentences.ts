@@ -146,6 +146,7 @@ export const EXPLAIN_SENTENCES = {
   arrived: (at: string) => [`arrived ${at}`, `${at} 送达`],
   afterEvent: (span: string) => [`${span} after the event`, `比事件晚 ${span}`],
   givenUp: ["given up", "已放弃"],
+  heldBack: (why: string) => [`nothing is delivered: ${why}`, `当前不推送：${why}`],
   held: [
     "waiting: paused (checkout endpoints list says why)",
     "等待中：接收端已暂停（原因见 checkout endpoints list）",

@@ -93,6 +93,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
   },
   not_found: {
+    no_attempt: ["checkout {checkout} has no attempt {attempt}", "收款单 {checkout} 没有支付尝试 {attempt}"],
     no_price: ["the store has no price {price}", "商店没有价格 {price}"],
     not_return_origin: [
       "{origin} is no return origin of store {store}",
@@ -112,6 +113,11 @@ export const REFUSALS_OF_CHECKOUTS = {
       "outcome must be one of {outcomes}; got {received}",
       "outcome 应为 {outcomes} 之一；收到 {received}",
     ],
+    bad_return_origin: [
+      "a return origin must {rule}; got {got}; write {instead}",
+      "返回地址{rule}；收到 {got}；请写 {instead}",
+    ],
+    bad_return_path: ["a return path must {rule}; got {received}", "返回路径{rule}；收到 {received}"],
     page_view_kind: "kind must be opened, or returned if the page links to the shop",
   },
   origin_not_allowed: {

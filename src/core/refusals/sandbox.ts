@@ -1,6 +1,12 @@
 // Refusals about stores, faults, snapshots, drills, clocks, and the sandbox's own pages and processes. Their form: core/refusals.ts.
 
+const CONTROL_TOKEN =
+  "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json; a token of a store may have expired or been revoked";
+
 export const SANDBOX_REFUSALS = {
+  invalid_request: {
+    unreadable_target: "exactly one Host and a target that is a path were expected",
+  },
   invalid_parameter: {
     fault_form: [
       "expected an action with its match, or a profile with at most a seed",
@@ -30,6 +36,19 @@ export const SANDBOX_REFUSALS = {
     lease_ended:
       "lease {lease} has ended: its command lost the connection or took too long, or the sandbox was restarted",
     no_key: ["there is no API key {id}", "没有 API 密钥 {id}"],
+    no_token: ["there is no token, link or session {id}", "没有令牌、链接或登录 {id}"],
+    nothing_to_explain: "this store has no {what} {received}",
+    nothing_to_explain_in_log: "this store has no {what} {received}; {failure}",
+    no_checkout_of: "this store has no checkout for the {what} {received}",
+    no_checkout_for: "this store has no checkout for {received}",
+    request_not_logged: [
+      "the request log of this store has no request {request}; the log keeps only the newest requests",
+      "本商店的请求日志中没有请求 {request}；日志只保留最新的请求",
+    ],
+    request_log_failed: [
+      "the request log of this store has no request {request}; {failure}",
+      "本商店的请求日志中没有请求 {request}；{failure}",
+    ],
     no_snapshot: ["there is no snapshot {snapshot}", "没有快照 {snapshot}"],
   },
   storage_unavailable: {
@@ -69,18 +88,39 @@ export const SANDBOX_REFUSALS = {
       "a store of this sandbox has an id or a key of the snapshot ({reason}); nothing was changed",
       "本沙箱的某个商店与快照的 id 或密钥相同（{reason}）；没有做任何更改",
     ],
+    snapshot_name_taken: ["this name is taken; choose another name", "此名称已被占用；请换一个名称"],
+    portal_is_off: [
+      "this sandbox has no portal: with --public-url, it needs --portal-url with another host name",
+      "本沙箱没有控制台：使用 --public-url 时，需用 --portal-url 指定另一个主机名",
+    ],
+    hosted_without: ["a hosted service has no {what}", "托管服务没有{what}"],
+    first_store_differs:
+      "the state already has the store {store} where the first store {first} belongs: restore credentials.json and the folder objects from the same backup",
     requests_open: [
       "requests to the store are still open after {seconds} s; nothing was deleted",
       "{seconds} 秒后商店仍有未结束的请求；未删除任何内容",
     ],
   },
   credential_missing: {
+    control_token_missing: CONTROL_TOKEN,
     not_signed_in: [
       "this browser is not signed in; to sign in: checkout open",
       "此浏览器尚未登录：运行 checkout open 即可登录",
     ],
   },
   scope_missing: {
+    not_administrator:
+      "{operation} is an operation of the administrator: it requires the admin token in .checkout/admin.json, not the control token in run.json",
+    not_of_administrator:
+      "{operation} is not an operation of the administrator: it requires the control token in .checkout/run.json",
+    role_too_low: [
+      "{operation} needs the role {needed}; this token or session has the role {role}",
+      "{operation} 需要角色“{needed}”；此令牌或登录的角色为“{role}”",
+    ],
+    only_own_snapshots: [
+      "trust and adopt need the role owner: a store's token or session restores only snapshots of this sandbox",
+      "trust 与 adopt 需要角色“所有者”：商店的令牌或登录只能恢复本沙箱的快照",
+    ],
     other_role: ["only the {role} may open this page", "此页面仅供 {role} 使用"],
   },
   host_not_allowed: {
@@ -104,12 +144,18 @@ export const SANDBOX_REFUSALS = {
     form_content_type: "Content-Type must be application/x-www-form-urlencoded; got {received}",
   },
   missing_parameter: {
+    store_id_missing: [
+      "the id of the store is missing: only an owner resets all stores",
+      "缺少商店：只有所有者可以重置全部商店",
+    ],
     untrusted_snapshot: [
       "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows are its author's",
       "trust：此快照由另一个沙箱创建，或之后被改动过；其中的接收端、密钥和数据均出自其作者",
     ],
   },
   credential_invalid: {
+    control_token_invalid: CONTROL_TOKEN,
+    token_ended: "the token was revoked or has expired while the request waited",
     sign_in_code: [
       "this code was already used, has expired, or was never issued",
       "此登录码已使用、已过期或从未发出",

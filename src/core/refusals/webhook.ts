@@ -18,6 +18,14 @@ export const WEBHOOK_REFUSALS = {
       "the address must not contain a user, a password or an @",
       "地址不得含用户名、密码或 @",
     ],
+    target_not_url: [
+      "the address must be an http or https URL; got {received}",
+      "地址必须是 http 或 https 的 URL；收到 {received}",
+    ],
+    target_without_scheme: [
+      "the address must be an http or https URL; got {received}; write {instead}",
+      "地址必须是 http 或 https 的 URL；收到 {received}；请写 {instead}",
+    ],
     target_spelling: [
       "the host {host} means {meant}; write it in that form",
       "主机 {host} 即 {meant}；请写成后者",
@@ -92,6 +100,18 @@ export const WEBHOOK_REFUSALS = {
     endpoints_changed: [
       "the endpoints changed during the drill, so the drill proves nothing",
       "演练期间接收端有变，因此结果无效",
+    ],
+    endpoint_disabled: [
+      "endpoint {endpoint} is disabled: {why}; enable it first",
+      "接收端 {endpoint} 已停用：{why}；请先启用",
+    ],
+    endpoint_paused: [
+      "endpoint {endpoint} is paused: {why}; its deliveries are sent when it is enabled",
+      "接收端 {endpoint} 已暂停：{why}；启用后才会推送",
+    ],
+    endpoint_without_its_listener: [
+      "endpoint {endpoint} is paused: {why}; its deliveries are sent when checkout listen runs again",
+      "接收端 {endpoint} 已暂停：{why}；再次运行 checkout listen 后才会推送",
     ],
     endpoint_not_enabled: [
       "endpoint {endpoint} is {state}; enable it first",

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { servedSettings } from "../config/shapes.ts";
+import { hold } from "../webhook/hold.ts";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
 
@@ -30,6 +31,8 @@ export const sandboxDescription = z.object({
   logFile: z.nullable(z.string()),
   /** Why no events are delivered (decision 71); null if events are delivered. */
   heldBack: z.nullable(z.string()),
+  /** The same as a fact. */
+  hold: z.nullable(hold),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: wholeNumber(0),
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),

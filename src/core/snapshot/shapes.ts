@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { hold } from "../webhook/hold.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { erasedStore } from "../store/shapes.ts";
@@ -25,6 +26,8 @@ export const restoreSummary = z.object({
   stores: z.array(erasedStore),
   /** Why deliveries of these stores are held; null if they are not. */
   heldBack: z.nullable(z.string()),
+  /** The same as a fact. */
+  hold: z.nullable(hold),
   /** The stores that now answer in another dialect than before; left out if there are none. */
   newDialects: z.optional(z.array(z.uuid())),
 });

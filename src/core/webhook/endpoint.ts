@@ -1,35 +1,21 @@
+import { isPartName, partWords, type Part } from "../fact.ts";
 import type { Words } from "../language.ts";
+import type { PartName } from "../refusals/parts.ts";
 import type { EndpointEntry } from "./shapes.ts";
 
 export type EndpointState = Endpoint["state"];
 
 /** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */
-export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause"> & {
+export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly storeId: string;
-  /** The name of one of `ENDPOINT_REASONS`. */
+  /** The name of an endpoint's reason in core/refusals/parts.ts. */
   readonly reason: string | null;
 };
 
 /** An endpoint in its current state, and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
-/** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
-const ENDPOINT_REASONS = {
-  switched_off: () => ["it was switched off", "已手动停用"],
-  removed: () => ["it was removed", "已删除"],
-  gone: () => ["it answered 410 Gone", "接收端返回了 410 Gone"],
-  no_success: () => ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
-  listener_disconnected: () => ["its listener went away", "监听程序已断开"],
-  by_request: () => ["it was paused by request", "已手动暂停"],
-  drill: (name) => [
-    `checkout checklist run ${name} holds its events back`,
-    `checkout checklist run ${name} 暂缓推送其事件`,
-  ],
-} satisfies Readonly<Record<string, (value: string) => Words>>;
-
-const REASONS: ReadonlyMap<string, (value: string) => Words> = new Map(Object.entries(ENDPOINT_REASONS));
-
-export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies keyof typeof ENDPOINT_REASONS;
+export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
 
 /** The address of a listener that fetches its deliveries: a name that no network resolves (RFC 2606). */
 export function polledAddress(name: string): string {
@@ -44,8 +30,15 @@ export function isPolledAddress(url: string): boolean {
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
 /** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
-export function reasonWords({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Words {
-  return (cause && REASONS.get(cause.fact)?.(cause.value)) ?? [reason ?? "", reason ?? ""];
+export function reasonWords(endpoint: Pick<EndpointEntry, "reason" | "cause">): Words {
+  const why = reasonOf(endpoint);
+  return typeof why === "string" ? [why, why] : partWords(why);
+}
+
+/** As `reasonWords`, as a value of a refusal. */
+export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Part | string {
+  if (cause === null || !isPartName(cause.fact)) return reason ?? "";
+  return { fact: cause.fact, values: { value: cause.value } };
 }
 
 /** The current state of an endpoint; `heldBy` is the drill that holds the store's webhooks, if any (decision 66). */

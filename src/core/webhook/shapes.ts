@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { appliedFault } from "../fault/shapes.ts";
+import { hold } from "./hold.ts";
 import { attemptFacts } from "../network/connection-fault.ts";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
@@ -26,6 +27,8 @@ export const endpoint = z.object({
   reason: z.nullable(z.string()),
   /** The reason as a code; null if `reason` is a custom text, or if there is none. */
   cause: z.nullable(endpointCause),
+  /** Left out if deliveries to the endpoint are sent; otherwise `reason` is its text. */
+  hold: z.optional(hold),
   /** A drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
   /** Time of the first failure since the last success; null after a success. */

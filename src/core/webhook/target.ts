@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
-import { accept, type Outcome, refuse, refuseValue } from "../outcome.ts";
+import { accept, type Outcome, refuseValue } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral } from "../text.ts";
@@ -49,11 +49,6 @@ export function completeAddress(text: string): string | undefined {
   return URL.canParse(meant) ? meant : undefined;
 }
 
-function addScheme(text: string): string {
-  const meant = completeAddress(text);
-  return meant === undefined ? "" : `; write ${printableLiteral(meant)}`;
-}
-
 /** In canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
@@ -64,10 +59,11 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
     ? undefined
     : hostSpelledIn(text);
   if (url === undefined || spelled === undefined) {
-    return refuse("invalid_parameter", [
-      `the address must be an http or https URL; got ${printableLiteral(text)}${addScheme(text)}`,
-      `地址必须是 http 或 https 的 URL；收到 ${printableLiteral(text)}${addScheme(text)}`,
-    ]);
+    const received = printableLiteral(text);
+    const meant = completeAddress(text);
+    return meant === undefined
+      ? refuseFact("target_not_url", { received })
+      : refuseFact("target_without_scheme", { received, instead: printableLiteral(meant) });
   }
   if (text.includes("#")) {
     return refuseValue(["the address must not have a fragment", "地址不得含片段"], text);

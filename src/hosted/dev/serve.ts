@@ -1,5 +1,6 @@
 // Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
+import type { Hold } from "../../core/webhook/hold.ts";
 import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
@@ -55,7 +56,7 @@ type RunningService = {
   /** Resolves if the folder or the list of the stores was deleted or replaced. */
   readonly stateLost: Promise<HostFailure>;
   /** Why no events are delivered; null if events are delivered. */
-  readonly heldBack: string | null;
+  readonly hold: Hold | null;
 };
 
 /** The folder of a hosted service, and the functions that run while it is served. */
@@ -159,7 +160,7 @@ async function serveAt<Value>(
     lost = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(ready.value);
     const ended = ran.then(() => undefined);
-    return accept(await purpose.use({ ended, stateLost: lost.failure, heldBack: service.folderHold }));
+    return accept(await purpose.use({ ended, stateLost: lost.failure, hold: service.folderHold }));
   } finally {
     lost?.stop();
     ending.abort();

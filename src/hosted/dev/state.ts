@@ -1,5 +1,6 @@
 // Decides from the files of a hosted service whether a start is its first one, and refuses a state that has lost a
 // part. The databases: store/object-files.ts; the same checks of a sandbox: host/state.ts.
+import type { Hold } from "../../core/webhook/hold.ts";
 import { join } from "node:path";
 import type { FirstStore } from "../shared/settings.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../core/credential.ts";
@@ -14,6 +15,7 @@ import {
   OBJECT_CLASSES,
 } from "../shared/marks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { partOf } from "../../core/fact.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import { holdElsewhere } from "../../sandbox/runtime/home.ts";
@@ -66,9 +68,11 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
 export function holdOfState(
   { hasDatabases, home }: HostedState,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
-): string | null {
+): Hold | null {
   if (!hasDatabases || adopt) return null;
-  return holdElsewhere(home ?? "an unknown folder", path, START) ?? null;
+  return home === undefined
+    ? partOf("unknown_folder", { start: START })
+    : (holdElsewhere(home, path, START) ?? null);
 }
 
 /** Its key is on disk before the store is created: a killed start continues with the same id and key. */

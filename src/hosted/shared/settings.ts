@@ -1,3 +1,4 @@
+import type { Hold } from "../../core/webhook/hold.ts";
 import type { RateLimit } from "../../core/request/rate-limit.ts";
 
 /** The settings of a hosted service: the binding `SETTINGS`, in JSON. */
@@ -14,7 +15,7 @@ export type HostedSettings = {
   /** The real path of the folder, to which the state belongs (decision 71); null on a platform. */
   readonly home: string | null;
   /** Why nothing is delivered from the state; null if events are delivered. */
-  readonly folderHold: string | null;
+  readonly folderHold: Hold | null;
   /** The log of the runtime; null on a platform, which keeps its own. */
   readonly logFile: string | null;
   /** The id of the process that runs the service; 0 on a platform. */

@@ -1,6 +1,8 @@
 // The role of a request, from its token or portal session, and what it permits. The rights: core/control/rights.ts.
 import { isPermitted, type LeastRole } from "../../core/control/rights.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { partOf } from "../../core/fact.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { StoreRole } from "../../core/store/shapes.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 
@@ -61,31 +63,17 @@ function refuseRole(
   { least, what }: { readonly least: LeastRole; readonly what: string },
 ): Outcome<never> {
   if (limitOf(caller) !== undefined) return refuseLimited(caller, { least, what });
-  return refuse(
-    "scope_missing",
-    least === "administrator"
-      ? `${what} is an operation of the administrator: it requires the admin token in .checkout/admin.json, not the control token in run.json`
-      : `${what} is not an operation of the administrator: it requires the control token in .checkout/run.json`,
-  );
+  return refuseFact(least === "administrator" ? "not_administrator" : "not_of_administrator", {
+    operation: what,
+  });
 }
-
-const ROLE_WORDS: Readonly<Record<LeastRole, readonly [english: string, chinese: string]>> = {
-  viewer: ["viewer", "只读"],
-  store: ["store", "商店"],
-  owner: ["owner", "所有者"],
-  administrator: ["administrator", "管理员"],
-};
 
 function refuseLimited(
   { role }: Caller,
   { least, what }: { readonly least: LeastRole; readonly what: string },
 ): Outcome<never> {
-  const [has, needs] = [ROLE_WORDS[role], ROLE_WORDS[least]];
-  const words = [
-    `${what} needs the role ${needs[0]}; this token or session has the role ${has[0]}`,
-    `${what} 需要角色“${needs[1]}”；此令牌或登录的角色为“${has[1]}”`,
-  ] as const;
-  return refuse("scope_missing", words, {
+  const values = { operation: what, needed: partOf(`role_${least}`, {}), role: partOf(`role_${role}`, {}) };
+  return refuseFact("role_too_low", values, {
     next: "ask the owner of the sandbox; checkout whoami shows the role of the token",
   });
 }

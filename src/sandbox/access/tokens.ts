@@ -1,6 +1,7 @@
 // Tokens, links and sessions that are limited to one store. Their rows: store/tokens.ts; the commands: cli/store/tokens.ts.
 import { API_KEY_RANDOM_BYTES, formatStoreToken, hashKey, storeTokenBits } from "../../core/credential.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { StoreRole, TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewToken } from "../../store/tokens.ts";
@@ -95,11 +96,7 @@ export function createTokens(
     revoke: (storeId, id) =>
       atStore(storeId, () => {
         const found = tokens.find(id);
-        if (found?.storeId !== storeId)
-          return refuse("not_found", [
-            `there is no token, link or session ${id}`,
-            `没有令牌、链接或登录 ${id}`,
-          ]);
+        if (found?.storeId !== storeId) return refuseFact("no_token", { id });
         if (found.revokedAt === null) tokens.revoke(id, world.now());
         return accept({ ...found, revokedAt: found.revokedAt ?? world.now() });
       }),

@@ -1,5 +1,6 @@
 import type { Outcome } from "../../core/outcome.ts";
-import { refuse } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
+
 import type { World } from "../../world.ts";
 import { limitOf, type Caller } from "./caller.ts";
 import type { Tokens } from "./tokens.ts";
@@ -28,10 +29,7 @@ export function whileValid<Value>(
     const look = (): void => {
       if (isOver) return;
       if (isValid()) context.world.after(LOOK_MS, look);
-      else
-        resolve(
-          refuse("credential_invalid", "the token was revoked or has expired while the request waited"),
-        );
+      else resolve(refuseFact("token_ended", {}));
     };
     context.world.after(LOOK_MS, look);
     running.then(resolve, reject).finally(end);

@@ -1,3 +1,4 @@
+import type { Hold } from "../../core/webhook/hold.ts";
 import type { AnswerOf, OperationName, RequestOf, SUBJECTS } from "../../core/control/operations.ts";
 import type { Language } from "../../core/language.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -30,7 +31,7 @@ export type OperationContext = ClockContext &
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
     /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
-    readonly folderHold: string | undefined;
+    readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
     /** The page of a checkout as one HTML file. Refuses with `not_found`. */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;

@@ -1,14 +1,15 @@
 import { DEFAULT_VALIDITY_MS } from "../../core/control/operations/keys.ts";
-import { accept, mapValue, refuse } from "../../core/outcome.ts";
+import { accept, mapValue } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { removeKey } from "../../core/portal/path.ts";
 import { requireSearchTarget } from "../explain/portal-page.ts";
-import { NO_PORTAL_REASON, signInLink } from "../runtime/portal-access.ts";
+import { signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const portalHandlers = {
   createSignIn: async (context, { body }) => {
     const { portal, tokens } = context;
-    if (portal.isOff) return refuse("state_conflict", NO_PORTAL_REASON);
+    if (portal.isOff) return refuseFact("portal_is_off", {});
     const to = body.to && (removeKey(portal.path, body.to) ?? body.to);
     const found = requireSearchTarget(context, to ?? "");
     if (!found.ok) return found;

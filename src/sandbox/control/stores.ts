@@ -1,6 +1,6 @@
 import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
-import type { Words } from "../../core/language.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { limitOf, permitStore, type Caller } from "../access/caller.ts";
 import { refuseUnknownStore } from "../at-store.ts";
@@ -52,7 +52,8 @@ export const storesHandlers = {
   },
   createStoreSnapshot: async (context, { storeId, caller, body: { name } }) => {
     const isTaken = context.snapshotStorage.size(name) !== undefined;
-    if (isTaken && !requireOwnSnapshot(context, caller, name).ok) return refuse("state_conflict", NAME_TAKEN);
+    if (isTaken && !requireOwnSnapshot(context, caller, name).ok)
+      return refuseFact("snapshot_name_taken", {});
     return createSnapshot(context, name, { storeId });
   },
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
@@ -63,7 +64,7 @@ export const storesHandlers = {
   },
   restoreStoreSnapshot: async (context, { storeId, caller, body: { name, ...options } }) => {
     if (limitOf(caller) !== undefined && (options.trust === true || options.adopt === true))
-      return refuse("scope_missing", ONLY_OWN_SNAPSHOTS);
+      return refuseFact("only_own_snapshots", {});
     const own = requireOwnSnapshot(context, caller, name);
     return own.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : own;
   },
@@ -87,21 +88,10 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-const ONLY_OWN_SNAPSHOTS: Words = [
-  "trust and adopt need the role owner: a store's token or session restores only snapshots of this sandbox",
-  "trust 与 adopt 需要角色“所有者”：商店的令牌或登录只能恢复本沙箱的快照",
-];
-
-const NAME_TAKEN: Words = ["this name is taken; choose another name", "此名称已被占用；请换一个名称"];
-
 /** A limited caller resets only its own store, by id. Refuses every other name as unknown. */
 function requireOwnStore(caller: Caller, named: string | undefined): Outcome<void> {
   if (named !== undefined) return permitStore(caller, named);
-  if (limitOf(caller) === undefined) return accept(undefined);
-  return refuse("missing_parameter", [
-    "the id of the store is missing: only an owner resets all stores",
-    "缺少商店：只有所有者可以重置全部商店",
-  ]);
+  return limitOf(caller) === undefined ? accept(undefined) : refuseFact("store_id_missing", {});
 }
 
 /** A limited caller has only the snapshots of its own store alone. Refuses every other name as unknown. */

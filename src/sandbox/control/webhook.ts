@@ -44,7 +44,8 @@ function addHold(
   const hold = heldBack(endpoint.storeId);
   const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
   if (hold === undefined || isOwn) return endpoint;
-  return { ...endpoint, cause: null, reason: `nothing is delivered: ${hold}` };
+  const { message } = refuseFact("nothing_delivered", { hold }).refusal;
+  return { ...endpoint, cause: null, reason: message, hold };
 }
 
 /** The handlers of operations on endpoints, events and deliveries. */

@@ -1,3 +1,4 @@
+import type { Hold } from "../../core/webhook/hold.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import type { Explanation } from "../../core/explain/explanation.ts";
 import {
@@ -17,7 +18,8 @@ import type { StoryDelivery } from "../../core/explain/delivery.ts";
 import type { CheckoutStory, StoryRequest, StoryMaterial } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { findHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
@@ -34,10 +36,11 @@ import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
+  readonly heldBack: (storeId: string) => Hold | undefined;
 };
 
 type ReadDelivery = Omit<Delivery, "tries"> &
-  Pick<StoryDelivery, "isHeld" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
+  Pick<StoryDelivery, "isHeld" | "hold" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
 
 type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
   readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
@@ -75,8 +78,10 @@ export async function explain(
   }
   const what = as ?? "request, checkout, event, delivery or order_id";
   const failure = context.requests.failure();
-  const why = failure === undefined ? "" : `; ${failure}`;
-  return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}${why}`);
+  const values = { what, received: printableLiteral(typed) };
+  return failure === undefined
+    ? refuseFact("nothing_to_explain", values)
+    : refuseFact("nothing_to_explain_in_log", { ...values, failure });
 }
 
 /** The checkout whose story has an object, by the kind of the object; undefined if there is none. */
@@ -104,8 +109,10 @@ export function checkoutOfStory(
     const found = IDS_OF_CHECKOUTS[kind]({ context, storeId, id: kind === "order" ? typed : id });
     if (found !== undefined) return accept(found);
   }
-  const what = as === undefined ? "" : `the ${as} `;
-  return refuse("not_found", `this store has no checkout for ${what}${printableLiteral(typed)}`);
+  const received = printableLiteral(typed);
+  return as === undefined
+    ? refuseFact("no_checkout_for", { received })
+    : refuseFact("no_checkout_of", { what: as, received });
 }
 
 /** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
@@ -162,10 +169,9 @@ type ConflictingCheckout = Checkout & ExistingCheckout;
 /** The refusal for a request that is not in the log. */
 export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
-  return refuse("not_found", [
-    `the request log of this store has no request ${id}; ${failure ?? "the log keeps only the newest requests"}`,
-    `本商店的请求日志中没有请求 ${id}；${failure ?? "日志只保留最新的请求"}`,
-  ]);
+  return failure === undefined
+    ? refuseFact("request_not_logged", { request: id })
+    : refuseFact("request_log_failed", { request: id, failure });
 }
 
 /** `keys` are the idempotency keys of the checkouts that the request may have created. */
@@ -323,10 +329,19 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
 }
 
 /** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
-function readDelivery({ store, listenerTargets }: ExplainContext, delivery: Delivery): ReadDelivery {
+function readDelivery(
+  { store, listenerTargets, heldBack }: ExplainContext,
+  delivery: Delivery,
+): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);
   const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;
   const endpointUrl = forwardUrl ?? endpoint?.url ?? attempts.at(-1)?.url ?? null;
-  return { ...delivery, isHeld: endpoint?.state === "paused", endpointUrl, attempts };
+  return {
+    ...delivery,
+    isHeld: endpoint?.state === "paused",
+    hold: heldBack(delivery.storeId),
+    endpointUrl,
+    attempts,
+  };
 }

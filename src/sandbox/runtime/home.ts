@@ -1,27 +1,27 @@
+import { partOf } from "../../core/fact.ts";
+import type { Hold } from "../../core/webhook/hold.ts";
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Why a store from another sandbox's snapshot delivers nothing, and the remedy. */
-const FOREIGN_STORE_REASON =
-  "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt";
-
 /** Its folder delivers nothing, or the store was restored but not adopted (decision 95). */
-export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {
-  return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FOREIGN_STORE_REASON}` : undefined);
+export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): Hold | undefined {
+  return folderHold ?? (store.heldStores.isHeld(storeId) ? partOf("this_foreign_store", {}) : undefined);
 }
 
 /** Why nothing is delivered from the sandbox, or from some of its stores; undefined if deliveries are sent. */
-export function holdOfSandbox({ store, folderHold }: HoldContext): string | undefined {
+export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefined {
   if (folderHold !== undefined) return folderHold;
   const [held, ...others] = store.heldStores.all();
   if (held === undefined) return undefined;
-  return `${others.length === 0 ? `store ${held}` : `each of ${others.length + 1} stores`} ${FOREIGN_STORE_REASON}`;
+  return others.length === 0
+    ? partOf("foreign_store", { store: held })
+    : partOf("foreign_stores", { count: others.length + 1 });
 }
 
 type HoldContext = {
   readonly store: Pick<Store, "heldStores">;
   /** Why nothing is delivered from the whole folder (decision 71). */
-  readonly folderHold: string | undefined;
+  readonly folderHold: Hold | undefined;
 };
 
 /**
@@ -32,7 +32,7 @@ type HoldContext = {
 export function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
-): Promise<string | undefined> {
+): Promise<Hold | undefined> {
   return store.write(() => {
     if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
     const known = store.home.path();
@@ -44,8 +44,6 @@ export function recordHome(
 }
 
 /** Why nothing is delivered from a state that belongs to another folder than the folder in which it is started. */
-export function holdElsewhere(known: string, path: string, start: string): string | undefined {
-  return known === path
-    ? undefined
-    : `this state belongs to ${printable(known)}; to adopt it in this folder: ${start} --adopt`;
+export function holdElsewhere(known: string, path: string, start: string): Hold | undefined {
+  return known === path ? undefined : partOf("other_folder", { folder: printable(known), start });
 }

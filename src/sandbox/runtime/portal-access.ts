@@ -73,10 +73,6 @@ export type PortalAccess = {
   readonly endAll: () => number;
 };
 
-/** Why a sandbox has no portal, and the remedy. */
-export const NO_PORTAL_REASON =
-  "this sandbox has no portal: with --public-url, it needs --portal-url with another host name";
-
 /** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,

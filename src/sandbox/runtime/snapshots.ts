@@ -1,7 +1,10 @@
 // Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
 // store/snapshot/image.ts, core/snapshot/origin.ts, store/snapshot/foreign.ts; names and files:
 // sandbox/snapshot/named.ts, host/folder/snapshots.ts.
+import { english } from "../../core/language.ts";
+import type { Hold } from "../../core/webhook/hold.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { partWords } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import {
   isSigningSecret,
@@ -29,7 +32,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   /** Why nothing is delivered from a store; undefined if deliveries are sent. */
-  readonly heldBack: (storeId: string) => string | undefined;
+  readonly heldBack: (storeId: string) => Hold | undefined;
   /** Processes everything due in these stores, and sends their due deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
@@ -171,11 +174,14 @@ async function replaceStores(
     for (const storeId of replaced.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
-    const heldBack = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
+    const held = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
+    const reason = held === undefined ? NO_HOLD : { heldBack: english(partWords(held)), hold: held };
     const newDialects = before.flatMap(([id, dialect]) => (dialect === dialectOf(id) ? [] : [id]));
-    return accept({ stores, heldBack: heldBack ?? null, ...(newDialects.length > 0 && { newDialects }) });
+    return accept({ stores, ...reason, ...(newDialects.length > 0 && { newDialects }) });
   });
 }
+
+const NO_HOLD = { heldBack: null, hold: null };
 
 /** Runs a write that is rolled back and refused if rows of a snapshot are invalid or conflict with existing rows. */
 async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {

@@ -1,4 +1,7 @@
-import { accept, type Outcome, refuse } from "../../core/outcome.ts";
+import { english } from "../../core/language.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { partWords } from "../../core/fact.ts";
+import { partOf } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
@@ -15,7 +18,7 @@ import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/sn
 
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };
 
-const TOO_LARGE = "the file is larger than 2 GiB, the maximum for a snapshot";
+const TOO_LARGE = partOf("too_large", {});
 
 /** Refuses with `not_found`, and with `storage_unavailable` while a store is being reset or deleted. */
 export async function createSnapshot(
@@ -53,7 +56,8 @@ export function listSnapshots(
     .toSorted()
     .flatMap((name) => {
       const size = storage.size(name);
-      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [describeUnreadable(name, size, TOO_LARGE)];
+      if (size !== undefined && size > MAX_SNAPSHOT_BYTES)
+        return [describeUnreadable(name, size, english(partWords(TOO_LARGE)))];
       const bytes = storage.read(name);
       if (bytes === undefined) return [];
       const opened = store.snapshots.open(bytes);
@@ -73,10 +77,7 @@ export async function restoreNamedSnapshot(
   }: { readonly scope: SnapshotScope | "as_taken" } & Pick<RestoreOptions, "trust" | "adopt">,
 ): Promise<Outcome<RestoreSummary>> {
   if ((context.snapshotStorage.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
-    return refuse("invalid_parameter", [
-      `the snapshot cannot be restored: ${TOO_LARGE}`,
-      "快照过大，无法恢复",
-    ]);
+    return refuseFact("snapshot_unfit", { reason: TOO_LARGE });
   const bytes = context.snapshotStorage.read(name);
   return bytes === undefined ? refuseUnknownSnapshot(name) : restoreSnapshot(context, scope, bytes, options);
 }

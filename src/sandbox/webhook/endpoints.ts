@@ -3,11 +3,11 @@ import {
   effectiveEndpoint,
   isPolledAddress,
   LISTENER_DISCONNECTED,
-  reasonWords,
+  reasonOf,
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
 import { createTestEvent } from "../../core/checkout/event.ts";
-import { accept, addField, mapValue, type Outcome, refuse } from "../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import {
   formatSigningSecret,
@@ -300,9 +300,6 @@ export function findEvent(
 
 /** The refusal of an action on a disabled endpoint. */
 export function isOff(endpoint: Endpoint): Outcome<never> {
-  const [why, chinese] = reasonWords(effectiveEndpoint(endpoint, undefined));
-  return refuse("state_conflict", [
-    `endpoint ${endpoint.id} is disabled: ${why}; enable it first`,
-    `接收端 ${endpoint.id} 已停用：${chinese}；请先启用`,
-  ]);
+  const why = reasonOf(effectiveEndpoint(endpoint, undefined));
+  return refuseFact("endpoint_disabled", { endpoint: endpoint.id, why });
 }

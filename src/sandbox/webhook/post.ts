@@ -1,3 +1,4 @@
+import type { Hold } from "../../core/webhook/hold.ts";
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
 import { isPolledAddress } from "../../core/webhook/endpoint.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
@@ -18,7 +19,7 @@ export type PostContext = {
   /** The certificates to trust for https. Default: the system's. */
   readonly deliveryTls?: TlsTrust | undefined;
   /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
-  readonly heldBack: (storeId: string) => string | undefined;
+  readonly heldBack: (storeId: string) => Hold | undefined;
 };
 
 /** The result and its duration. `forbidden`: nothing was sent, because the policy or a hold does not allow it. */

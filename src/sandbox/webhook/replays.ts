@@ -1,9 +1,10 @@
 // Deliveries that a person asks for: replays of events, and retries before their time. The attempts of the schedule:
 // sandbox/webhook/take-due.ts.
+import type { Hold } from "../../core/webhook/hold.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome, refuse } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { effectiveEndpoint, reasonWords, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { effectiveEndpoint, reasonOf, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
 import { atStore, findEndpoint } from "../at-store.ts";
@@ -134,22 +135,13 @@ function retryEndpoint(
 /** If its listener went away, enabling the endpoint would deliver to a closed port. */
 function isPaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...effective } = effectiveEndpoint(endpoint, undefined);
-  const [why, chinese] = reasonWords(effective);
-  const [until, untilChinese, next] =
-    pausedBy === "listener"
-      ? ["checkout listen runs again", "再次运行 checkout listen", "checkout listen"]
-      : ["it is enabled", "启用", undefined];
-  return refuse(
-    "state_conflict",
-    [
-      `endpoint ${endpoint.id} is paused: ${why}; its deliveries are sent when ${until}`,
-      `接收端 ${endpoint.id} 已暂停：${chinese}；${untilChinese}后才会推送`,
-    ],
-    { next },
-  );
+  const values = { endpoint: endpoint.id, why: reasonOf(effective) };
+  return pausedBy === "listener"
+    ? refuseFact("endpoint_without_its_listener", values, { next: "checkout listen" })
+    : refuseFact("endpoint_paused", values);
 }
 
 /** Why nothing would be sent (decisions 71, 95). */
-function isHeldBack(hold: string): Outcome<never> {
+function isHeldBack(hold: Hold): Outcome<never> {
   return refuseFact("nothing_delivered", { hold });
 }

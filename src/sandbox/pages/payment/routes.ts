@@ -6,7 +6,7 @@ import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
 import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, type Outcome, refuse } from "../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
@@ -146,10 +146,7 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Sho
   return (_context, shown, call) => {
     const attempt = shown.view.attempts.find(({ number }) => number === attemptIn(call));
     return attempt === undefined
-      ? refuse("not_found", [
-          `checkout ${checkoutIdIn(call)} has no attempt ${call.params["attempt"]}`,
-          `收款单 ${checkoutIdIn(call)} 没有支付尝试 ${call.params["attempt"]}`,
-        ])
+      ? refuseFact("no_attempt", { checkout: checkoutIdIn(call), attempt: call.params["attempt"] ?? "" })
       : accept(render(shown, attempt));
   };
 }

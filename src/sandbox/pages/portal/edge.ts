@@ -1,8 +1,9 @@
 import { removeKey } from "../../../core/portal/path.ts";
+import { refuseFact } from "../../../core/refusals.ts";
 import { html } from "../../../web/html.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import { NO_PORTAL_REASON, type PortalAccess } from "../../runtime/portal-access.ts";
+import type { PortalAccess } from "../../runtime/portal-access.ts";
 import { refusalAnswer, refusalPage, type RefusalContext } from "../shared/error-page.ts";
 import { payerLayout } from "../shared/layout.ts";
 import { FRAME_TEXTS } from "./texts.ts";
@@ -17,7 +18,7 @@ export async function translatePortalPath(
 ): Promise<Answer> {
   if (portal.isOff) {
     const refused = { request, requestId: world.uuid("portal") };
-    return refusalPage(refused, { code: "not_found", message: NO_PORTAL_REASON });
+    return refusalPage(refused, { ...refuseFact("portal_is_off", {}).refusal, code: "not_found" });
   }
   const target = removeKey(portal.path, request.target);
   if (target === undefined) return closedPage({ request, requestId: world.uuid("portal") });

@@ -3,6 +3,7 @@ import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
+import { partWords } from "../../../../core/fact.ts";
 import { displayText } from "../../../../core/text.ts";
 import { callerOfSession, permitStore } from "../../../access/caller.ts";
 import { refuseUnknownStore } from "../../../at-store.ts";
@@ -208,10 +209,10 @@ function takenNotice({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot"
   return good(replaced ? NOTICE_TEXTS.takenAgain(name) : NOTICE_TEXTS.taken(name));
 }
 
-function restoreNotice({ stores, heldBack }: AnswerOf<"restoreSnapshot">): Notice {
-  return heldBack === null
+function restoreNotice({ stores, hold }: AnswerOf<"restoreSnapshot">): Notice {
+  return hold === null
     ? good(NOTICE_TEXTS.restored(stores.length))
-    : { words: NOTICE_TEXTS.restoredHeldBack(stores.length), tone: "warn" };
+    : { words: NOTICE_TEXTS.restoredHeldBack(stores.length, partWords(hold)), tone: "warn" };
 }
 
 function nameIn(fields: Fields): unknown {

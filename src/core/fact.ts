@@ -1,0 +1,59 @@
+// Facts and the sentences that are made of them where they are shown. Sentences of refusals: core/refusals.ts; parts of
+// sentences: core/refusals/parts.ts.
+import { english, inBothLanguages, type Translator, type Words } from "./language.ts";
+import { PARTS, type PartName } from "./refusals/parts.ts";
+
+/** A value from outside is safe for a message (`printableLiteral`). */
+export type FactValue = string | number | readonly string[] | Part;
+export type FactValues = Readonly<Record<string, FactValue>>;
+
+/** The name of a text in the table of parts, and the values in it. */
+export type Part = { readonly fact: PartName; readonly values: FactValues };
+
+/** The names in a text, each in braces. */
+export type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** The parts without values. */
+export type PlainPartName = {
+  [Name in PartName]: [NamesIn<(typeof PARTS)[Name][number]>] extends [never] ? Name : never;
+}[PartName];
+
+export function partOf<
+  const Name extends PartName,
+  Values extends Readonly<Record<NamesIn<(typeof PARTS)[Name][number]>, FactValue>>,
+>(fact: Name, values: Values): { readonly fact: Name; readonly values: Values } {
+  return { fact, values };
+}
+
+export function isPartName(name: string): name is PartName {
+  return Object.hasOwn(PARTS, name);
+}
+
+export function partWords({ fact, values }: Part): Words {
+  return fillBoth(PARTS[fact], values);
+}
+
+const NAME = /\{(\w+)\}/g;
+
+export function namesIn(text: string): readonly string[] {
+  return Array.from(text.matchAll(NAME), ([, name = ""]) => name);
+}
+
+export function fill(text: string, values: FactValues, say: Translator = english): string {
+  return text.replaceAll(NAME, (_, name: string) => valueText(values[name], say));
+}
+
+export function fillBoth(words: Words, values: FactValues): Words {
+  return inBothLanguages((say) => fill(say(words), values, say));
+}
+
+const NONE: Words = ["none", "无"];
+const BETWEEN: Words = [", ", "、"];
+
+export function valueText(value: FactValue | undefined, say: Translator): string {
+  if (typeof value !== "object") return String(value);
+  if ("fact" in value) return say(partWords(value));
+  return value.length === 0 ? say(NONE) : value.join(say(BETWEEN));
+}

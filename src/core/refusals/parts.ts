@@ -1,0 +1,134 @@
+// The parts of sentences that are facts too: in a refusal as the value of a name, in a page or an answer by themselves.
+// Their form: core/fact.ts.
+
+const FOREIGN = [
+  "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt",
+  "来自另一个沙箱的快照；要推送其事件：checkout snapshots restore <name> --trust --adopt，或 checkout sandbox start --adopt",
+] as const;
+
+/** Why nothing is delivered (decisions 71, 95). */
+export const HOLDS = {
+  other_folder: [
+    "this state belongs to {folder}; to adopt it in this folder: {start} --adopt",
+    "此状态属于 {folder}；要在本文件夹中采用它：{start} --adopt",
+  ],
+  unknown_folder: [
+    "this state belongs to an unknown folder; to adopt it in this folder: {start} --adopt",
+    "此状态属于未知的文件夹；要在本文件夹中采用它：{start} --adopt",
+  ],
+  this_foreign_store: [`this store ${FOREIGN[0]}`, `本商店${FOREIGN[1]}`],
+  foreign_store: [`store {store} ${FOREIGN[0]}`, `商店 {store} ${FOREIGN[1]}`],
+  foreign_stores: [`each of {count} stores ${FOREIGN[0]}`, `{count} 个商店均${FOREIGN[1]}`],
+} as const;
+
+/** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
+const ENDPOINT_REASONS = {
+  switched_off: ["it was switched off", "已手动停用"],
+  removed: ["it was removed", "已删除"],
+  gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],
+  no_success: ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
+  listener_disconnected: ["its listener went away", "监听程序已断开"],
+  by_request: ["it was paused by request", "已手动暂停"],
+  drill: [
+    "checkout checklist run {value} holds its events back",
+    "checkout checklist run {value} 暂缓推送其事件",
+  ],
+} as const;
+
+/** The rules of a return address: what it must do. */
+const RETURN_RULES = {
+  no_space: ["contain no space, line break or control character", "不得含空白、换行或控制字符"],
+  plain_ascii: [
+    "be plain ASCII: other letters can look the same as ASCII letters",
+    "必须是纯 ASCII：其他字母与形近字母难以区分",
+  ],
+  encoded_ascii: [
+    "be plain ASCII, with other characters percent-encoded",
+    "必须是纯 ASCII，其他字符用百分号编码",
+  ],
+  no_backslash: ["contain no backslash: browsers read it as a slash", "不得含反斜杠：浏览器会当作斜杠"],
+  no_wildcard: ["name one host, without a wildcard", "必须指明一个主机，不能用通配符"],
+  not_null: [
+    "be an address: browsers send null for pages without an origin",
+    "必须是地址：null 是浏览器对无来源页面发送的值",
+  ],
+  leading_slash: ["begin with a slash", "必须以斜杠开头"],
+  one_slash: ["begin with one slash: two begin a host", "必须只以一个斜杠开头：两个斜杠之后是主机"],
+  path_without_query: [
+    "have no query: order_id and session_id are added",
+    "不得含查询参数：会自动加上 order_id 和 session_id",
+  ],
+  no_fragment: ["have no fragment", "不得含片段"],
+  lower_case: ["be in lower case", "必须为小写"],
+  with_scheme: [
+    "begin with https://, or with http:// for this machine",
+    "必须以 https:// 开头；本机可用 http://",
+  ],
+  https_elsewhere: [
+    "begin with https://: http:// is only for this machine, as {hosts}",
+    "必须以 https:// 开头：http:// 只用于本机，即 {hosts}",
+  ],
+  no_user: ["contain no user name or password", "不得含用户名和密码"],
+  named_host: ["name a host", "必须指明主机"],
+  as_browsers_write: ["be written as browsers write it", "必须按浏览器的写法"],
+  path_as_browsers_write: ["be written as browsers write it: {path}", "必须按浏览器的写法：{path}"],
+  length: ["have at most {most} characters", "至多 {most} 个字符"],
+  no_slash_at_end: ["end without a slash", "结尾不得有斜杠"],
+  no_path: ["end before the path", "不得含路径"],
+  no_query: ["have no query", "不得含查询参数"],
+  no_empty_label: ["have no empty part between the dots of its host", "主机名的点之间不得为空"],
+  label_length: ["have at most 63 characters between the dots of its host", "主机名的点之间至多 63 个字符"],
+  no_percent_in_host: ["have a host without percent-encoding", "主机名不得用百分号编码"],
+  host_characters: [
+    "have a host of letters, digits and inner hyphens",
+    "主机名只能含字母、数字和中间的连字符",
+  ],
+  no_punycode: [
+    "have a host without xn--: the letters that it encodes can look like other letters",
+    "主机名不得含 xn--：它代表的字母与形近字母难以区分",
+  ],
+  no_ipv6: [
+    "have a name as its host: [::1] is the only IPv6 address that is accepted",
+    "主机必须是名称：IPv6 地址只接受 [::1]",
+  ],
+  no_ipv4: [
+    "have a name as its host: 127.0.0.1 is the only IPv4 address that is accepted",
+    "主机必须是名称：IPv4 地址只接受 127.0.0.1",
+  ],
+  no_number_at_end: [
+    "have a host that does not end in a number: browsers turn such a host into another address",
+    "主机名不得以数字结尾：浏览器会把它变成另一个地址",
+  ],
+  host_length: ["have a host of at most {most} characters", "主机名至多 {most} 个字符"],
+  no_dot_at_end: ["have a host without a dot at its end", "主机名结尾不得有点"],
+  dotted_host: ["have a host with a dot in it, or localhost", "主机名必须含点，或为 localhost"],
+  port_or_no_colon: ["have a port after its colon, or no colon", "冒号后必须有端口，或去掉冒号"],
+  port_digits: ["have a port that contains only digits", "端口只能是数字"],
+  port_range: ["have a port from 1 to {most}", "端口必须在 1 到 {most} 之间"],
+  port_without_zeros: ["have a port without leading zeros", "端口不得以零开头"],
+  no_default_port: [
+    "leave out {port}, the default port of {scheme}",
+    "请省略 {port}，它就是 {scheme} 的默认端口",
+  ],
+} as const;
+
+export const PARTS = {
+  ...HOLDS,
+  ...ENDPOINT_REASONS,
+  ...RETURN_RULES,
+  example_origin: [
+    "for example https://shop.example, or http://localhost:3000 for this machine",
+    "例如 https://shop.example，本机用 http://localhost:3000",
+  ],
+  role_viewer: ["viewer", "只读"],
+  role_store: ["store", "商店"],
+  role_owner: ["owner", "所有者"],
+  role_administrator: ["administrator", "管理员"],
+  hosted_snapshots: ["snapshots", "快照"],
+  hosted_configuration: ["configuration of all stores", "全部商店的配置"],
+  hosted_portal: ["portal", "控制台"],
+  hosted_process: ["operation to stop it", "停止操作"],
+  too_large: ["the file is larger than 2 GiB, the maximum for a snapshot", "文件大于 2 GiB，即快照的上限"],
+} as const;
+
+export type PartName = keyof typeof PARTS;

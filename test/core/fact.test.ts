@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { namesIn, partOf, partWords } from "../../src/core/fact.ts";
+import { wordsOf } from "../../src/core/outcome.ts";
+import { refuseFact } from "../../src/core/refusals.ts";
+import { PARTS } from "../../src/core/refusals/parts.ts";
+
+test("a text has the same values in both languages", () => {
+  const texts = Object.values(PARTS);
+  const different = texts.filter(([one, other]) => namesIn(one).join() !== namesIn(other).join());
+  expect(different).toEqual([]);
+  expect(texts.length).toBeGreaterThan(50);
+});
+
+test("a fact within a refusal is told in the language of the refusal", () => {
+  const hold = partOf("other_folder", { folder: "/srv/shop", start: "checkout sandbox start" });
+  const [english, chinese] = partWords(hold);
+  const { refusal } = refuseFact("nothing_delivered", { hold });
+  expect(english).toContain("/srv/shop");
+  expect(wordsOf(refusal)).toEqual([expect.stringContaining(english), expect.stringContaining(chinese)]);
+  expect(refusal.told).toEqual({ fact: "nothing_delivered", values: { hold } });
+  const rule = partOf("https_elsewhere", { hosts: ["localhost", "127.0.0.1"] });
+  expect(partWords(rule)).toEqual([
+    expect.stringContaining("localhost, 127.0.0.1"),
+    expect.stringContaining("localhost、127.0.0.1"),
+  ]);
+});
