@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
-/** Those that users can rely on, and those about the inside: one list of numbers. Reference, not pages to be read. */
+/** Decisions for users, and decisions about the inside: one list of numbers. Reference, not pages to be read. */
 const DECISIONS = ["docs/decisions.md", "docs/internal/decisions.md"];
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
@@ -24,10 +24,10 @@ const MAX_DECISIONS_BYTES = 20_480;
 const MAX_INTERNAL_DECISIONS_BYTES = 61_440;
 /** Lines at the head of a file that say where else to change a thing. */
 const MAX_HEAD_LINES = 3;
-/** What starts processes. */
+/** Tests that start processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
-/** What each folder may import: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
+/** The allowed imports of each folder: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
 const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
@@ -80,7 +80,7 @@ const LAYERS: Readonly<
       "node:util",
     ],
   },
-  // What test suites import: the sandbox of the command line within their program.
+  // Code that test suites import: the sandbox of the command line within their program.
   testing: {
     folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
     packages: [
@@ -95,7 +95,7 @@ const LAYERS: Readonly<
   },
   "world.ts": { folders: ["core"], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },
-  // What merchants import: it runs in their program, not in ours.
+  // Code that merchants import: it runs in their program, not in ours.
   "webhooks.ts": { folders: ["core"], packages: [] },
   world: {
     folders: ["web", "core", "world.ts"],
@@ -129,7 +129,7 @@ const AMBIENT = new Set([
   "console",
   "fetch",
 ]);
-/** What a test suite loads: there an error can be of another realm. */
+/** Code that a test suite loads: there an error can be of another realm. */
 const IN_TEST_SUITES = /^(core|store|web|sandbox|host\/|testing|world)/;
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
 /** An offence that is none in the real world. */
@@ -148,7 +148,7 @@ const EXEMPT: Readonly<Record<string, RegExp>> = {
   "hosted/worker.ts": /: fetch$/,
 };
 
-/** What the package exports: its users are elsewhere. */
+/** Exports of the package: their users are elsewhere. */
 const PACKAGED: readonly string[] = [
   "webhooks.ts",
   "testing/testing.ts",
@@ -164,7 +164,7 @@ const READS_SENTENCES: ReadonlySet<string> = new Set([
   "core/explain/older-refusals.ts",
   // A description of an option states its default in brackets.
   "cli/help/map.ts",
-  // Names of headers, PEM, and what people paste in place of a secret.
+  // Names of headers, PEM, and texts that people paste in place of a secret.
   "core/calibration/calibration.ts",
   "core/webhook/certificates.ts",
   "core/webhook/forwarding.ts",
@@ -189,7 +189,7 @@ const sources = files(SRC).map((path) => sourceFile(path, SRC));
 const testFiles = files(join(ROOT, "test"))
   .filter((path) => path.endsWith(".ts"))
   .map((path) => sourceFile(path, join(ROOT, "test")));
-/** What starts the program, and what builds it. */
+/** Files that start the program, and files that build it. */
 const programFiles = [...files(join(ROOT, "bin")), join(ROOT, "build.ts")].map((path) =>
   sourceFile(path, ROOT),
 );
@@ -680,7 +680,7 @@ function loadedBy({ path, text }: SourceFile): readonly string[] {
   ).flat();
 }
 
-/** What a file imports, and what that imports: the file itself only where it is in a circle. */
+/** The imports of a file, and their imports: the file itself only if it is in a circle. */
 function reachedFrom(name: string, imported: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set<string>();
   const next = [...(imported.get(name) ?? [])];
@@ -925,7 +925,7 @@ function anchored(name: string): number[] {
 
 type Citation = { readonly kind: "decision" | "interface"; readonly number: number };
 
-/** What a text cites: `decision 5`, `decisions 11 to 14, 45`, `interface 29`. */
+/** The citations of a text: `decision 5`, `decisions 11 to 14, 45`, `interface 29`. */
 function citations(text: string): Citation[] {
   return [...text.matchAll(/\b(decision|interface)s? (\d+(?:(?:, | and | to )\d+)*)/gi)].flatMap(
     ([, word = "", numbers = ""]) => {

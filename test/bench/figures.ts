@@ -1,12 +1,12 @@
-/** One measured figure, and what it is held against. */
+/** One measured figure, and the baseline to which it is compared. */
 export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: "/s" | "ms" | "KB" | "MB" | "ticks" | "rows" | "x";
-  /** What `ratio` is taken of. */
+  /** The baseline by which `ratio` divides. */
   readonly baseline?: string;
   readonly ratio?: number;
-  /** Held against the ratio where there is one, else against the value. */
+  /** Compared with the ratio if there is one, otherwise with the value. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number } | { readonly below: number };
 };
 

@@ -17,7 +17,7 @@ const SCHEDULES = 300;
 const STORE_ROWS = 14;
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
 
-/** What a test suite pays for a sandbox in its process, in memory, beside the same rows in bare SQLite. */
+/** The cost of a sandbox in memory in the process of a test suite, compared with the same rows in bare SQLite. */
 export async function measureKit(): Promise<Figure[]> {
   // The first one loads and compiles what the others use.
   await (await startSandbox()).close();

@@ -23,7 +23,7 @@ const RARE = { status: "failed", object: "checkout_session", payment_method: "we
 
 type Query = Readonly<Record<string, string>>;
 
-/** What is asked, by its name. `o-` and six digits are order_ids; each has the newest and the oldest of its kind. */
+/** The requests, by name. `o-` and six digits are order_ids; each has the newest and the oldest of its kind. */
 const QUERIES: Readonly<Record<string, Query>> = {
   "list, newest": {},
   "list, 200": { limit: "200" },
@@ -53,7 +53,7 @@ export async function measureLists(bench: Bench): Promise<Figure[]> {
   for (const [name, query] of Object.entries({ ...QUERIES, ...LOOKS })) {
     const [baseline, measured] = [await small(query), await large(query)];
     const limit = name in LOOKS ? MAX_LOOK_MS : MAX_LIST_MS;
-    // What the same machine makes of a list without any others beside it.
+    // The time of one list on the same machine while no other list runs.
     const beside = { baseline: `${baseline.p99.toFixed(2)} ms of ${SMALL}`, target: { atMost: limit } };
     figures.push({ name: `${name} p99`, value: measured.p99, unit: "ms", ...beside });
     const ratio = measured.p50 / baseline.p50;
@@ -97,7 +97,7 @@ export async function timed(send: () => Promise<void>): Promise<{ p50: number; p
   return { p50: median(times), p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN };
 }
 
-/** A sandbox whose first store is asked. */
+/** A sandbox whose first store answers the requests. */
 async function openLists(bench: Bench, count: number) {
   const { sandbox, ids } = await openFilled(bench, count);
   const ask = asker(sandbox);

@@ -5,7 +5,9 @@
 import { connect, type Socket } from "node:net";
 import { SEED, seededRandom } from "../support/campaign.ts";
 
-/** What to send: the same GETs in turn, or creates of which no two have the same key or order_id, for each API key in turn. */
+/**
+ * The requests to send: the same GETs in turn, or creates with different keys and order_ids, for each API key in turn.
+ */
 export type Traffic =
   | { readonly kind: "get"; readonly targets: readonly string[]; readonly apiKey: string | null }
   | { readonly kind: "create"; readonly apiKey: string | readonly string[] | null };

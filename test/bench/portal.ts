@@ -11,7 +11,7 @@ const CHECKOUTS = 100_000;
 const SMALL = 200;
 /** How many requests are in the log of each store: as many as it keeps. */
 const LOGGED = 10_000;
-/** What a page may take on the server, and how much longer than in a small store. */
+/** The time limits of a page on the server, and how much longer it may take than in a small store. */
 const MAX_PAGE_MS = 20;
 const MAX_GROWTH = 4;
 const BODY = "{}";

@@ -7,7 +7,7 @@ const ROUNDS = 15;
 
 type Name = "create" | "create, not logged" | "retrieve" | "retrieve, not logged";
 
-/** What the log of requests costs: the same server with it, and without, in the same rounds. */
+/** The cost of the request log: the same server with the log and without it, in the same rounds. */
 export async function measureRequestLog(bench: Bench): Promise<Figure[]> {
   const logged = await bench.startSandbox(bench.newPath("logged"));
   const plain = await bench.startSandbox(bench.newPath("not-logged"), ["--kept-requests", "0"]);

@@ -11,7 +11,10 @@ import { median, medianRatio, type Figure } from "./figures.ts";
 /** Each order has a row of three tables: what a test has set up before it begins. */
 const ORDERS = 50;
 const ROUNDS = 30;
-/** Beside the bare work: every check of a snapshot, references, triggers, secrets that are sealed anew, and the commit. */
+/**
+ * Compared with the bare copy: all checks of a snapshot, references, triggers, encrypting the secrets again, and the
+ * commit.
+ */
 const MAX_RATIO = { take: 2.5, restore: 3.5 };
 const MAX_IN_MEMORY_MS = 600;
 const BODY = "x".repeat(500);

@@ -24,7 +24,9 @@ const LOGGED = 10_000;
 const BACKLOG_MS = 5000;
 const HOUR_MS = 3_600_000;
 
-/** What is in the store: paid checkouts, open ones that expire, and due deliveries, half of them of one checkout. */
+/**
+ * The content of the store: paid checkouts, open ones that expire, and due deliveries, half of them of one checkout.
+ */
 type Size = { readonly checkouts: number; readonly expiring: number; readonly queued: number };
 
 /** A sandbox with a full store, and another one that is asked meanwhile. */

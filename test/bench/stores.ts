@@ -15,7 +15,7 @@ const AT_ONCE = 32;
 const ROUNDS = 15;
 const MASTER_KEY = new Uint8Array(32);
 
-/** What a store costs, and what a thousand cost a create. */
+/** The cost of creating a store, and the cost of a create in a sandbox of a thousand stores. */
 export async function measureStores(bench: Bench): Promise<Figure[]> {
   const folder = bench.newPath("stores");
   mkdirSync(folder, { mode: 0o700 });

@@ -34,7 +34,7 @@ type Viewer = {
   readonly loads: () => number;
 };
 
-/** What open pages of the portal cost: while nothing changes, and a create. */
+/** The cost of open pages of the portal: while nothing changes, and for a create. */
 export async function measureViewers(bench: Bench, rounds = ROUNDS): Promise<Figure[]> {
   const sandbox = await bench.startSandbox(bench.newPath("portal"));
   const idle = [await measureIdlePortal(sandbox, 1), await measureIdlePortal(sandbox, 8)];
@@ -161,7 +161,7 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
   return viewers;
 }
 
-/** What open pages cost while nothing changes, after every page was loaded. */
+/** The cost of open pages while nothing changes, after every page was loaded. */
 async function measureIdlePortal(sandbox: Sandbox, count: number): Promise<Figure[]> {
   const viewers: Viewer[] = [];
   const browser = await openBrowser(sandbox);

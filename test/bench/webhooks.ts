@@ -143,7 +143,7 @@ async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
 const BARE_CLIENTS = ["bare POST with rows", "bare POST"] as const;
 type BareClient = (typeof BARE_CLIENTS)[number];
 
-/** Requests a second of all who send, one value for each round. */
+/** Requests per second of all senders, one value for each round. */
 type Rates = Record<"outbox" | BareClient, number[]>;
 
 /**
@@ -216,7 +216,7 @@ async function takeRest({ take }: Receiver): Promise<number> {
   return (await take(0)).length;
 }
 
-/** Requests a second of a bare client, a process of its own. */
+/** Requests per second of a bare client in a separate process. */
 async function postBare(bench: Bench, { url, take }: Receiver, client: BareClient): Promise<number> {
   const rows = client === "bare POST with rows" ? [bench.newPath("outbox.db")] : [];
   const file = join(import.meta.dirname, "baselines/bare-post.ts");

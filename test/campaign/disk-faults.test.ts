@@ -229,7 +229,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
 }
 
 const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
-/** The format that a file may have, and what is in it then of the made-up migrations. */
+/** The allowed schema versions of a file, and the rows that the test's own migrations must have written. */
 const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const FORMATS = [
   `${PRESENT}`,

@@ -128,7 +128,7 @@ async function buyUntilGone(
   service.agent.destroy();
 }
 
-/** Sends creates once more, as their client does: those that were kept are replayed, the lost ones are made again. */
+/** Sends creates again, as their client does: stored creates are replayed, lost creates are made again. */
 async function repeat(
   sandbox: SandboxProcess,
   { kept, lost, where }: { readonly kept: Bought[]; readonly lost: Bought[]; readonly where: string },

@@ -36,7 +36,7 @@ const STEPS: readonly (readonly string[])[] = launchSteps();
 const NO_ORDER = '"code":"no_order_created"';
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
 
-/** Goes from nothing to ready with a shop, by what is typed alone. */
+/** Makes a new shop ready for launch by typed commands alone. */
 async function launch(shop: ServedShop): Promise<Launch> {
   const causes: string[] = [];
   const type = async (step: readonly string[]): Promise<Finished> => {

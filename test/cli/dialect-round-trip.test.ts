@@ -29,7 +29,7 @@ function tooLarge({ errors = {} }: Dialect): OutboundResult {
   return { ok: true, status, headers: { "content-type": "application/json" }, body };
 }
 
-/** The dialect that a calibration with a payer writes, and what it says that it has not observed. */
+/** The dialect that a calibration with a payer writes, and the parts that it reports as not observed. */
 async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeof speak>>) {
   let isPaid = false;
   const sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
@@ -64,7 +64,7 @@ const comparable = (dialect: Dialect): unknown => JSON.parse(JSON.stringify(dial
 
 const BODY = { amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
 
-/** What a sandbox answers to requests, and what its endpoint receives, without ids, times and signatures. */
+/** The answers of a sandbox and the deliveries to its endpoint, without ids, times and signatures. */
 async function recordAnswers({
   harness,
   sandbox,

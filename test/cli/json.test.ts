@@ -25,10 +25,10 @@ const CHECKS = new Map<KindName, ValidateFunction>(
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What was printed, by the kind that it is of. */
+/** The printed results, by their kinds. */
 type Printed = { readonly kind: KindName; readonly command: string; readonly value: unknown };
 
-/** What was printed, and what no kind of its command allows. */
+/** The printed results that no kind of their command allows. */
 type Results = { readonly printed: Printed[]; readonly wrong: unknown[] };
 
 /** The commands of the program that do something, by their words. */

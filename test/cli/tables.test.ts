@@ -119,7 +119,7 @@ test("every table fits 80 columns with the longest values", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("tables.golden.txt");
 });
 
-/** The columns of a table in our sources, in capitals, without those that it drops first or last. */
+/** The columns of a table in the sources, in capitals, without the columns that it drops first or last. */
 const COLUMNS =
   /(?<!(?:drop|keep): )\[\s*("[A-Z][A-Z ()-]*"(?:,\s*(?:"[A-Z][A-Z ()-]*"|\.\.\.[^,\n]+)){2,}),?\s*\]/g;
 

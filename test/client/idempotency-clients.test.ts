@@ -32,7 +32,7 @@ async function drill(
   client: Client,
 ): Promise<readonly [code: number, faults: Record<string, string>, report: Report]> {
   installClient(harness, client);
-  // What the client before has sent no longer counts for the rate limit.
+  // Requests of the previous client no longer count for the rate limit.
   harness.clock.advance(1000);
   const { code, stdout, stderr } = await harness.run(LINE);
   expect([stdout === "" ? stderr : ""]).toEqual([""]);

@@ -46,7 +46,7 @@ test("a listener on another machine gets the events of its store, verified and f
   expect(shop.got).toEqual(events);
   const { code, stderr } = await listening.stop();
   expect([code, stderr]).toEqual([0, ""]);
-  // What comes now waits for the next listener.
+  // Later events wait for the next listener.
   const later = await order("later");
   await runOn();
   expect(shop.got).toEqual(events);

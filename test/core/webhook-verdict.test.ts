@@ -687,7 +687,7 @@ const CHOSEN = ["other_store_unset", "no_store_unset"] as const;
 const PRINTED = ["live_printed", "other_store_printed", "no_store_printed"] as const;
 const UNSIGNED = ["unsigned_127", "unsigned_ipv6", "unsigned_10"] as const;
 
-/** A form, those that are accepted with it, and the cause of all. */
+/** A form, the forms that are accepted with it, and their common cause. */
 const ALIKE: readonly Row[] = (
   [
     ["live", ["live_printed"], "skips_by_content"],

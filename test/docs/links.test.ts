@@ -29,7 +29,7 @@ function linksIn(name: string): readonly Link[] {
     });
 }
 
-/** The anchors of a document: its headings, as GitHub names them, and those that are written out. */
+/** The anchors of a document: its headings, as GitHub names them, and explicit anchors. */
 function anchorsOf(name: string): ReadonlySet<string> {
   const found = new Set<string>();
   const text = withoutCode(textOf(name));

@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const EVERYWHERE = ["*.md", "bin/**", "docs/**/*.md", "fixtures/**/*", "skills/**/*.md", "src/**/*.ts"];
-/** What may be read where the package is not installed, so that a bare `npx checkout` would run a stranger's. */
+/**
+ * Files whose texts are read where the package is not installed, where a bare `npx checkout` would run a stranger's
+ * program.
+ */
 const ELSEWHERE = ["skills/**/*.md", "src/cli/doctor/**/*.ts", "src/cli/mcp/**/*.ts", "src/host/**/*.ts"];
 
 function found(patterns: readonly string[], wanted: RegExp): string[] {

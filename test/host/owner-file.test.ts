@@ -8,7 +8,7 @@ const MAX_CALLS = 40;
 
 class Killed extends Error {}
 
-/** A folder in memory, and processes that claim its file. `alive` are those that run. */
+/** A folder in memory, and processes that claim its file. `alive`: the running processes. */
 function createScene(content: string | undefined) {
   const folder = new Map<string, string>(content === undefined ? [] : [[PATH, content]]);
   const alive = new Set<number>([1, 2, 3]);

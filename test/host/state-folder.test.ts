@@ -40,7 +40,7 @@ const READERS = [
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** A folder beside the one that the harness works in. */
+/** A folder beside the harness's folder. */
 function beside(harness: Harness, name: string): string {
   const folder = join(harness.cwd, name);
   mkdirSync(folder, { mode: 0o700 });
@@ -305,7 +305,7 @@ test("the sandbox and the client name a state of a newer version as such", async
   }
 });
 
-/** A state with an endpoint that has taken one event, and what its receiver got. */
+/** A state with an endpoint that accepted one event, and the requests to its receiver. */
 async function delivering(): Promise<{
   readonly harness: Harness;
   readonly folder: string;

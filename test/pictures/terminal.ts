@@ -1,4 +1,4 @@
-/** What the program writes to a terminal in colour: SGR codes, by their meaning. */
+/** The output of the program in a terminal with colours: SGR codes, by their meaning. */
 const STYLES: Readonly<Record<string, string>> = {
   "1": "bold",
   "2": "dim",

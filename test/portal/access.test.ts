@@ -166,7 +166,8 @@ test("a form that is sent twice acts once and leads to one page", async () => {
     const meant = await send(home + to, { ...fields, token: await tokenOf(home + from) });
     expect([to, meant.slice(0, 3), stored() === done]).toEqual([to, "303", false]);
   }
-  // What was refused is tried again; another form of the page is another act, and no other session's token is one.
+  // A refused action can be tried again; another form of the page is another action, and tokens of other sessions are
+  // refused.
   const token = await tokenOf(`${home}/clock`);
   const refused = { action: "advance", by: "soon", token };
   expect((await send(`${home}/clock`, refused)).slice(0, 3)).toBe("400");
@@ -377,7 +378,7 @@ test("behind a proxy that rewrites Host, the name that the browser asked for cou
       { ...xForwarded(`localhost:${port}`), ...forwarded("host=pay.example") },
     ];
     for (const [at, name] of foreign.entries()) {
-      // What comes by Forwarded goes the same way: a few addresses of it are enough.
+      // Addresses in Forwarded are handled in the same way: a few of them are enough.
       for (const { method, address } of at < 4 ? rows : rows.slice(0, 6)) {
         const headers = { ...own, ...name };
         const answer =

@@ -27,8 +27,8 @@ type Opened = Awaited<ReturnType<typeof openPortal>>;
 type EmptyList = { readonly page: string; readonly words: string; readonly helps: boolean };
 
 /**
- * The empty lists of a page. A list helps if it has a button of its own, or its section has one; otherwise the page's
- * most important button, of which there is only one, has to fill it.
+ * The empty lists of a page. A list helps if it or its section has a button; otherwise the main button of the page must
+ * fill the list.
  */
 function emptyLists(page: string, html: string): readonly EmptyList[] {
   const main = /<main.*<\/main>/s.exec(html)?.[0] ?? "";

@@ -6,7 +6,7 @@ import { linesOf } from "../support/portal-story.ts";
 
 /** Concurrent orders in one store, which share its clock. */
 const ORDERS = 50;
-/** What happens to each order in the middle. */
+/** The number of drawn steps of each history. */
 const STEPS = 5;
 const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../src/core/errors.ts";
 
 /**
- * What a bad request gets: the status and code of decision 4, written out so that a changed table in the source is
+ * The answer to a bad request: the status and code of decision 4, written out so that a changed table in the source is
  * noticed, with the Allow header where there is one. An answer to HEAD has no body and so no code.
  */
 export type Verdict =

@@ -1160,7 +1160,7 @@ const config = fc.array(store, { minLength: 1, maxLength: 3 }).map((stores) => (
 
 type Listed = Readonly<Record<string, unknown>>;
 
-/** Fields of a price, and what they say where they are left out. */
+/** Fields of a price, and their defaults. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   approved: true,
   billing_model: "one_time",

@@ -21,7 +21,7 @@ const KIND: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** A database that is written to, with a log that often begins anew. */
+/** A database under constant writes, whose log often starts again. */
 function openWriter(random: () => number) {
   const path = join(tempFolder(), "a.db");
   const opened = openWatchedDatabase(path, { kind: KIND });
@@ -82,7 +82,7 @@ test("a database check finds a wrong page in the file and in the log", () => {
   expect(checked).toMatchObject({ ok: false, refusal: { reason: "damaged" } });
 });
 
-/** Writes without end, and puts the log into the file, and begins it anew, as often as it can. */
+/** Writes without end, and checkpoints and restarts the log as often as possible. */
 const WRITER = `
   import { createTransactor } from "./src/store/connection/group-commit.ts";
   import { openWatchedDatabase } from "./src/store/connection/watched-database.ts";

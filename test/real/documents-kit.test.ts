@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
 const run = promisify(execFile);
 
-/** The snippets of the pages, each by what only it says. */
+/** The snippets of the pages, each by a text that only this snippet has. */
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const PAGE = pageText("docs/ci.md");
 
-/** A recipe: its files around the block, its command, and what it prints when its one test has passed. */
+/** A recipe: its files around the block, its command, and the output after its one test has passed. */
 type Recipe = {
   readonly language: "python" | "java" | "php" | "go";
   readonly isThere: () => boolean;

@@ -287,7 +287,7 @@ test("the event on docs/webhooks.md has the fields of a real event, in order", a
   expect(fieldsOf(JSON.parse(block))).toEqual(fieldsOf(JSON.parse(body)));
 });
 
-/** The names of an object's fields, those within `data` too. */
+/** The names of an object's fields, including the fields of `data`. */
 function fieldsOf(value: unknown, within = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, one]) =>

@@ -76,7 +76,7 @@ test("every transcript of the pages is what its commands print", () => {
   expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
 });
 
-/** How the shell blocks of the pages begin. Those that only make a clone work are not run. */
+/** The first lines of the pages' shell blocks. Blocks that only set up a clone are not run. */
 const SHELL_BLOCKS = [
   ["npm ci\nnpx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],

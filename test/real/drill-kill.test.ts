@@ -41,7 +41,7 @@ const CLIENT = `
   await step("replayed");
 `;
 
-/** The event of an order, as far as the shop reads it. */
+/** The fields of an order's event that the shop reads. */
 type Told = { readonly type: string; readonly data?: { readonly order_id?: string } };
 
 /** A right shop with answers that can be held: it keeps its requests, and the answer at `pauseAt` never comes. */

@@ -158,7 +158,10 @@ test("exec replaces or removes every variable that could lead its program to ano
   expect(ofClients.filter((name) => !changed.includes(name) && !HARMLESS.has(name))).toEqual([]);
 });
 
-/** The environment of a user, and what the program of exec gets of it: this machine is never behind the proxy. */
+/**
+ * The user's environment, and the variables of it that the program of exec gets: this machine is never behind the
+ * proxy.
+ */
 const PROXIED: readonly (readonly [Readonly<Record<string, string>>, string | undefined])[] = [
   [{}, undefined],
   [{ NO_PROXY: "shop.example" }, undefined],

@@ -9,7 +9,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 /** A program that spins in the system hears no signal: only a kill ends it. */
 const LIMIT_MS = 20_000;
 
-/** A start in a folder that has to be made first: its exit code, and what it says. */
+/** A start in a folder that must be created first: its exit code and its output. */
 function startIn(dir: string) {
   return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: LIMIT_MS });
 }

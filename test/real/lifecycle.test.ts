@@ -126,7 +126,7 @@ test("--ephemeral refuses --detach and --reuse, and says what to do instead", as
   }
 });
 
-/** Settings of a live sandbox, and what differs from them: nothing, or one field. */
+/** Settings of a running sandbox, and the differing field, if there is one. */
 const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--port 4300"],
   ["--port 0"],

@@ -53,7 +53,7 @@ async function countCalls(path: string): Promise<ReadonlyMap<string, number>> {
   );
 }
 
-/** The rows that the next start finds in a copy of the files, and what it says of them. */
+/** The rows that the next start finds in a copy of the files, and its output. */
 async function foundIn(path: string) {
   const copy = join(tempFolder(), "sandbox.db");
   for (const ending of FILES) if (existsSync(path + ending)) copyFileSync(path + ending, copy + ending);

@@ -158,7 +158,7 @@ test("an open payment page says that the server is silent, and ends when its che
   const page = await shop.visit(sold.checkout_url);
   const silence = "document.querySelector('.no-answer').getAnimations()[0]";
   await page.evaluate(`${silence}.currentTime = 4000`);
-  // Each answer starts the count anew.
+  // Each answer restarts the count.
   const seen = `[${silence}.currentTime < 3000, getComputedStyle(document.querySelector(".no-answer")).visibility]`;
   await eventually("an answer is there", async () =>
     expect(await page.evaluate(seen)).toEqual([true, "hidden"]),
@@ -317,7 +317,9 @@ test("the return link has both ids and no status, and is followed automatically 
   expect(shop.complaints).toEqual([]);
 });
 
-/** A browser's request and its answer. Each page is checked in both languages, or in the one that the seed selects. */
+/**
+ * A browser's request and its answer. Each page is checked in both languages, or in the language that the seed selects.
+ */
 type Language = { readonly locale: string; readonly lang: string; readonly from: number };
 const LANGUAGES: readonly Language[] = [
   { locale: "en-US", lang: "en", from: 0 },
@@ -565,8 +567,7 @@ const SKELETON = `(shown) => [...shown.querySelectorAll("*")].map((one) => {
 }).join("\\n")`;
 
 /**
- * What a browser makes of the page at an address, which it shows in the place of the body of its own page: it parses and
- * lays out the page, and starts none of its scripts.
+ * Parses and lays out a page in a browser, in place of the body of the browser's own page, without running its scripts.
  */
 const SHOWN_IN_PLACE = `async (address) => {
   const answer = await fetch(address);

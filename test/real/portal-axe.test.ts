@@ -75,7 +75,10 @@ function looksIn(theme: Theme): readonly [readonly AxeLook[], readonly AxeLook[]
 }
 const HEIGHT = 900;
 
-/** The languages of pages, by the browser's language. Each page is checked in both, or in the one that the seed selects. */
+/**
+ * The languages of pages, by the browser's language. Each page is checked in both, or in the language that the seed
+ * selects.
+ */
 const LANGUAGES = [
   ["en-US", "en"],
   ["zh-CN", "zh-Hans"],

@@ -5,7 +5,7 @@ import { openHttpReceiver } from "../support/http-receiver.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
 
-/** Pages with forms that are shown anew in place: as many as one browser follows at once. */
+/** Pages whose forms are updated in place: as many as one browser can follow at once. */
 const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
 
 /** Somebody else changes what every page shows. */

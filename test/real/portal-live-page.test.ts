@@ -45,7 +45,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await page.waitForSelector("#new-rows:has-text('2 new')");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("2 new");
   expect(await page.locator("tr[data-row]").boundingBox()).toEqual(place);
-  // A row that changes is shown anew where it stands.
+  // A changed row is updated in its place.
   await payFor(shop, first.id);
   await page.waitForSelector("tr[data-row] .badge.succeeded");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("2 new");

@@ -71,7 +71,7 @@ test(`every task of the portal works by clicks and meets no dead end (seed ${SEE
   const signIn = async (): Promise<Page> =>
     (await signedInBrowser(shop, { viewport: { width: 1440, height: 900 } })).page;
   const shared = await signIn();
-  // All of them, without a script: test/portal/tasks.test.ts. Those that would sign the shared browser out come last.
+  // All tasks, without a script: test/portal/tasks.test.ts. Tasks that would sign the shared browser out come last.
   const tasks = part(PORTAL_TASKS, 4).toSorted(
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );

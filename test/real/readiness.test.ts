@@ -130,7 +130,7 @@ async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
   );
 }
 
-/** From nothing to where only drills are missing, by what is typed alone. */
+/** Prepares a new store until only drills are missing, by typed commands alone. */
 async function prepareShop(shop: Shop): Promise<void> {
   const { done } = shop;
   await done("return-origins add https://shop.example");
@@ -696,7 +696,7 @@ test("stores show lists capabilities and contents without a secret", async () =>
   expect(listed).toEqual({ store_id: sandbox.ready.store_id, capabilities: shown.capabilities });
 });
 
-/** The file, as a third-party parser reads it. */
+/** The file, parsed by a third-party parser. */
 async function parseXml(
   path: string,
 ): Promise<{ readonly suite: Record<string, string>; readonly cases: string[][] }> {

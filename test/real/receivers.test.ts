@@ -47,7 +47,7 @@ type Expected = {
   readonly waits?: readonly [least: number, most: number];
 };
 
-/** A receiver, and what comes of its first try. */
+/** A receiver, and the result of its first attempt. */
 type Row = readonly [name: string, url: string, expected: Expected];
 
 test("any failure of a receiver's connection is audited and retried, and disturbs no other receiver", async () => {

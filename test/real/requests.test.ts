@@ -518,7 +518,7 @@ test("the requests of an order are found in every batch, also after the batch wa
   expect([positions("order-1"), positions("order-1", "b")]).toEqual([[], [1]]);
   append(log, [one(9, "order-1")]);
   expect(positions("order-1")).toEqual([9]);
-  // Another process has begun the log anew.
+  // Another process has restarted the log.
   other.forget("a");
   append(other, [one(1, "order-1")]);
   expect(positions("order-1")).toEqual([1]);

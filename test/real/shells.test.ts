@@ -257,9 +257,9 @@ function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
 }
 
 /**
- * A word as PowerShell reads it in an argument: bare, or one literal in quotes, single (each of four characters) or
- * double (each of four others). Undefined where it would be more than words: a character outside quotes that means
- * something, or quotes that do not end.
+ * A word in an argument of PowerShell: bare, or one literal in single quotes (four characters count as such) or double
+ * quotes (four others). Undefined if it would be more than words: a character outside quotes with another meaning, or
+ * an expansion in double quotes.
  */
 function readByPowerShell(text: string): string | undefined {
   let value = "";

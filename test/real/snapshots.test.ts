@@ -28,7 +28,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
 const OPTIONS = { kind: SNAPSHOT_FILE, nativeBinding: undefined };
-/** Sealed anew by each restore; and what is of no store, or counts on for all of them. */
+/** Columns that each restore encrypts again; and tables of no store, or of all stores together. */
 const SEALED = new Set(["nonce", "sealed"]);
 const OF_NO_STORE = new Set([
   "home",
@@ -73,7 +73,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
   );
 }
 
-/** Waits until what was done is all there: deliveries have ended, and what is noted after an answer is noted. */
+/** Waits until all effects are stored: deliveries have ended, and notes after an answer are written. */
 async function quiet(database: Database.Database): Promise<void> {
   const version = database.prepare("PRAGMA data_version").pluck();
   let [before, same] = [-1, 0];
@@ -120,7 +120,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-/** Two stores with a receiver each, and what can be done to one of them. */
+/** Two stores with a receiver each, and the actions on one of them. */
 async function openTwo() {
   const site = await open();
   const { harness, sandbox, control, first } = site;

@@ -257,7 +257,7 @@ test("a failed commit rejects every caller of its batch, and the next one works"
   });
   const write = createGroupCommit(connection, scheduler);
   const addStore = connection.prepare("INSERT INTO stores VALUES (?)");
-  // What it refers to is looked for at the commit, and is not there.
+  // The commit checks the referenced row, which is missing.
   const addOrder = connection.prepare("INSERT INTO orders VALUES (99)");
   const batch = [() => addStore.run(1), () => addOrder.run(), () => addStore.run(2)].map((job) => write(job));
   const ended = await Promise.allSettled(batch);
@@ -358,7 +358,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
   opened.value.close();
 });
 
-/** A store with rows, and another sandbox's file of the same size; both are larger than what is compared. */
+/** A store with rows, and another sandbox's file of the same size; both are larger than the compared part. */
 async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
   const folder = tempFolder();
   const [path, other] = [join(folder, "sandbox.db"), join(folder, "other.db")];
@@ -456,7 +456,7 @@ test("permitted changes to the files of an open database lose nothing", async ()
   }
 });
 
-/** Makes the next commit begin the log anew. */
+/** Makes the next commit restart the log. */
 function copyLog(path: string): void {
   const other = new Database(path);
   other.pragma("wal_checkpoint(RESTART)");

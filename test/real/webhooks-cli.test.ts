@@ -12,7 +12,7 @@ const BODY = '{"event_id":"019b76da-a800-7000-8000-000000000001","description":"
 const ENV = { CHECKOUT_SIGNING_SECRET: SECRET };
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** A harness with the body in `body.json`, and what is right for it. */
+/** A harness with the body in `body.json`, and its valid headers. */
 function prepare() {
   const harness = createHarness();
   const write = (name: string, content: string | Uint8Array): void =>

@@ -98,7 +98,7 @@ test("the winget manifests are valid by the published schema", () => {
   ) as object;
   const check = new Ajv({ strict: false, validateFormats: false }).compile(schema);
   const locale = yaml(made.get("winget/HostedCheckout.Checkout.locale.en-US.yaml")) as object;
-  // The schema is of an older form, which has a list of types of its own.
+  // The schema has an older form, with its own list of types.
   const older = { ...locale, ManifestType: "locale", ManifestVersion: "1.0.0" };
   expect([check(older), check.errors]).toEqual([true, null]);
   expect(check({ ...older, PackageIdentifier: "no dot" })).toBe(false);

@@ -95,7 +95,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** What the text of a parameter means to who reads its schema. */
+/** The meaning of a parameter's text for readers of its schema. */
 function valueOf(name: OperationName, field: string, text: string): unknown {
   const isNumber = schemaOf(name).properties?.[field]?.type === "integer";
   return isNumber && String(Number(text)) === text ? Number(text) : text;

@@ -337,7 +337,8 @@ test("a failed or delayed replay postpones no waiting event", async () => {
     const [match, done] = [{ endpoint_id: id, event_id: created }, { ok: true }];
     shop.answers = () => 500;
     await site.pay(order, "cancelled");
-    // It is tried again 4 to 6 s after its first try, and the replay 4 to 6 s after that of its own.
+    // The delivery has its second attempt 4 to 6 s after its first, and the replay 4 to 6 s after its own first
+    // attempt.
     await site.advance(3 * SECOND);
     if (how === "is delayed")
       expect(await site.control("/faults", { action: "delay", latency_ms: HOUR, match })).toMatchObject(done);

@@ -68,7 +68,7 @@ function allRows({ stores, databases, openDatabase }: StorePair): readonly Row[]
   });
 }
 
-/** The rows of a store: those that name it, and those that name no store, but something of it. */
+/** The rows of a store: rows with its id, and rows that refer to such a row. */
 function rowsOf(pair: StorePair, { id, ids }: Site): string[] {
   const own = [id, ...ids];
   return allRows(pair)
@@ -142,7 +142,7 @@ type Schema = {
   readonly maximum?: number;
 };
 
-/** What the fields of a request may hold. */
+/** The possible contents of a request's fields. */
 type Values = { readonly ids: readonly string[]; readonly texts: readonly string[] };
 
 const TEXTS = [
@@ -208,7 +208,7 @@ type Document = {
   >;
 };
 
-/** What an operation reads: a body, or the query of a GET. */
+/** The input of an operation: a body, or the query of a GET. */
 function requestSchema(document: Document, name: OperationName): Schema | undefined {
   const { path, method } = CONTROL_OPERATIONS[name];
   const { requestBody, parameters = [] } = document.paths[path]?.[method.toLowerCase()] ?? {};
@@ -249,7 +249,7 @@ test("a request to one store finds, shows and changes nothing of another", async
     const schema = requestSchema(document, name);
     return fc.constantFrom(0, 1).chain((from) => {
       const theirs = sites[1 - from]?.ids ?? [];
-      // What a GET looks for by a text may be an id too. A text that is written is told again by its own store.
+      // A text for which a GET searches may be an id. A written text is shown again by its own store.
       const texts = CONTROL_OPERATIONS[name].method === "GET" ? [...TEXTS, ...theirs] : TEXTS;
       const value =
         schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, { ids: theirs, texts });
@@ -275,7 +275,7 @@ test("a request to one store finds, shows and changes nothing of another", async
       await settle();
       const after = isOfOne ? allRows(pair).map(({ text }) => text) : rowsOf(pair, other);
       expect([name, request, after]).toEqual([name, request, before]);
-      // What was named is repeated in an error; nothing else of the other store is told.
+      // An error repeats the given text, and shows nothing else of the other store.
       const said = answer.text.replaceAll(id, "").replaceAll(/"error":\{.*\}/g, "");
       const named = JSON.stringify(request);
       const told = [other.id, other.apiKey, ...other.ids].filter(

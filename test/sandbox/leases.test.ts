@@ -95,7 +95,7 @@ async function openSite(start = EPHEMERAL) {
     ...site,
     asked,
     create,
-    /** What the shop waits for before each of its answers. */
+    /** The promise for which the shop waits before each of its answers. */
     waitFor: (next: typeof before) => void (before = next),
     readiness: async () => (await site.control<WireAnswerOf<"readiness">>("/readiness")).data,
     endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,

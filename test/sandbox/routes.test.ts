@@ -16,7 +16,7 @@ const ALLOWED = ["--allow-host", "shop.example", "--allow-control-host", "ops.ex
 /** A route of the server, with a fitting address. */
 type Way = Route & { readonly prefix: string; readonly address: string };
 
-/** What signs in to the portal, and who may do what there, is in `portal-access.test.ts`. */
+/** Signing in to the portal, and the rights of each role there, are in `portal-access.test.ts`. */
 const isPortals = ({ prefix }: Way): boolean => prefix === "/portal";
 
 type Sent = { readonly method?: string; readonly body?: string; readonly hosts?: readonly string[] };

@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 /** Runs the program's deferred work once. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A store with many open orders, each of which expires at a time of its own, and a way to ask another one. */
+/** A store with many open orders that expire at different times, and a second store that gets requests. */
 async function open() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -85,7 +85,7 @@ test("a snapshot shows the state at its request, and other requests are answered
   if (!image.ok) throw new Error(image.refusal.message);
   const held = image.value.connection.prepare("SELECT count(*) FROM checkouts").pluck().get();
   image.value.connection.close();
-  // What was created at the same moment may have come first.
+  // Of orders that were created at the same moment, any may come first.
   expect([before, before + 1]).toContain(held);
 });
 

@@ -187,7 +187,7 @@ test("no credential, id, cursor, mark or search term of one store reaches anothe
   expect(contentOf(pair)).toEqual(before);
 });
 
-/** What a caller of another store could change: rows that no request and no delivery writes by itself. */
+/** Rows that a caller of another store could change: no request and no delivery writes them by itself. */
 function contentOf({ stores, openDatabase }: StorePair): readonly string[] {
   return stores.flatMap(({ id }) => {
     const database = openDatabase(id);

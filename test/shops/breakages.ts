@@ -1,7 +1,7 @@
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import type { Make } from "../support/shops.ts";
 
-/** A mistake of a shop, the item that it keeps open, and what the run says of it: parts of causes. */
+/** A mistake of a shop, the item that it keeps open, and the parts of the causes that the run reports. */
 export type Breakage = {
   readonly make: Make;
   readonly name: string;

@@ -129,7 +129,7 @@ function eraseSteps(store: Store, erasure: Erasure, steps: number): Promise<bool
   });
 }
 
-/** All rows of a store, by table: those that name it, its checkout or its delivery. */
+/** All rows of a store, by table: rows with the id of the store, of its checkout or of its delivery. */
 function rowsOf(raw: Database.Database, letter: string): Record<string, unknown[]> {
   const all = tablesOf(raw).map((name) => {
     const rows = raw.prepare(`SELECT * FROM "${name}"`).all();

@@ -54,7 +54,7 @@ test("the fixtures have a file of every schema version that was ever used", () =
     Array.from({ length: to - from + 1 }, (_, index) => from + index);
   expect(Object.fromEntries(formats)).toEqual({
     "sandbox.db": span(10, 23),
-    // What is written before a file is migrated.
+    // The backup that is written before a file is migrated.
     backup: span(10, 22),
     "requests.db": span(10, 12),
     // Snapshots came with format 20 of sandbox.db.

@@ -157,7 +157,7 @@ test("the log of another database is moved aside without losing a row, and a kil
       for (const log of logs.filter(({ line }) => line !== database.line)) {
         if (random() > PAIRS) continue;
         const where = [SEED, database.name, log.name];
-        // Beside the database's own sandbox.db-opening, and with that of the log.
+        // First with the database's own sandbox.db-opening, then with the log's.
         copyOf(database, place);
         copyFileSync(`${log.path}-wal`, `${place}-wal`);
         expect([...where, openOutcome(place), logsAside(place).length]).toEqual([...where, alone, 1]);
@@ -404,7 +404,7 @@ test("a process that records its opening late does not claim a newer process's l
   const outcome = slow.value.tie.make((work) => {
     slow.value.connection.transaction(work).immediate();
     kill();
-    // Another process opens the database, ties the log, and begins it anew.
+    // Another process opens the database, ties the log, and restarts it.
     const other = openLine(from);
     for (let commits = 0; commits < 3; commits += 1) {
       other.connection.pragma("wal_checkpoint(PASSIVE)");

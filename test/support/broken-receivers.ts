@@ -12,7 +12,7 @@ import {
   type Receiver,
 } from "./merchant-receivers.ts";
 
-/** A wrong or cheating receiver, made anew for each shop; what the drill has to name is in `broken.table.ts`. */
+/** A wrong or cheating receiver, created for each shop; the expected verdict is in `broken.table.ts`. */
 export type BrokenReceiver = {
   readonly name: string;
   readonly make: () => Receiver;

@@ -26,8 +26,8 @@ const ONE_KEY: ClientFaults = {
 };
 
 /**
- * What `explore` finds of a broken shop: the invariant, the cause, and the least schedule. Of each step of it the faults
- * or payer's outcomes that show the same, because the seed decides which comes first.
+ * The finding of `explore` for a broken shop: the invariant, the cause, and the smallest schedule. For each step the
+ * faults or payer's outcomes that lead to the same finding, because the seed decides which comes first.
  */
 type Explored = {
   readonly invariant: JudgedInvariant;

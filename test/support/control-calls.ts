@@ -42,8 +42,8 @@ type Sent = { readonly method?: string; readonly body?: string };
 const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
 
 /**
- * Calls every operation once, the one that stops the service last; each must answer as it is described. Returns the
- * operations that it called.
+ * Calls every operation once, and the operation that stops the service last; each answer must match its description.
+ * Returns the called operations.
  */
 export async function callEveryOperation(service: ControlledService): Promise<readonly OperationName[]> {
   const { stores, receiver, lacks } = service;

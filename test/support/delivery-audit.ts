@@ -163,8 +163,8 @@ type AttemptRow = Record<"deliveryId" | "url" | "headers" | "bodyHash", string> 
 };
 
 /**
- * What is wrong once everything was delivered: every event of the tables against its deliveries, their attempts, and
- * what the witness of each endpoint has seen. All endpoints were there before the first event.
+ * The faults that are found after everything was delivered: compares every event of the tables with its deliveries,
+ * their attempts, and the requests that each endpoint received. All endpoints existed before the first event.
  */
 export function auditFaults(rows: Database.Database, endpoints: readonly Audited[]): string[] {
   const events = rows
@@ -227,7 +227,7 @@ function faultOf(
   if (seen.body !== event.body) return "was received with other bytes";
   if (seen.requests > attempts.length)
     return `was received ${seen.requests} times in ${attempts.length} attempts`;
-  // What the audit has was said, in that order; some of what was said was never read.
+  // The receiver sent each recorded answer, in this order; the service may have missed some answers.
   let place = 0;
   for (const status of statuses) {
     place = seen.answered.indexOf(status, place) + 1;

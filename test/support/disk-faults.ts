@@ -94,18 +94,18 @@ export function runTraced(
   };
 }
 
-/** strace's arguments that note the calls of a run in a file. */
+/** The arguments with which strace writes the calls of a run into a file. */
 export function noteCalls(log: string): readonly string[] {
   return ["-y", "-s", "300", "-o", log, "-e", `trace=${CALLS.join(",")}`, "-e", "signal=none"];
 }
 
-/** strace's arguments that let one call fail, and what follows it if the fault lasts. */
+/** The arguments with which strace makes one call fail, and later calls too if the fault lasts. */
 export function inject({ call, error, nth, lasting }: Fault): readonly string[] {
   const when = `${nth}${lasting ? "+" : ""}`;
   return ["-o", "/dev/null", ...failingCall(call, `${error}:when=${when}`)];
 }
 
-/** strace's arguments that let a call fail with an error, always or as `when` after the error says. */
+/** The arguments with which strace makes a call fail with an error, always or as the `when` after the error says. */
 export function failingCall(call: string, error: string): readonly string[] {
   return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];
 }

@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 import { seededRandom } from "./campaign.ts";
 
-/** The codes that a calibration provokes, without the one that the HTTP server gives. */
+/** The codes that a calibration provokes, without the code of the HTTP server. */
 const CODES = [
   "session_not_found",
   "idempotency_key_reused",

@@ -20,8 +20,8 @@ type Body = {
 };
 
 /**
- * One thing in which a service differs from ours, the step of each workflow that fails first of it, and what a
- * calibration finds of it.
+ * One difference of a service from ours, the step of each workflow that fails first because of it, and the finding of a
+ * calibration.
  */
 type Drift = {
   readonly request?: (path: string, body: string) => string;
@@ -31,7 +31,7 @@ type Drift = {
   readonly fails: readonly string[];
   /** An earlier drift that hides this one. */
   readonly hiddenBy?: string;
-  /** What shows the drift to `calibrate --check`; the decisions on which it differs from a record without the drift. */
+  /** The decisions in which `calibrate --check` differs from a record without the drift. */
   readonly found:
     | { readonly by: "answers"; readonly decisions: readonly number[] | "not_this_service" }
     | { readonly by: "payment"; readonly decisions: readonly number[] }

@@ -13,7 +13,7 @@ type Books = {
   status: string;
 };
 
-/** A webhook as a shop's code gets it, and what the shop can do about it. */
+/** A webhook, and the shop's possible reactions. */
 type Hook = {
   readonly id: string;
   readonly status: string;

@@ -2,7 +2,10 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "./temp-folder.ts";
 
-/** What a desktop opens addresses with, replaced by a script: it notes its pid and what it is given, then does `more`. */
+/**
+ * The command that opens URLs on a desktop, replaced by a script: it writes down its pid and its argument, then does
+ * `more`.
+ */
 export function fakeBrowser(more = "") {
   const folder = tempFolder();
   const [notes, pid] = [join(folder, "opened"), join(folder, "pid")];

@@ -12,7 +12,7 @@ export type Fault = {
   readonly onAnswer?: () => void;
 };
 
-/** A proxy that runs, and what it is told to do to the next exchange. */
+/** A running proxy, with the fault of its next exchange. */
 export type FaultProxy = {
   readonly port: number;
   /** The service behind it: a port on this machine. */

@@ -280,7 +280,10 @@ function objectsOf(
   });
 }
 
-/** Texts by what their schema says. They are made once: to read a pattern takes longer than to draw a text. */
+/**
+ * The texts of each pattern and length. Each is prepared once, because parsing a pattern takes longer than drawing a
+ * text.
+ */
 const TEXTS = new Map<string, fc.Arbitrary<string>>();
 
 function textsOf({ pattern, anyOf = [], minLength = 0, maxLength = LONG }: Schema): fc.Arbitrary<string> {

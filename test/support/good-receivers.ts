@@ -12,7 +12,7 @@ import {
   type Receiver,
 } from "./merchant-receivers.ts";
 
-/** A right receiver, made anew for each shop: some remember what they had. */
+/** A correct receiver, created for each shop: some receivers keep state. */
 export type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;

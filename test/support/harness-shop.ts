@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import type { Harness } from "./harness.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";
 
-/** An event of a checkout, as a shop's books read it. */
+/** The fields of a checkout's event that a shop reads. */
 export type BookedEvent = {
   readonly event_id: string;
   readonly type: string;
@@ -13,7 +13,7 @@ export type BookedEvent = {
 /** A shop's record of an order; `session`: its own, once it is known. */
 export type ShopOrder = { session?: string | undefined; status: string; sequence: number; fulfilled: number };
 
-/** Writes an event that the receiver accepted into the books, which each shop begins anew. */
+/** Writes an accepted event into the shop's bookings, which are empty for each shop. */
 export type Books = () => (order: ShopOrder, event: BookedEvent) => void;
 
 /** The return page of a shop; `ask` returns the status according to the service. */

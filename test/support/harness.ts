@@ -382,7 +382,7 @@ function createClock(start: number): Clock {
     now: () => Math.floor(now),
     monotonic: () => now - start,
     after: (milliseconds, run) => {
-      // A real timer would take it for no wait at all, and what sets itself anew would never rest.
+      // A real timer treats such a delay as 0, and a timer that sets itself again would never end.
       if (!Number.isFinite(milliseconds)) throw new Error(`a timer of ${milliseconds} ms`);
       timers.push({ at: now + milliseconds, run });
     },
@@ -569,7 +569,7 @@ async function readWhole(
   }
 }
 
-/** A whole body, or the first part of one that stays open: nobody reads on, and nobody goes away. */
+/** A whole body, or the first part of an open one: nobody reads further, and nobody closes the connection. */
 async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
   const first = await body[Symbol.asyncIterator]().next();

@@ -18,7 +18,7 @@ import { SECRET_BINDINGS, workerdConfig } from "../../src/hosted/dev/workerd-con
 const ROOT = join(import.meta.dirname, "../..");
 const MAX_START_MS = 20_000;
 
-/** A hosted service in workerd, and what its operator knows. */
+/** A hosted service in workerd, and the secrets of its operator. */
 export type HostedService = {
   readonly folder: string;
   readonly port: number;

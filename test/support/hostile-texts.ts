@@ -1,4 +1,7 @@
-/** What somebody may send as order_id or description to change a page: markup, script, styles, addresses, directions, tricks with spaces. */
+/**
+ * Texts of an order_id or a description that try to change a page: markup, script, styles, URLs, directions, unusual
+ * spaces.
+ */
 export const HOSTILE_TEXTS: readonly string[] = [
   "<script>alert(1)</script>",
   "</script><script>alert(1)</script>",

@@ -1,6 +1,6 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** What `jq -r` prints for these values, for the filters that our documents show: paths and `select`. */
+/** The output of `jq -r` for these values, for the filters in our documents: paths and `select`. */
 export function jqOutput(filter: string, values: readonly unknown[]): string {
   // A bar within the parentheses of `select` ends no stage.
   const stages = filter.match(/(?:[^|(]|\([^)]*\))+/g) ?? [];

@@ -13,7 +13,7 @@ type Disk = {
   starts: number;
 };
 
-/** A webhook that was verified, and what the shop's process has at hand. */
+/** A verified webhook, and the disk and the memory of the shop's process. */
 type Hook = {
   readonly id: string;
   readonly status: string;
@@ -49,7 +49,7 @@ function book(disk: Disk, amountMinor: number): void {
   disk.paid = true;
 }
 
-/** Shops that can be killed at any moment, each in a way of its own. */
+/** Shops that survive a kill at any moment, by different means. */
 export const STEADY_SHOPS: Readonly<Record<string, KilledShop>> = {
   "books and knows in one transaction": { onHook: bookOnce },
   "takes its time, and books in one transaction": {

@@ -5,8 +5,8 @@ type Start = (options: SandboxOptions) => Promise<Sandbox>;
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
 
 /**
- * What a sequence of calls gives, as one text: with a seed it is the same in every run. Left out is what is measured, what
- * was signed at a moment, and the port that a receiver got.
+ * The results of a sequence of calls as one text: with a seed it is the same in every run. Measured times, signatures
+ * and the ports of receivers are left out.
  */
 export async function transcript(start: Start, options: SandboxOptions): Promise<string> {
   const sandbox = await start(options);

@@ -1,5 +1,4 @@
-// A file of tests that another file loads for its own runtime: a module of its own, so that its tests are registered
-// whether or not this worker has run the file before.
+// A file of tests that another file loads for its own runtime: a separate module, so that its tests are registered
 
 declare module "*?hosted" {}
 declare module "*?kit" {}

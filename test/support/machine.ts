@@ -34,7 +34,7 @@ export function hasLanguage(name: TestedLanguage): boolean {
   return name === "python" || name === "php" ? isThere && hasSqlite(name) : isThere;
 }
 
-/** The shells and languages that a run had, and those that were missing, in one line. */
+/** The shells and languages that a run had, and the missing ones, in one line. */
 export function machineLine(): string {
   const languages = (Object.keys(LANGUAGES) as TestedLanguage[]).filter(hasLanguage);
   return `${listed("shells", SHELLS, installedShells())}; ${listed("languages", Object.keys(LANGUAGES), languages)}`;

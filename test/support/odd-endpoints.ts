@@ -1,4 +1,4 @@
-// What may listen at an endpoint, or at a target of `listen`, with the code of the cause that is told of it.
+// Programs that may listen at an endpoint, or at a target of `listen`, with the code of the reported cause.
 import { createServer as createHttpServer, type OutgoingHttpHeaders, type RequestListener } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { Socket } from "node:net";

@@ -7,7 +7,7 @@ type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 /** A shop's record of an order. */
 type Order = { status: string; bookings: number; sequence: number; seen: string[] };
 
-/** An event as a shop's code gets it, verified, and what the shop can do about it. */
+/** A verified event, and the shop's possible reactions. */
 export type ShopEvent = {
   readonly id: string;
   readonly type: string;
@@ -95,7 +95,7 @@ type ShopWorld = {
 const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 
-/** The books of a shop: what becomes of an event that it acts on, and what its view of an order shows. */
+/** The bookings of a shop: the effect of an event on them, and the shop's view of an order. */
 export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | "statusOf">) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();

@@ -3,8 +3,8 @@ import type { PROMISES } from "./payment-invariants.ts";
 import { insertion, expression } from "./rows.ts";
 
 /**
- * What breaks a promise when it is done behind the service's back to the only checkout, an order that was declined, then
- * paid, then late.
+ * Changes behind the service's back that break a promise, to the only checkout: an order that was declined, then paid,
+ * then late.
  */
 export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: string])[] = [
   ["sequence counts from 1 without a gap", "UPDATE events SET sequence = 4 WHERE sequence = 3"],

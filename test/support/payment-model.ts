@@ -66,7 +66,7 @@ export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] 
   return [payment, settled, end(settled, "expired")];
 }
 
-/** Where the form of an act is, and what it says beside its token. */
+/** The URL of an action's form, and its fields beside the token. */
 export function formOf(id: string, act: FormAct): { readonly path: string; readonly outcome?: string } {
   const wallet = (attempt: number): string => `/pay/${id}/wallet/${attempt}`;
   switch (act.kind) {

@@ -80,7 +80,7 @@ export type PortalTask = {
   readonly prepare?: (store: TaskStore) => Promise<void>;
   readonly act: (hand: Hand, store: TaskStore) => Promise<void>;
   readonly ends: string | RegExp;
-  /** Whether it changes what the browser keeps, and needs a profile of its own. */
+  /** Whether the task changes the browser's stored data, and so needs a separate profile. */
   readonly changesBrowser?: boolean;
 };
 

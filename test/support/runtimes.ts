@@ -18,7 +18,7 @@ export type PaymentService = {
   readonly close: () => Promise<void>;
 };
 
-/** Two new stores of a service, and what the operator knows. */
+/** Two new stores of a service, and the secrets of its operator. */
 export type StorePair = {
   readonly stores: readonly [OwnedStore, OwnedStore];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;

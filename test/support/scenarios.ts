@@ -10,10 +10,10 @@ const ROOT = join(import.meta.dirname, "../..");
 export const RUNNER = join(ROOT, "node_modules/@redocly/cli/bin/cli.js");
 const FOLDER = join(ROOT, "fixtures/arazzo");
 
-/** The files of scenarios: those of v1 alone, and those that need the control API too. */
+/** The files of scenarios: of v1 alone, and of v1 with the control API. */
 export const SCENARIOS: readonly string[] = globSync("*/*.arazzo.yaml", { cwd: FOLDER }).toSorted();
 
-/** The names of all workflows, each with its file; a store of its own is made within the others. */
+/** The names of all workflows, each with its file; each runs in a new store. */
 export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
   Array.from(
     readFileSync(join(FOLDER, file), "utf8").matchAll(/^ {2}- workflowId: (.+)$/gm),
@@ -41,7 +41,7 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
   const args = ["respect", ...SCENARIOS, ...servers, "--json-output", output];
   const env = {
     ...process.env,
-    // Without the input in a variable the runner asks for the name of its own host.
+    // Without this variable the runner asks for its own host name.
     REDOCLY_CLI_RESPECT_INPUT: JSON.stringify({
       CHECKOUT_API_KEY: access.CHECKOUT_API_KEY,
       CHECKOUT_CONTROL_TOKEN: access.CHECKOUT_CONTROL_TOKEN,

@@ -6,7 +6,7 @@ import { perFile } from "./per-file.ts";
 import { startSandbox, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** A new store of a service in a process of its own, which a test kills and starts again. */
+/** A new store of a service in a separate process, which a test kills and starts again. */
 export type ServiceProcess = {
   readonly baseUrl: string;
   readonly storeId: string;

@@ -49,7 +49,7 @@ async function retrying(
   return 1;
 }
 
-/** A client whose key is made in a way of its own, once a run. */
+/** A client that makes its own key, once for each run. */
 function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   return (purchase) => {
     const key = keyOf(purchase);
@@ -80,7 +80,7 @@ export const rightClient = keyedBy(({ disk, orderId, random }) => stored(disk, o
 /** Names each key after its order, as long as a key can be. */
 export const longKeysClient = keyedBy(({ orderId }) => `purchase-of-${orderId}-`.padEnd(128, "x"));
 
-/** Clients that repeat a create with its key, each in a way of its own. */
+/** Clients that repeat a create with its key, by different means. */
 export const GOOD_CLIENTS: readonly NamedClient[] = [
   { name: "a random key, stored for each order", client: rightClient },
   { name: "the order id is the key", client: keyedBy(({ orderId }) => `order:${orderId}`) },

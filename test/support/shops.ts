@@ -62,7 +62,7 @@ export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> 
   return {
     ready,
     origin: line.toString("utf8").trim(),
-    // A command that is typed in this process has its environment, and not that of the developer.
+    // A command in this process has its own environment, not the developer's.
     createOrder: `SHOP_FOLDER="${folder}" BREAKAGE="${breakage}" ${quoted} create-order`,
     type: (args) => runHere(args, { cwd }),
   };

@@ -108,10 +108,10 @@ const typed = (_to: URL): string => "none";
 /** Elements that a person does not see, nor what they contain. */
 const OUT_OF_SIGHT = "[hidden], [type=hidden], head, dialog:not([open]), details:not([open]) > :not(summary)";
 
-/** The fields that a browser sends with their form, of those that our pages have. */
+/** The fields that a browser sends with a form of our pages. */
 const SENT = ":is(input:not([type=checkbox]), input[checked], select):not([disabled])";
 
-/** The text of an element as a person reads it, with single spaces. */
+/** The visible text of an element, with single spaces. */
 export function textIn(element: HTMLElement): string {
   return element.textContent.replaceAll(/\s+/g, " ").trim();
 }

@@ -11,7 +11,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** What commands look for upward from where they run: a test would be about that, and not about its own folder. */
+/** Names that commands look for in parent folders: a test would find them instead of its own folder. */
 const LOOKED_FOR = [".checkout", "checkout.config.json"];
 
 function checkNothingAbove(): void {

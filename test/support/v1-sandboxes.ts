@@ -33,7 +33,7 @@ export function shareOfV1(rounds: number): number {
   return start.now() === startCommand ? rounds : Math.ceil(rounds / FEWER);
 }
 
-/** A new sandbox of `sandbox start`, or of the test kit, or another one. It ends with the test. */
+/** A new sandbox, started by `sandbox start`, by the test kit, or in another way. It ends with the test. */
 export function startV1(): Promise<V1Sandbox> {
   return start.now()();
 }

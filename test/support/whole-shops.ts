@@ -26,7 +26,7 @@ export const DESCRIBED_SHOPS = {
 export type ShopLanguage = keyof typeof DESCRIBED_SHOPS;
 export const SHOP_LANGUAGES = Object.keys(DESCRIBED_SHOPS) as readonly ShopLanguage[];
 
-/** Where Go keeps what it builds; its own place is in the home of whoever runs the tests, which may not be writable. */
+/** The build cache of Go; its default is in the home folder of the user, which may not be writable. */
 export const GO_CACHE = join(ROOT, "node_modules/.cache/go");
 
 /** The built program, as a shell starts it. */
@@ -90,8 +90,8 @@ function install(cwd: string): void {
 }
 
 /**
- * Types the head of a shop in a folder of its own, on ports of its own, and returns what came of it; `npx checkout` is
- * this program, and what the shop imports is installed already.
+ * Types the commands at the head of a shop in its folder, with its ports, and returns the result; `npx checkout` is
+ * this program, and the shop's packages are installed already.
  */
 export async function typeHead(file: string, program = BUILT): Promise<Finished> {
   const cwd = folderWith(file);
@@ -125,11 +125,11 @@ export async function typeHead(file: string, program = BUILT): Promise<Finished>
   return { code, ...output };
 }
 
-/** A whole shop in which a hurried developer has written something else, and what its drill has to say. */
+/** A whole shop with a hurried developer's mistake, and the expected report of its drill. */
 export type HurriedShop = {
   readonly name: string;
   readonly language: keyof typeof WHOLE_SHOPS;
-  /** Texts of the shop's file, each with its replacement. */
+  /** The changed texts of the shop's file. */
   readonly changes?: readonly (readonly [text: string, replacement: string])[];
   /** The command line of the drill; `{shop}` stands for the shop's address, and {client} for its client. */
   readonly drill: string;

@@ -18,7 +18,7 @@ const WHOLE = {
   "500 of length 2": ["HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno", 500, "no"],
 } as const;
 
-/** What comes after a complete answer. */
+/** Bytes after a complete answer. */
 const TAILS: Readonly<Record<string, string | Buffer>> = {
   "a JSON body": '{"ok":true}',
   "one byte": "k",

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 
-/** An answer as long as that of a retrieve. */
+/** An answer as long as the answer to a retrieve. */
 export const CONSTANT_BODY = JSON.stringify({
   ok: true,
   request_id: "0199a3c4-5d00-7000-8000-000000000001",

@@ -105,7 +105,7 @@ async function pay(page: Page, checkout: string): Promise<void> {
   await page.getByRole("heading", { name: "Payment successful" }).waitFor();
 }
 
-/** A page in a new profile, and what goes wrong in it. */
+/** A page in a new profile, and its errors. */
 async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: string[] }> {
   const context = await (await sharedBrowser()).newContext({ locale: "en-US", reducedMotion: "reduce" });
   onTestFinished(() => context.close());

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { begin, beginHere, PROGRAM, type Finished } from "../program.ts";
 import { tempFolder } from "../temp-folder.ts";
 
-/** Where a command line runs, and what its standard input is. */
+/** The folder of a command line, and its standard input. */
 export type FormOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
