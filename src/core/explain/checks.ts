@@ -35,34 +35,43 @@ export type RefusalCheck = {
 
 type Row = Pick<RefusalCheck, "name"> & Partial<RefusalCheck>;
 
-const REPEAT_HINT: Words = [
-  "the path and the body of the first request with this key",
-  "与首次使用该幂等键的请求相同的路径和请求体",
-];
-const OWN_FAILURE: Words = [
-  "an answer: the failure is the service's own, not the request's",
-  "一个响应：失败原因在服务自身，不在请求",
-];
 const TEST_KEY: Words = [
   "a test key: Authorization: Bearer svc_test_…",
   "测试密钥：Authorization: Bearer svc_test_…",
 ];
-const KEYS = ["checkout whoami", "checkout env"] as const;
 const LISTS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a correct create, headers and body, without sending it. */
 const VALID_CREATE_COMMAND = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
 
+/** The parts that most refusals by a check share. */
+const SHARED: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
+  transport: { next: VALID_CREATE_COMMAND },
+  route: { next: ["checkout assumptions"] },
+  credential: { field: "Authorization", next: ["checkout whoami", "checkout env"] },
+  scope: { field: "Authorization" },
+  content: { rule: 9, next: VALID_CREATE_COMMAND },
+  key: { rule: 21, field: "Idempotency-Key" },
+  store: { rule: 6 },
+  order: { rule: 21 },
+  session: { field: "session_id", next: LISTS },
+  service: {
+    expected: [
+      "an answer: the failure is the service's own, not the request's",
+      "一个响应：失败原因在服务自身，不在请求",
+    ],
+  },
+};
+
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
-  invalid_request: { name: "transport", next: VALID_CREATE_COMMAND },
+  invalid_request: { name: "transport" },
   request_timeout: {
     name: "transport",
     expected: ["the whole request within the time limit", "在时限内发完整个请求"],
-    next: VALID_CREATE_COMMAND,
   },
-  headers_too_large: { name: "transport", field: "headers", next: VALID_CREATE_COMMAND },
-  body_too_large: { name: "transport", field: "body", decision: 6, next: VALID_CREATE_COMMAND },
+  headers_too_large: { name: "transport", field: "headers" },
+  body_too_large: { name: "transport", field: "body", decision: 6 },
   host_not_allowed: {
     name: "host",
     field: "Host",
@@ -87,25 +96,20 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
       "POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>",
       "POST /v1/orders、POST /v1/checkout-sessions 或 GET /v1/checkout-sessions/<id>",
     ],
-    next: ["checkout assumptions"],
   },
-  method_not_allowed: { name: "route", next: ["checkout assumptions"] },
+  method_not_allowed: { name: "route" },
   credential_missing: {
     name: "credential",
     rule: 22,
-    field: "Authorization",
     expected: ["the header Authorization: Bearer <API key>", "请求头 Authorization: Bearer <API key>"],
-    next: KEYS,
   },
   credential_invalid: {
     name: "credential",
     rule: 27,
-    field: "Authorization",
     expected: [
       "a valid API key of this sandbox: Authorization: Bearer svc_test_…",
       "本沙箱中有效的 API 密钥：Authorization: Bearer svc_test_…",
     ],
-    next: KEYS,
   },
   rate_limited: {
     name: "rate",
@@ -113,67 +117,37 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     expected: ["another attempt after the time in Retry-After", "按 Retry-After 的秒数等待后重试"],
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
-  environment_not_allowed: {
-    name: "scope",
-    rule: 25,
-    field: "Authorization",
-    expected: TEST_KEY,
-    next: ["checkout env"],
-  },
+  environment_not_allowed: { name: "scope", rule: 25, expected: TEST_KEY, next: ["checkout env"] },
   production_approval_missing: {
     name: "scope",
     rule: 26,
-    field: "Authorization",
     expected: TEST_KEY,
     next: ["checkout env", "checkout production request"],
   },
-  scope_missing: {
-    name: "scope",
-    rule: 27,
-    field: "Authorization",
-    next: ["checkout keys create --scopes <scope>"],
-  },
-  unsupported_content_type: { name: "content", field: "Content-Type", next: VALID_CREATE_COMMAND },
+  scope_missing: { name: "scope", rule: 27, next: ["checkout keys create --scopes <scope>"] },
+  unsupported_content_type: { name: "content", rule: null, field: "Content-Type" },
   invalid_json: {
     name: "content",
+    rule: null,
     field: "body",
     expected: ["strict JSON in UTF-8, one object", "UTF-8 编码的严格 JSON，且为单个对象"],
-    next: VALID_CREATE_COMMAND,
   },
-  missing_parameter: { name: "content", rule: 9, next: VALID_CREATE_COMMAND },
-  invalid_parameter: {
-    name: "content",
-    rule: 9,
-    next: VALID_CREATE_COMMAND,
-  },
-  unknown_parameter: {
-    name: "content",
-    rule: 9,
-    next: VALID_CREATE_COMMAND,
-  },
-  conflicting_parameters: {
-    name: "content",
-    rule: 10,
-    next: VALID_CREATE_COMMAND,
-  },
-  idempotency_key_missing: {
-    name: "content",
-    rule: 19,
-    field: "Idempotency-Key",
-    next: VALID_CREATE_COMMAND,
-  },
-  idempotency_key_invalid: {
-    name: "content",
-    rule: 19,
-    field: "Idempotency-Key",
-    next: VALID_CREATE_COMMAND,
-  },
+  missing_parameter: { name: "content" },
+  invalid_parameter: { name: "content" },
+  unknown_parameter: { name: "content" },
+  conflicting_parameters: { name: "content", rule: 10 },
+  idempotency_key_missing: { name: "content", rule: 19, field: "Idempotency-Key" },
+  idempotency_key_invalid: { name: "content", rule: 19, field: "Idempotency-Key" },
   invalid_session_id: { name: "content", rule: 16, field: "session_id", next: LISTS },
-  idempotency_key_reused: { name: "key", rule: 21, field: "Idempotency-Key", expected: REPEAT_HINT },
+  idempotency_key_reused: {
+    name: "key",
+    expected: [
+      "the path and the body of the first request with this key",
+      "与首次使用该幂等键的请求相同的路径和请求体",
+    ],
+  },
   idempotency_in_progress: {
     name: "key",
-    rule: 21,
-    field: "Idempotency-Key",
     expected: [
       "another attempt after the first request with this key was answered",
       "等该幂等键的首个请求得到响应后再重试",
@@ -181,38 +155,34 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   },
   store_inactive: {
     name: "store",
-    rule: 6,
     expected: ["an active store", "已启用的商店"],
     next: ["checkout admin activate"],
   },
   capability_missing: {
     name: "store",
-    rule: 6,
     next: ["checkout capabilities list", "checkout admin enable-capability <name>"],
   },
   order_conflict: {
     name: "order",
-    rule: 21,
     field: "order_id",
     expected: [
       "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
       "没有未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
     ],
   },
-  state_conflict: { name: "order", rule: 21 },
+  state_conflict: { name: "order" },
   session_not_found: {
     name: "session",
-    field: "session_id",
     expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 id"],
-    next: LISTS,
   },
-  internal_error: { name: "service", expected: OWN_FAILURE, next: ["checkout sandbox logs"] },
-  storage_unavailable: { name: "service", expected: OWN_FAILURE, next: ["checkout doctor"] },
+  internal_error: { name: "service", next: ["checkout sandbox logs"] },
+  storage_unavailable: { name: "service", next: ["checkout doctor"] },
 };
 
 export function checkOfCode(code: ErrorCode): RefusalCheck {
+  const row = ROWS[code];
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
-  return { rule: null, decision, field: null, expected: null, next: [], ...ROWS[code] };
+  return { rule: null, decision, field: null, expected: null, next: [], ...SHARED[row.name], ...row };
 }
 
 /** The decision on the list of codes. */

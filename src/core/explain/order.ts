@@ -64,6 +64,14 @@ function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>)
 }
 
 function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
-  const text = say(EXPLAIN_SENTENCES.setBack);
-  return { at, what: "clock", id: null, of: null, status: null, durationMs: null, text };
+  return plainEntry("clock", at, { text: say(EXPLAIN_SENTENCES.setBack) });
+}
+
+/** A line without an answer. */
+export function plainEntry(
+  what: StoryEntry["what"],
+  at: number,
+  told: Pick<StoryEntry, "text"> & Partial<Pick<StoryEntry, "id" | "name">>,
+): StoryEntry {
+  return { at, what, id: null, of: null, status: null, durationMs: null, ...told };
 }

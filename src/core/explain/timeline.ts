@@ -19,7 +19,7 @@ import {
   type PendingEntry,
   type StoryEntry,
 } from "./explanation.ts";
-import { mergeChains, type OrderableLine } from "./order.ts";
+import { mergeChains, plainEntry, type OrderableLine } from "./order.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { Attempt } from "../checkout/shapes.ts";
 
@@ -221,22 +221,14 @@ function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
 function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
   const began = attempt === undefined ? "" : `${say(COMMA)}${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
-  const entry: StoryEntry = {
-    at,
-    what: "event",
-    id,
-    of: null,
-    status: null,
-    durationMs: null,
-    text: `${type}${began}`,
-  };
+  const entry = plainEntry("event", at, { id, text: `${type}${began}` });
   if (isFirst(event)) return { entry, about: { event }, place: "created" };
   return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
 }
 
 function placeView({ kind, at, target }: PageView, say: Translator): OrderedLine {
   const text = kind === "opened" ? EXPLAIN_SENTENCES.pageOpened : EXPLAIN_SENTENCES.browserReturned(target);
-  return { entry: payerEntry("page", at, { name: kind, text: say(text) }), place: kind };
+  return { entry: plainEntry("page", at, { name: kind, text: say(text) }), place: kind };
 }
 
 function placeAttempt(
@@ -244,7 +236,7 @@ function placeAttempt(
   say: Translator,
 ): readonly OrderedLine[] {
   const line = (at: number, place: "start" | "finish", text: Words): OrderedLine => ({
-    entry: payerEntry("attempt", at, { name: `${place}-${number}`, text: say(text) }),
+    entry: plainEntry("attempt", at, { name: `${place}-${number}`, text: say(text) }),
     place,
   });
   const started = line(startedAt, "start", EXPLAIN_SENTENCES.attemptStarted(number));
@@ -258,13 +250,5 @@ function lateEntry(
   say: Translator,
 ): StoryEntry {
   const text = say(EXPLAIN_SENTENCES.attemptLate(attempt, result));
-  return payerEntry("late_result", recordedAt, { name: `late-${attempt}`, text });
-}
-
-function payerEntry(
-  what: "attempt" | "late_result" | "page",
-  at: number,
-  told: Pick<StoryEntry, "name" | "text">,
-): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, ...told };
+  return plainEntry("late_result", recordedAt, { name: `late-${attempt}`, text });
 }
