@@ -521,7 +521,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
 ];
 
-test("a usual mistake in a variable or a file is named as what it is", async () => {
+test("a common mistake in a variable or a file is recognized", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const given: Readonly<Record<string, string>> = {

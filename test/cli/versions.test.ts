@@ -127,7 +127,7 @@ test.for([
   });
 });
 
-test("an unknown object, an unknown operation and an unreadable answer are told apart", async () => {
+test("an unknown object, an unknown operation and an unreadable answer have different refusals", async () => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   const missing = await typed(harness, `events get ${UNKNOWN} --json`);
@@ -162,7 +162,7 @@ test("a sandbox that does not report its version counts as older, and reports no
   }
 });
 
-test("a version told by another program is escaped and cut", async () => {
+test("the version of another program is escaped and cut", async () => {
   const harness = createHarness();
   await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
   const { stderr } = await typed(harness, "stores show");

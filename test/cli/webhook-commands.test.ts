@@ -526,7 +526,7 @@ test("a delivery that failed during an advance says when it is tried again, or t
   expect(moved.stdout).toMatch(/order\.created +given up \(410\) +–/);
 });
 
-test("every mistake is answered with what was expected, what came and what to type next", async () => {
+test("the answer to a mistake has the expected value, the received value and the next command", async () => {
   const shop = await openShop();
   const id = await shop.add();
   const tooMany = "x".repeat(33);

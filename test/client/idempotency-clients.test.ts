@@ -58,7 +58,7 @@ test("every broken client breaks its rules, and every right one passes", async (
   ]);
 });
 
-test("the wrong clients that no run can find are those that the documents list", async () => {
+test("the documents list the wrong clients that no run can find", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];

@@ -79,7 +79,7 @@ test("the answer of a target on another machine goes back, and a failed event co
   await listening.stop();
 });
 
-test("a lost request or answer loses no event, and repeats none", async () => {
+test("a lost request or answer neither loses nor repeats an event", async () => {
   const { owner, network, shop, order, listen } = await openListening();
   const listening = await listen();
   for (const [at, loses] of (["request", "answer"] as const).entries())

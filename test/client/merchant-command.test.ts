@@ -106,7 +106,7 @@ test("drills and explore run the typed command line, whatever the order_ids", as
   }
 });
 
-test("explore reads only the view of its own order, not of one that a stranger creates meanwhile", async () => {
+test("explore reads only the view of its own order, not of an order that a stranger creates meanwhile", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);

@@ -39,7 +39,7 @@ test("every right receiver passes", async () => {
   );
 });
 
-test("wrong receivers that no drill can find are those of the list", async () => {
+test("the list has the wrong receivers that no drill can find", async () => {
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);

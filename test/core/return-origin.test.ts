@@ -299,7 +299,7 @@ test("a refusal suggests the right origin, but not for a deceptive one", () => {
   }
 });
 
-test("an accepted origin is the one that a browser derives from it", () => {
+test("a browser leaves an accepted origin unchanged", () => {
   const part = fc.constantFrom(...PARTS);
   const text = fc.oneof(
     fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),

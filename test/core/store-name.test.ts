@@ -64,7 +64,7 @@ test("only invisible characters of a text are written out", () => {
   for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);
 });
 
-test("code and schema share one list of invisible characters, which is that of Unicode", () => {
+test("code and schema share Unicode's list of invisible characters", () => {
   const isLeftToCode = /[\p{Cs}\u{10000}-\u{10ffff}]/u;
   const invisible =
     /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/v;

@@ -207,7 +207,7 @@ function targetOf(url: string): DeliveryTarget {
   return parsed.value;
 }
 
-test("an allowed name leads to its own addresses, and never to one that cannot be a receiver", () => {
+test("an allowed name leads to its own addresses, and never to an address that cannot be a receiver", () => {
   const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],

@@ -115,7 +115,7 @@ test("an idempotency key has 8 to 128 printable characters on one line", () => {
   expect(check("same-key-1", "same-key-1")).toBe("idempotency_key_invalid");
 });
 
-test("a refused idempotency key is answered with what was expected and what came, without a secret", () => {
+test("a refused idempotency key is answered with the expected and the received value, without a secret", () => {
   const secret = formatTestKey(new Uint8Array(20).fill(7));
   const rows = [
     [[], "idempotency_key_missing", /the header Idempotency-Key with 8 to 128 printable ASCII characters/],

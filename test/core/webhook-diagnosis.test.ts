@@ -310,7 +310,7 @@ test("a valid request has no diagnosis, and other header names are reported", ()
   ]);
 });
 
-test("the sentences of a diagnosis contain what was found", () => {
+test("the sentences of a diagnosis contain its findings", () => {
   const rows: readonly (readonly [said: string, arrived: Arrived])[] = [
     ["the endpoint https://shop.example/hooks", { signed: { key: OTHER } }],
     ["the endpoint's secret until Monday", { signed: { key: RETIRED } }],
@@ -333,7 +333,7 @@ function processorTime(work: () => void): number {
   return user + system;
 }
 
-test("a large body is not varied without limit", () => {
+test("the number of variants of a large body is limited", () => {
   const blanks = " ".repeat(30_000);
   const bodies = [
     "x".repeat(4 * 1024 * 1024),

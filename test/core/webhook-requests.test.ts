@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event differs from the genuine one only in what its case names", () => {
+test("a forged event differs from the genuine one only in the part that its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },

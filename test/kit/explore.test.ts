@@ -27,7 +27,7 @@ function shopOf(table: Readonly<Record<string, ExploreShop>>, name: string): Exp
   return { ...shop, ...SMALL };
 }
 
-test("explore holds for a careful shop, and finds broken ones with the least schedule and the cause", async () => {
+test("explore finds no fault in a careful shop, and finds broken shops with the smallest schedule and the cause", async () => {
   const careful = explore({
     ...optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id")),
     seed: "s",

@@ -78,7 +78,7 @@ async function storyOfDeliveries(store: Store): Promise<readonly string[]> {
   return [...told, ...due].map((text) => text.replaceAll(/127\.0\.0\.1:\d+\//g, "hooks"));
 }
 
-test("a delivery that a fault holds back says so, with what waits for it and when it arrived", async () => {
+test("a delivery that a fault holds back names the fault, the waiting deliveries and its arrival", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });

@@ -95,7 +95,7 @@ test("the administrator switches capabilities and stores, and approves prices", 
     expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
 });
 
-test("every serious act asks once and says what it does", async () => {
+test("every serious act asks once and describes its effect", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [

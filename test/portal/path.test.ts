@@ -150,7 +150,7 @@ test("both cookies are limited to the portal's path, also when they are deleted"
   }
 });
 
-test("an address that a browser or tool returns gets the portal's path exactly once", async () => {
+test("a URL that a browser or tool sends back gets the portal's path exactly once", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const clock = `/${ids.store_id}/clock?a=1`;
   const { Cookie, token } = { Cookie: merchant.cookie, token: merchant.formToken };

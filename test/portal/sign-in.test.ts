@@ -107,7 +107,7 @@ test("ten wrong tokens within a minute block even the right one for a while; wro
   expect((await guess(adminToken)).status).toBe(303);
 });
 
-test("a HEAD request does not use up what is shown once", async () => {
+test("a HEAD request does not use up a secret that is shown once", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const secret = sandbox.ready.signing_secret;
@@ -424,7 +424,7 @@ test("a path without a store leads to that page in the first store, or searches 
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);
 });
 
-test("the bar shows the store's time and a frozen clock, and the menu counts what waits", async () => {
+test("the bar shows the store's time and a frozen clock, and the menu counts open items", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const page = async () => String((await load(sandbox, `${home}/connect`, { Cookie: cookie })).body);

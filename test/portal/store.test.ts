@@ -43,7 +43,7 @@ async function openPortal() {
 
 const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
-test("every page of a store exists in both languages, and an empty one says what to type", async () => {
+test("every page of a store exists in both languages, and an empty page names a command", async () => {
   const { sandbox, portal, home, get } = await openPortal();
   const titles: string[] = [];
   for (const path of PAGES) {
@@ -149,7 +149,7 @@ test("the first steps are ticked as they are done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units, retired after one question, and says what the store lacks for it", async () => {
+test("a price is added in minor units and retired after one question, and its row names missing capabilities", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });

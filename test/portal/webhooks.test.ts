@@ -132,7 +132,7 @@ test("a refused form of an endpoint is a page, and changes nothing", async () =>
   expect(data.endpoints).toHaveLength(1);
 });
 
-test("the page of a delivery shows every attempt as sent, its failure and what comes next", async () => {
+test("the page of a delivery shows every attempt as sent, its failure and the next attempt", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = (number) => (number === 1 ? { status: 500, body: "TypeError: order is undefined" } : 204);

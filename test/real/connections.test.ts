@@ -69,7 +69,7 @@ test("a new connection replaces the oldest half-open one", async () => {
   await answered(last);
 });
 
-test("a full server closes idle connections first, then those without a body, and keeps those at work", async () => {
+test("a full server closes idle connections first, then connections without a body, and keeps busy ones", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
   await answered(resting);

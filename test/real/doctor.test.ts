@@ -504,7 +504,7 @@ test.for(BROKEN)("doctor finds $what, and its remedy works", async (row) => {
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor does not count injected answers, or a receiver's own, as errors", async () => {
+test("doctor counts neither injected answers nor a receiver's own answers as errors", async () => {
   const one = await patient();
   const log = one.file("sandbox.log");
   const lines: string[] = [];

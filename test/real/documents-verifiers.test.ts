@@ -151,7 +151,7 @@ function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   return `${[...lists, vector.body_base64, vector.now, vector.tolerance_seconds].join("\t")}\n`;
 }
 
-test("the verifiers on docs/verifying.md are those of the whole shops, and agree with every vector", async () => {
+test("docs/verifying.md has the verifiers of the whole shops, and they agree with every vector", async () => {
   expect(VECTORS.length).toBe(104);
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {

@@ -176,7 +176,7 @@ test("a killed drill leaves nothing armed, paused or half recorded", async () =>
   expect(clients).toBeGreaterThan(2);
 });
 
-test("a sandbox that is killed during a drill releases what the drill held", async () => {
+test("a sandbox that is killed during a drill releases the drill's held webhooks", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
   const laboratories = await openLaboratories(kills.length, () => openLaboratory(startSandbox));
   await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {

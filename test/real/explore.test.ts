@@ -50,7 +50,7 @@ const COMMAND = ["--", "node", "create-order.js"];
 
 const KILL = '[{"action":"kill","match":{"method":"POST","path":"/v1/orders","nth":1}}]';
 
-test("explore as documented holds for a killed program that stores its key before it sends", async () => {
+test("explore as documented finds no fault in a killed program that stores its key before it sends", async () => {
   const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore"));
   expect(block?.code).toBe(`npx checkout explore ${COMMAND.join(" ")}\n`);
   const line = ["explore", "--json", "--only", KILL, ...COMMAND];

@@ -159,7 +159,7 @@ test("a client with one key for each purchase passes, and its log rows survive k
   ]);
 });
 
-test("a killed client leaves no process, and one that draws a key at each start is found", async () => {
+test("a killed client leaves no process, and a client that draws a key at each start is found", async () => {
   const { commandOf, drill } = await laboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";

@@ -158,7 +158,7 @@ test("a wrong argument of an untyped caller is a CheckoutError that names it", a
   await store.restore(Buffer.from(bytes));
 });
 
-test("a wait finds earlier and later entries, and lists what came if it times out", async () => {
+test("a wait finds earlier and later entries, and lists the entries it saw if it times out", async () => {
   const { store } = await start({ port: null });
   const order = await store.orders.create(ORDER);
   expect(await store.events.waitFor("order.created")).toMatchObject({ data: { id: order.id } });

@@ -355,7 +355,7 @@ test("sandbox stop does not stop another process", async () => {
   expect((await typing(harness)("sandbox status")).code).toBe(0);
 });
 
-test("sandbox status shows what runs where, and exits with 0 or 7", async () => {
+test("sandbox status shows whether and where a sandbox runs, and exits with 0 or 7", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const none = await typed("sandbox status --json");
@@ -567,7 +567,7 @@ test("a shell reads back any value that env prints", () => {
   }
 });
 
-test("the other formats of env quote what their readers would change", () => {
+test("the other formats of env quote characters that their readers would change", () => {
   const one = (format: Parameters<typeof environmentText>[1], value: string) =>
     environmentText({ V: value }, format);
   expect(one("fish", "it's \\n $x")).toBe(`set -gx V 'it'"'"'s '\\\\'n $x'`);

@@ -136,7 +136,7 @@ test("neither --listen nor --public-url opens the control API, whatever the Host
   expect((await open.request({ path: CLOCK, headers, fromOutside: true })).status).toBe(200);
 });
 
-test("a senseless address or public URL is refused before anything is created", async () => {
+test("an impossible address or public URL is refused before anything is created", async () => {
   const refused: readonly (readonly string[])[] = [
     ["--listen", "0.0.0.0"],
     ["--listen", "::"],

@@ -352,7 +352,7 @@ test("an unusable request log is reported once and breaks no request", async () 
   expect(readFileSync(path).equals(written)).toBe(true);
 });
 
-test("a request log that was deleted begins again, in a running or a stopped sandbox", async () => {
+test("a deleted request log is created again, in a running or a stopped sandbox", async () => {
   const { harness, sandbox, post, list } = await open();
   const path = join(harness.cwd, ".checkout/requests.db");
   const orders = async (): Promise<unknown> => (await list()).map(({ order_id: orderId }) => orderId);

@@ -111,7 +111,7 @@ test("a quoted value is one word at a prompt, too, where ! repeats a command", (
   }
 });
 
-test("a value to copy is shown unchanged, and one that cannot be copied gives no hint", () => {
+test("a value to copy is shown unchanged, and a value that cannot be copied gives no hint", () => {
   for (const value of VALUES) {
     const word = quoteToCopy(value);
     if (word === undefined) expect([value, value.endsWith("\n")]).toEqual([value, true]);
@@ -190,7 +190,7 @@ test("a variable can be set to any value in every shell", () => {
   }
 });
 
-test("the shell is that of SHELL, and PowerShell on Windows without it", () => {
+test("SHELL determines the shell, and without it Windows has PowerShell", () => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, Shell])[] = [
     [{ SHELL: "/usr/bin/fish" }, "fish"],
     [{ SHELL: "/opt/homebrew/bin/fish" }, "fish"],

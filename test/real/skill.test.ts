@@ -43,7 +43,7 @@ test("docs/llms.txt names exactly the existing pages", () => {
   expect(pages.filter((name) => !named.includes(name))).toEqual([]);
 });
 
-test("the skill's drills are those in the head of the Node shop", () => {
+test("the skill has the drills in the head of the Node shop", () => {
   const drills = (lines: readonly string[]) => lines.filter((line) => line.includes("checklist run"));
   const typed = (BLOCKS[OF_DRILLS] ?? "").replaceAll(/\\\n\s*/g, "").split("\n");
   const inProject = typed.map((line) => line.replace("npx --no -- checkout", "npx checkout"));

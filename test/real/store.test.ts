@@ -268,7 +268,7 @@ test("a failed commit rejects every caller of its batch, and the next one works"
   connection.close();
 });
 
-test("beyond 10,000 waiting writes one more is refused at once, and the waiting ones are done", async () => {
+test("the 10,001st waiting write is refused at once, and the waiting writes commit", async () => {
   const connection = open(join(tempFolder(), "a.db"));
   const write = createGroupCommit(connection, scheduler);
   const insert = connection.prepare("INSERT INTO a VALUES (?)");

@@ -33,7 +33,7 @@ function each(cause: DrillCause, names: readonly CaseName[]): Partial<Record<Cas
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
 
-test("a silent receiver is given up after the first event, and one that leaves only forged requests unanswered after three", async () => {
+test("a drill stops at the first event for a silent receiver, and at the third forged request that stays unanswered", async () => {
   const slow = await openDrillSite(right);
   const timeout = { ok: false, failure: "timeout", message: "no whole answer within 15000 ms" } as const;
   let sent = 0;

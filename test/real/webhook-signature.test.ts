@@ -430,7 +430,7 @@ test("verifyWebhook refuses every mistake with a code and a sentence, and never 
   });
 });
 
-test("a refusal of verifyWebhook says what was expected and what came", () => {
+test("a refusal of verifyWebhook names the expected and the received value", () => {
   const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
     [{ rawBody: untyped(undefined) }, "got nothing"],
     [{ rawBody: untyped(null) }, "got null"],

@@ -126,7 +126,7 @@ test("webhooks verify reads secrets from a file, the environment or standard inp
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or senseless argument of webhooks verify is a usage error that names its sources", async () => {
+test("a missing or invalid argument of webhooks verify is a usage error that names its sources", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [

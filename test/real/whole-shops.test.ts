@@ -81,7 +81,7 @@ async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
 }
 
-test("a whole shop gets ready by the commands in its head, and a hurried one is told its cause", async () => {
+test("the commands in its head make a whole shop ready, and a hurried shop gets its cause", async () => {
   // In `npm test` the head of one language, and a client and a receiver or a whole shop, by the seed.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, 6);

@@ -7,7 +7,7 @@ import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
 let sent = 0;
 
-test("replays and conflicts of the merchant's client are evidence for the checklist, and those of our own command are not", async () => {
+test("replays and conflicts are evidence for the checklist if the merchant's client caused them, not our own command", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {

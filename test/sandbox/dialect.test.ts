@@ -297,7 +297,7 @@ test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) =
   expect(read).toMatchObject({ ok: false, refusal: { message: expect.stringContaining(said) as string } });
 });
 
-test("a part that no dialect may have is left out of what is written, and the rest stays", () => {
+test("a forbidden part of a dialect is not written, and the rest is", () => {
   const observed = {
     headers: { event_id: "Content-Id", timestamp: "X-Time" },
     event_fields: { event_id: "$id", sequence: null },
@@ -310,7 +310,7 @@ test("a part that no dialect may have is left out of what is written, and the re
   });
 });
 
-test("a dialect is written as it is read", () => {
+test("a written dialect reads as the same dialect", () => {
   const read = parseDialect(JSON.stringify(OTHER));
   expect(read.ok && JSON.parse(dialectText(read.value))).toEqual(OTHER);
 });

@@ -207,7 +207,7 @@ test("a dialect in another sandbox's snapshot is held to the rules of a dialect,
   }
 });
 
-test("a delivery in order that another sandbox's snapshot puts behind another is refused: it would wait for good", async () => {
+test("another sandbox's snapshot with an in-order delivery behind another is refused: it would wait forever", async () => {
   const { harness, theirs, ours, file, run } = await twoFolders();
   await harness.start(["--port", "0"], { cwd: ours });
   const path = join(theirs, "changed.snapshot");

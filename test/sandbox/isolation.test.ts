@@ -384,7 +384,7 @@ function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], numb
   return apiKey;
 }
 
-test("the form of one checkout does nothing at a checkout of another store, whoever sends it", async () => {
+test("a checkout's form does nothing at a checkout of another store, for every sender", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const pages = await Promise.all(
     sites.map(async ({ id, apiKey }) => {

@@ -298,7 +298,7 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
 type Explained = Database.Statement<unknown[], { readonly detail: string }>;
 type Prepare = (this: Database.Database, sql: string) => Explained;
 
-test("no statement on checkouts, events or deliveries reads a whole table, or sorts what it has read", () => {
+test("no statement on checkouts, events or deliveries reads a whole table, or sorts its rows", () => {
   // Our connection compiles a statement at its first use, so its plan is read in its place.
   const prepared = new Map<string, (sql: string) => Explained>();
   const compiled: string[] = [];
@@ -361,7 +361,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
   log.value.close();
 });
 
-test("deliveries are listed page by page, with those to removed endpoints", async () => {
+test("deliveries are listed page by page, also deliveries to removed endpoints", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const ask = async (line: string): Promise<Record<string, unknown>> => {
@@ -396,7 +396,7 @@ test("deliveries are listed page by page, with those to removed endpoints", asyn
   await sandbox.stop();
 });
 
-test("events and deliveries of an order_id are those of all its checkouts in the store", async () => {
+test("an order_id lists the events and deliveries of all its checkouts in the store", async () => {
   const harness = createHarness();
   await harness.start();
   type Entry = Readonly<Record<string, string>>;

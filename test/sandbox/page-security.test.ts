@@ -383,7 +383,7 @@ test("a request needs the server's Host and a path; CONNECT and Expect are refus
   );
 });
 
-test("a form must come from our own page by Sec-Fetch-Site, or else by Origin, and a refusal says what came", () => {
+test("a form must come from our own page by Sec-Fetch-Site, or else by Origin, and a refusal shows the received header", () => {
   const origin = "https://pay.example";
   const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
     [[SITE, "same-origin"], ""],

@@ -209,7 +209,7 @@ test("a state that is closed during a snapshot abandons it, and its file is whol
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
-test("a long answer that is made in steps is the same as one made at once", () => {
+test("a long answer has the same bytes whether it is made in steps or at once", () => {
   const id = "01000000-0000-7000-8000-000000000001";
   const move = { checkoutId: id, orderId: "o", from: "created", to: "expired", eventId: id } as const;
   const fired = Array.from({ length: 1200 }, (_, index) => ({ ...move, at: index }));

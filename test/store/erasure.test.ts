@@ -138,7 +138,7 @@ function rowsOf(raw: Database.Database, letter: string): Record<string, unknown[
   return Object.fromEntries(all.filter(([, rows]) => rows.length > 0));
 }
 
-test("a reset deletes what happened in its store, keeps the set-up, and touches no other store", async () => {
+test("a reset deletes the history of its store, keeps the set-up, and touches no other store", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   fill(raw, "b");
@@ -430,7 +430,7 @@ test("a deleted store loses its key and its merchant; the first store cannot be 
   expect((await order("o-1", apiKey)).status).toBe(401);
 });
 
-test("during an erasure the store's own requests wait, other stores are answered, and waiting event readers are told", async () => {
+test("during an erasure the store's own requests wait, other stores are answered, and waiting event readers end", async () => {
   const { harness, control, order, database, sandbox, apiKey } = await openTwo();
   for (const kind of ["reset", "delete"] as const) {
     addOrders(database, TEA, 20_000);

@@ -188,7 +188,7 @@ test("the log is recorded before the first commit, and no write to missing files
   ]);
 });
 
-test("with 10,000 writes waiting, one more is refused with the reason, and the others commit", async () => {
+test("the 10,001st waiting write is refused with the reason, and the others commit", async () => {
   const { write, note, settled, turn, waiting } = openCommits();
   const most = 10_000;
   for (let x = 0; x < most; x += 1) note(() => x);

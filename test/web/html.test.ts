@@ -6,7 +6,7 @@ import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
 import { textInLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
 
-test("the language is the one that the browser prefers", () => {
+test("a page has the browser's preferred language", () => {
   const rows = [
     ["", "en"],
     ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],

@@ -52,7 +52,7 @@ test("a connection is reused for the next request, unless a new one is asked for
   expect(sockets).toHaveLength(4);
 });
 
-test("a body in two parts is cut within a character, and waits for what is between them", async () => {
+test("a body in two parts is cut within a character, and its second part waits", async () => {
   let arrived = Buffer.alloc(0);
   const server = createServer((socket) => {
     socket.on("data", (part: Buffer) => {
@@ -74,7 +74,7 @@ test("an idle connection is closed before the server would close it", async () =
   await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));
 });
 
-test("the loss of a reused connection is told apart from the loss of a new one", async () => {
+test("a lost reused connection differs from a lost new connection", async () => {
   const drops: Manner = (socket, _connection, request) =>
     void (request === 1 ? socket.write(OK) : socket.destroy());
   const { url } = await open(drops);
