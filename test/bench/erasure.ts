@@ -18,7 +18,7 @@ const STORES = {
 const RESET: Erasure = { storeId: STORES.erased, kind: "reset" };
 const BODY = "x".repeat(500);
 
-/** Something that fills a store with orders, and deletes them; it tells how long that took, in milliseconds. */
+/** Fills a store with orders and deletes them; returns how long the deletion took, in milliseconds. */
 type Subject = {
   readonly fill: (storeId: string, orders: number) => Promise<void>;
   readonly reset: () => Promise<number>;

@@ -10,7 +10,7 @@ const WATCH_MS = 2000;
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 
-/** Memory and processor time of a sandbox that nobody asks anything; on other systems than Linux, nothing. */
+/** Memory and processor time of a sandbox without requests; measured on Linux only. */
 export async function measureIdle(server: Server, when: string): Promise<Figure[]> {
   if (process.platform !== "linux") return [];
   await sleep(SETTLE_MS);

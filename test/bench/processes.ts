@@ -15,7 +15,7 @@ export type Server = {
   readonly stop: () => Promise<void>;
 };
 
-/** A sandbox with what its ready line says. */
+/** A sandbox with the values of its ready line. */
 export type Sandbox = Server & {
   readonly port: number;
   readonly apiKey: string;

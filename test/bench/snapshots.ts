@@ -59,7 +59,7 @@ function timed(work: () => unknown): number {
   return performance.now() - startedAt;
 }
 
-/** A snapshot of a large store in memory, which is taken in one go: nobody is answered meanwhile. */
+/** A snapshot of a large store in memory, which is taken in one step: no request is answered meanwhile. */
 export async function measureInMemory(orders: number, rounds: number): Promise<Figure> {
   const { context, storeId } = await openOurs(orders);
   const takes = Array.from({ length: rounds }, () => timed(() => takeSnapshot(context, { storeId })));

@@ -71,7 +71,7 @@ export async function measurePages(bench: Bench): Promise<Figure[]> {
   return figures;
 }
 
-/** The pages that links of the portal lead to, by their shape: what a page is, whatever it is about. */
+/** The pages to which links of the portal lead, by their shape, without the ids in them. */
 async function shapesOf(browser: Browser): Promise<ReadonlyMap<string, string>> {
   const shapes = new Map<string, string>();
   const left = [`${browser.home}/connect`, `${browser.home}/overview`];
@@ -96,7 +96,7 @@ function shapeOf(address: string): string {
   return names.length === 0 ? bare : `${bare}?${names.join("&")}`;
 }
 
-/** Creates with everybody looking on, against creates with nobody, in turn. */
+/** Creates with all viewers, compared with creates without viewers, in turn. */
 async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Promise<Figure[]> {
   const load = bench.startLoad();
   const create = { kind: "create", apiKey: sandbox.apiKey } as const;

@@ -198,7 +198,7 @@ function judgeAttack(
   return fresh;
 }
 
-/** The answers of a connection; an answer to a HEAD has no body, whatever its length says. */
+/** The answers of a connection; an answer to a HEAD has no body, also if it has a length. */
 function answersIn(received: Buffer, sent: string): readonly Answer[] {
   try {
     return readAnswers(received, "POST");

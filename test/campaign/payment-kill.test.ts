@@ -168,7 +168,7 @@ function openLoad(sandbox: SandboxProcess, options: Pick<Load, "cycle" | "random
   };
 }
 
-/** One thing that a merchant, a payer, the clock or an operator does. */
+/** One action of a merchant, a payer, the clock or an operator. */
 async function doSomething(load: Load): Promise<void> {
   const { random, ledger } = load;
   const choice = random();

@@ -177,7 +177,7 @@ test("the check of the promises finds a violation of each", async () => {
   expect(new Set(DAMAGE.map(([promise]) => promise))).toEqual(new Set(Object.keys(PROMISES)));
 });
 
-/** Does one thing that a merchant, a payer, the clock or an operator can do. */
+/** Does one possible action of a merchant, a payer, the clock or an operator. */
 async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Promise<Step> {
   const { random } = site;
   const choice = random();
@@ -278,7 +278,7 @@ async function perform(site: Site, id: string, act: Act): Promise<Answered> {
   return answer;
 }
 
-/** Looks at everything that there is to see of some checkouts, in every way that must change nothing. */
+/** Reads all views of some checkouts, which must change nothing. */
 async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
   const first = Math.floor(site.random() * ids.length);
   for (const id of ids.slice(first, first + LOOKED_AT)) {
@@ -352,7 +352,7 @@ function unlessFailed(what: string, answer: Answered): Answered {
   return answer;
 }
 
-/** The status that an answer in JSON tells; undefined for refusals and pages. */
+/** The status in an answer in JSON; undefined for refusals and pages. */
 function statusIn({ headers, body }: Answered): string | undefined {
   if (headers["Content-Type"]?.startsWith("application/json") !== true) return undefined;
   const { data } = JSON.parse(String(body)) as { readonly data?: { readonly status: string } };

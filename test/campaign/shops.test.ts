@@ -59,7 +59,7 @@ async function launch(shop: ServedShop): Promise<Launch> {
   return { code, verdict, open: items.filter(({ status }) => status !== "pass"), causes };
 }
 
-/** Buys in the shop's own way, twice by mistake, and pays; returns what the shop then says of the order. */
+/** Buys in the shop, twice by mistake, and pays; returns the shop's view of the order. */
 async function buy({ origin, type }: ServedShop): Promise<unknown> {
   const order = { method: "POST", redirect: "manual", body: '{"order_id":"order-1"}' } as const;
   const bought = (): Promise<Response> =>

@@ -101,7 +101,7 @@ test("every command accepts id, order_id and short id for the same order or sess
       for (const name of [id.toUpperCase(), orderId, shortId(id), shortId(id).toUpperCase()]) {
         const { code, stdout, stderr } = await run(command, name);
         if (command === FINDS_MORE) expect([command, name, code]).toEqual([command, name, 0]);
-        // The story of the sandbox tells the requests of the commands before.
+        // The story of the sandbox includes the requests of the earlier commands.
         else if (command.startsWith("explain"))
           expect(stdout.split("\n")[0]).toBe(byId.stdout.split("\n")[0]);
         else expect([command, name, { code, stdout, stderr }]).toEqual([command, name, byId]);

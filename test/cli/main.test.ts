@@ -585,7 +585,7 @@ test("only http and https addresses reach the browser, as the parser spells them
   const odd = await harness.run(createOrder("o-1", "--open"));
   expect([odd.code, harness.opened]).toEqual([0, ["https://pay.example/a%20b%22$(id)%22?q=%C3%BC"]]);
 
-  /** The message if an address that no answer can contain is to be opened. */
+  /** The message if the URL to open is one that no answer can contain. */
   async function talkOf(address: string): Promise<string> {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });

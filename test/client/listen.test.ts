@@ -1047,7 +1047,7 @@ for (const [count, bytes] of [
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
-      // At most 32 are handled at once; others are told to come again.
+      // At most 32 are handled at once; further ones are told to come again.
       const { status } = await site.send(unsigned(site, bytes));
       order.push(`${status} with ${site.listening.deliveries().length} told`);
     });
@@ -1260,7 +1260,7 @@ test("a stopped listener has reported its events, and ends without waiting for a
   await listening.heard(1);
   const before = site.harness.clock.now();
   expect((await listening.stop()).code).toBe(0);
-  // Time passes only while somebody waits.
+  // Time passes only while a test waits.
   expect(site.harness.clock.now()).toBe(before);
 });
 

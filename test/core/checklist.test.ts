@@ -171,7 +171,7 @@ const ROWS: readonly Row[] = [
     "has revoked",
     "checkout admin approve-credential",
   ],
-  // Nobody has to ask for what an administrator does anyway.
+  // The report asks for nothing that the administrator does anyway.
   [
     "production_credential",
     { production: { ...READY.production, request: null } },

@@ -1,5 +1,5 @@
 import { askTheKit } from "../support/v1-sandboxes.ts";
 
-/** The tests of v1 once more, through `sandbox.fetch` of the test kit: they are registered by being loaded. */
+/** Runs the tests of v1 again, through `sandbox.fetch` of the test kit: loading them registers them. */
 askTheKit();
 await import("../sandbox/api-v1.test.ts?kit");

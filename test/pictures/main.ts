@@ -77,7 +77,7 @@ async function newPage(
   return page;
 }
 
-/** The page of a checkout, as somebody who has signed in sees it. */
+/** The page of a checkout, for a signed-in user. */
 async function photographTimeline(page: Page, ready: Ready, id: string): Promise<void> {
   const answer = await fetch(`${new URL(ready.base_url).origin}/__sandbox/portal/sign-ins`, {
     method: "POST",
@@ -115,7 +115,7 @@ async function sell({ base_url: baseUrl, api_key: key }: Ready, amount: number) 
   return data ?? { id: "", checkout_url: "" };
 }
 
-/** A merchant's receiver, which fails once, when it is told that the order was paid. */
+/** A merchant's receiver, which fails once, at the event of the payment. */
 async function openReceiver() {
   let taken = 0;
   let failed = false;

@@ -88,7 +88,7 @@ const MERCHANT_TEXTS = [
 ];
 const TERMS = { order_id: "1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A store in which something of everything has happened, and a browser that reads Chinese. */
+/** A store with an entry in every list, and a browser that prefers Chinese. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();

@@ -18,7 +18,7 @@ type Told = {
   readonly attempts?: readonly unknown[];
 };
 
-/** A store with two endpoints, whose receivers answer what the test says. */
+/** A store with two endpoints, whose receivers give the answers of the test. */
 async function openStore() {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);

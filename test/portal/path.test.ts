@@ -245,7 +245,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
   expect(chinese).toEqual(await look(`/portal/${key}x`, { "Accept-Language": "zh-CN" }));
   expect(chinese.body).toContain("checkout open</code>");
-  // The other answers that nobody has to be signed in for.
+  // The other answers that need no session.
   for (const target of ["/", "/healthz", "/v1/x", "/pay/x", "/nothing", "/__sandbox/openapi.json"])
     await look(target);
   await look(`/portal/${key.slice(0, -1)}`, { Host: "evil.example" });

@@ -8,7 +8,9 @@ import { codeOf, cookieIn, load, postForm } from "../support/portal-sign-in.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A sandbox with two stores, each with an order, an endpoint, a fault and a snapshot; links are to the second one. */
+/**
+ * A sandbox with two stores, each with an order, an endpoint, a fault and a snapshot; links are for the second store.
+ */
 async function openSite() {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);

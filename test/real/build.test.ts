@@ -189,7 +189,7 @@ test("concurrent builds of changing sources end whole", async () => {
   made.length = 0;
   change("2");
   await build("package");
-  // It may contain half of each build, whatever the sources are now.
+  // It may contain half of each build, even if the sources are now right.
   expect(made).toEqual(["package 2"]);
   await expect(build("executable", () => Promise.reject(new Error("a mistake")))).rejects.toThrow(
     "a mistake",

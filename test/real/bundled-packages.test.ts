@@ -8,7 +8,7 @@ import { INPUTS } from "../../bin/build/output.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Parts of the prompts that must not be bundled: an editor that nobody opens, and its encodings. */
+/** Parts of the prompts that must not be bundled: an unused editor, and its encodings. */
 const UNWANTED = new Set(["iconv-lite", "chardet", "safer-buffer", "@inquirer/external-editor"]);
 
 /** The files with the text of the program and of the modules that merchants import, relative to the repository. */

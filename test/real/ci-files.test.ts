@@ -87,7 +87,7 @@ test("every CI file is valid by its published schema", () => {
     expect([name, isValid(value), isValid.errors]).toEqual([name, true, null]);
     expect([name, isValid({ ...value, jobs: 1, runs: 1, services: 1, shop: 1 })]).toEqual([name, false]);
   }
-  // Its schema is in no package: these are the fields that it may use.
+  // No package has its schema: these are the allowed fields.
   const fields =
     "name image postCreateCommand postStartCommand forwardPorts portsAttributes remoteUser".split(" ");
   const devcontainer = JSON.parse(text("devcontainer/devcontainer.json")) as object;

@@ -52,7 +52,7 @@ function install(): { readonly bin: string; readonly cache: string } {
   return { bin: join(folder, "bin", "checkout.cjs"), cache: join(folder, "dist", "compile-cache") };
 }
 
-/** Runs it in a shell with a umask. Nobody else has named a place for compiled code. */
+/** Runs it in a shell with a umask, without a configured folder for compiled code. */
 function version(bin: string, umask: string, before = ""): string {
   const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
   const command = `umask ${umask}; exec "$0" --import "$1" "$2" --version`;

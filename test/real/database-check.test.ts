@@ -61,7 +61,7 @@ test("a database check creates, changes and locks nothing, for an open, killed o
   for (const end of ["", "-wal", "-opening"]) copyFileSync(`${path}${end}`, `${killed}${end}`);
   expect(check(killed)).toMatchObject(whole);
   expect(existsSync(`${killed}-shm`)).toBe(false);
-  // Nobody is kept from writing.
+  // Writers are not blocked.
   write();
   close();
   before = seen();

@@ -125,7 +125,7 @@ test("every snippet about test suites is run here, and type-checks against the p
     lib: ["es2024", "esnext.disposable", "dom"],
     module: "nodenext",
     skipLibCheck: true,
-    // So that packages are found from here, though links lead elsewhere.
+    // Packages are resolved from here, also if links lead elsewhere.
     preserveSymlinks: true,
     paths: { "@playwright/test": ["./playwright.d.ts"], express: ["./express.d.ts"] },
   };
@@ -247,7 +247,7 @@ test("an application that mounts the sandbox answers like it: Hono, Express, Nex
     }
     await sandbox.store.faults.add({ action: "lose_answer" });
     await expect(answer(create(name))).rejects.toThrow(TypeError);
-    // The server of Hono tells stderr of it.
+    // The server of Hono reports it on stderr.
     if (name === "hono") return;
     await sandbox.store.faults.add({ action: "truncate" });
     await expect((await answer(create(name))).text()).rejects.toThrow("terminated");

@@ -24,7 +24,7 @@ import { sideBySide } from "../support/side-by-side.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A client that tells the shop where it stands, waits there if the shop wants that, and handles a lost answer right. */
+/** A client that reports its step to the shop, waits there on request, and handles a lost answer correctly. */
 const CLIENT = `
   import { fetch } from ${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))};
   const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;

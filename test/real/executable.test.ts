@@ -184,12 +184,12 @@ test("a broken connection ends only itself, no secret leaks, and a stop waits fo
   }
 });
 
-/** Opens connections that send no requests, and some that stay open whatever the server does, which it returns. */
+/** Opens connections that send no requests, and returns connections that stay open even if the server closes them. */
 async function disturb(port: number): Promise<readonly Socket[]> {
   const sockets: Socket[] = [];
   const talk = (text: string): Promise<Socket> =>
     new Promise((resolve) => {
-      // It keeps its own side open, whatever the server does.
+      // It keeps its own side open, even if the server closes the connection.
       const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
       sockets.push(socket);
       socket.on("error", () => undefined).once("data", () => resolve(socket));

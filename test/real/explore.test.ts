@@ -160,7 +160,7 @@ test("a killed exploration of a running shop leaves no fault, moved clock, lease
   );
 });
 
-/** Reports success whatever came of it; the eleventh run and those after it do not end. */
+/** Always reports success; the eleventh run and later runs do not end. */
 const BLIND = `
 const { appendFileSync, readFileSync } = require("node:fs");
 const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;

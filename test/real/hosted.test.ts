@@ -44,7 +44,7 @@ afterAll(service.end);
 // The first store, which is never deleted.
 await createHostedStore(service);
 
-// The tests of v1 once more: they are registered by being loaded.
+// Runs the tests of v1 again: loading them registers them.
 askAnother((now) => hostedV1(service, now));
 await import("../sandbox/api-v1.test.ts?hosted");
 // And those of two stores, and the campaigns on payments, on creates that race, and on deliveries.

@@ -394,7 +394,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  // A value that nobody reports is not shown as known.
+  // An unreported value is not shown as known.
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 

@@ -37,7 +37,7 @@ async function serve(server: Server, host: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** An application that takes events, and keeps them in the order in which they came. */
+/** An application that accepts events, and keeps them in the order of their arrival. */
 async function startApplication(host = "127.0.0.1") {
   const got: Event[] = [];
   const answer: RequestListener = (incoming, response) =>
@@ -78,7 +78,7 @@ async function sell({ ready }: SandboxHere, cwd: string, orderId: string): Promi
   await post(`/__sandbox/stores/default/checkouts/${data.id}/pay`, admin, { outcome: "succeeded" });
 }
 
-/** Whether each object's events came in their order, whatever came twice left out. */
+/** Whether each object's events came in their order, apart from repeated events. */
 function isInOrder(got: readonly Event[]): boolean {
   const last = new Map<string, number>();
   const first = got.filter(({ event_id: id }, at) => got.findIndex((other) => other.event_id === id) === at);

@@ -87,7 +87,7 @@ const LANGUAGES = [
 /** Tabs that are looked at side by side: more of them are no faster. */
 const TABS = 3;
 
-/** A store with something of everything. */
+/** A store with an entry in every list. */
 async function filledShop(): Promise<{
   readonly shop: Shop;
   readonly ids: PortalIds;

@@ -152,7 +152,7 @@ async function attack(page: Page, attempts: readonly Attempt[]): Promise<unknown
   return page.evaluate(`attack(${JSON.stringify(attempts)})`);
 }
 
-/** A server of somebody else on this machine; one of its pages has no origin. */
+/** Another user's server on this machine; one of its pages has no origin. */
 async function serveEmptyPages(): Promise<number> {
   const server = createServer((request, response) => {
     const sandboxed = request.url === "/sandboxed";

@@ -63,7 +63,7 @@ test("the sign-in code leaves the address bar at once, and is in no Referer, his
   expect(complaints).toEqual([]);
 });
 
-/** A program of somebody else on a port of this machine: what browsers send to it, by the path that they ask for. */
+/** Another user's program on a port of this machine: the requests that browsers send to it, by their paths. */
 async function listenBeside() {
   const got: { readonly path: string; readonly cookie: string; readonly referer: string }[] = [];
   const server = createServer(({ url: path = "", headers: { cookie = "", referer = "" } }, response) => {
@@ -105,7 +105,7 @@ test("a signed-in browser sends no cookie or address of the portal to another po
     await page.waitForURL(origin + path);
     expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
   }
-  // The page of that port asks it for all the others: a browser sends cookies to a path from whatever page.
+  // The page of that port requests all the others: a browser sends cookies to a path from every page.
   got.length = 0;
   await page.evaluate(`Promise.all(${JSON.stringify(paths)}.map((path) => fetch(path)))`);
   expect(got.map(({ path, cookie }) => `${path} ${cookie}`).toSorted()).toEqual(
@@ -183,7 +183,7 @@ test("single keys navigate, but not while typing or when switched off", async ()
       await page.keyboard.press(key);
       expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
     }
-    // A row without a link does nothing, whatever buttons it has.
+    // A row without a link does nothing, also with buttons in it.
     await page.keyboard.press("Enter");
     expect([page.url(), await page.locator("main tbody details[open]").count()]).toEqual([
       `${home}/${list}`,
@@ -224,7 +224,7 @@ test("times are in the browser's zone, the store's clock runs, and commands can 
 test("lists and stories show dates in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visitSignedIn, home, complaints } = await openSite();
   await runHere(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
-  // Nobody listens there: it is tried again for days.
+  // No receiver listens there: the delivery is retried for days.
   await runHere(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
   await runHere(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
   await runHere(["sandbox", "clock", "advance", "30h"], { cwd });

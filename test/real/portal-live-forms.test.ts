@@ -8,7 +8,7 @@ import { signedInBrowser } from "../support/portal-browser.ts";
 /** Pages whose forms are updated in place: as many as one browser can follow at once. */
 const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
 
-/** Somebody else changes what every page shows. */
+/** Another user changes the content of every page. */
 async function change({ command, sell }: Shop): Promise<void> {
   const lines = [
     ["endpoints", "add", "http://localhost:9/hooks"],

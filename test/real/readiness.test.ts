@@ -291,7 +291,7 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
     }
     expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
 
-    // A broken client turns it back, whatever the log had before.
+    // A broken client turns the verdict back, with any earlier log.
     const [broken] = BROKEN_CLIENTS;
     installClient(harness, broken?.client ?? rightClient);
     const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
@@ -770,7 +770,7 @@ test("the report has the same content as table, JSON, JUnit XML and Markdown", a
   expect(markdown.stdout).toContain("  - Next: `checkout admin approve-credential`\n");
   expect(markdown.stdout).toContain("  - ⚠️ Risk: every return origin");
   expect(markdown.stdout).toContain("nothing here shows that live payments work");
-  // Text from outside stands in code only, where it is neither markup nor a mention.
+  // Text from outside appears only in code, where it is neither markup nor a mention.
   for (const line of markdown.stdout.split("\n").filter((one) => /@|<b>|\]\(/.test(one)))
     expect(line).toMatch(/^ {2}- `` .* ``$/);
 

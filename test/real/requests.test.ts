@@ -413,7 +413,7 @@ test("every store keeps its newest requests, and wakes only its own waiters", as
   expect(log.list("b", ALL).map(({ at }) => at)).toEqual([9]);
   await next;
   expect(log.list("a", { ...ALL, after: 4 }).map(({ at }) => at)).toEqual([5]);
-  // A waiting command is told that the store is gone.
+  // A waiting command learns that the store is gone.
   const gone = log.next("b", 1000);
   log.forget("b");
   await gone;

@@ -33,7 +33,7 @@ const KINDS = {
 const SIGNED = ["--timestamp", "1", "--signature", "a".repeat(64)];
 const SECRET = { CHECKOUT_SIGNING_SECRET: `whsec_${"a".repeat(43)}` };
 
-/** Commands with the file that each reads; `{}` stands for its path. A configuration is found, not named. */
+/** Commands with the file that each reads; `{}` is its path. A configuration is found, not named. */
 const READERS: readonly (readonly [
   file: string,
   args: readonly string[],

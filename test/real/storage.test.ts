@@ -158,7 +158,7 @@ test("a database file that cannot be opened or extended is reported with its cau
     const reasons = said.map((line) => line.split(" ")[0]);
     expect([call, error, endings, reasons]).toEqual([call, error, endings, endings.map(() => reason)]);
   }
-  // A disk without room for the index is full, whatever SQLite calls it.
+  // A disk without room for the index is reported as full, also if SQLite names another error.
   expect(await openTraced([killed], failingCall("pwrite64", "ENOSPC"))).toEqual([
     expect.stringMatching(/^disk_full /),
   ]);
@@ -186,7 +186,7 @@ test("a failed read is never called damage, once or permanently", async ({ annot
   const found = new Map<string, string>();
   for (const when of part(trials, 60))
     found.set(when, await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${when}`)]));
-  // SQLite reads some pages once more by itself.
+  // SQLite itself reads some pages again.
   const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
   expect(others).toEqual([]);
   expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);

@@ -255,8 +255,7 @@ function addOtherStore(harness: Harness): void {
 }
 
 /**
- * Everything that stands in the database, table by table, but the mark of the log, which a commit changes also where it
- * writes again what was there.
+ * The whole database, table by table, except the mark of the log, which a commit also changes if it writes equal rows.
  */
 function allRows(harness: Harness): unknown {
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });

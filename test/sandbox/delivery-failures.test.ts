@@ -16,7 +16,7 @@ async function pass({ harness }: Site, milliseconds: number): Promise<void> {
   await runOn();
 }
 
-/** Lets a receiver answer only when it is told to. */
+/** Makes a receiver answer only when the test calls the returned function. */
 function holdAnswer(receiver: Receiver): (status: number) => void {
   let answer = (_answer: HttpResponse): void => undefined;
   receiver.answers = () => new Promise<HttpResponse>((resolve) => void (answer = resolve));

@@ -49,7 +49,7 @@ async function twoFolders() {
   };
   const source = await harness.start(["--port", "0"]);
   await run("endpoints add http://127.0.0.1:3000/hooks");
-  // Nobody listens, so it is tried again later.
+  // No receiver listens, so the delivery is retried later.
   await run(create("o-1"));
   await pass(harness);
   const file = join(theirs, "theirs.snapshot");
@@ -68,7 +68,7 @@ async function holdOf(harness: Harness, cwd: string): Promise<unknown> {
 
 const FOREIGN = { fact: "this_foreign_store", values: {} };
 
-/** What `explain` says of the deliveries of an order that wait. */
+/** The lines of `explain` about waiting deliveries of an order. */
 async function waitingOf(
   orderId: string,
   { harness, cwd }: { readonly harness: Harness; readonly cwd: string },

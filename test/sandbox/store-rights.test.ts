@@ -112,7 +112,7 @@ async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> 
     for (const { methods, path } of v1)
       for (const method of methods)
         for (const id of other.ids) {
-          // A key creates in its own store, whatever is named.
+          // A key creates in its own store, even if the request names another.
           if (kind === "key" && method === "POST") continue;
           const body = method === "POST" ? "{}" : "";
           const call = { path: path.replace(/\{\w+\}/, id), method, body };

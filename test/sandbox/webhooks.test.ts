@@ -206,7 +206,7 @@ test("events wait only for earlier events of the same checkout", async () => {
   expect([...new Set(ofSlow())]).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-/** Lets a receiver answer only when it is told to; takes out and answers all that wait. */
+/** Makes a receiver answer only when the test says so; removes and answers all waiting requests. */
 function holdAnswers(receiver: Receiver): () => void {
   const waiting: ((response: HttpResponse) => void)[] = [];
   receiver.answers = () => new Promise<HttpResponse>((resolve) => void waiting.push(resolve));
@@ -418,7 +418,7 @@ test("a replay has the same event_id and bytes with a new timestamp and signatur
     count,
     "succeeded",
   ]);
-  // A replay goes to a named endpoint whatever its event types.
+  // A replay goes to a named endpoint regardless of its event types.
   await site.control(`/events/${succeeded?.event.event_id ?? ""}/replay`, { endpoint_id: second.id });
   await site.advance(1);
   expect(types(other.got)).toEqual(["order.created", "order.succeeded"]);

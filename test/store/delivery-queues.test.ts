@@ -47,7 +47,9 @@ function openQueues(watched = (connection: FileConnection): FileConnection => co
     connection,
     deliveries,
     open,
-    /** Adds the delivery of a new event, or a replay of the newest one. Checkout 0 stands for events without one. */
+    /**
+     * Adds the delivery of a new event, or a replay of the newest one. Checkout 0 means an event without a checkout.
+     */
     add: (checkout: number, inOrder: boolean, nextAt: number): void => {
       const event = (inOrder ? undefined : newest.get(checkout)) ?? addEvent(checkout);
       deliveries.insert({

@@ -1,6 +1,6 @@
 export const ORDER = "--order-id o-1 --price-id price_coffee";
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
-/** Every command that needs a service, as it is typed; ID stands for an id. */
+/** Every command that needs a service, as typed; ID is an id. */
 export const COMMANDS: readonly string[] = [
   "sandbox pay ID --outcome succeeded",
   ...["show", "freeze", "advance 1h", "set 2027-01-01T00:00:00Z", "real"].map((a) => `sandbox clock ${a}`),
@@ -62,7 +62,7 @@ export const COMMANDS: readonly string[] = [
   "config export",
   "sandbox logs",
 ];
-/** Commands that ask nobody. */
+/** Commands that send no request. */
 export const ALONE: readonly string[] = [
   "sandbox start",
   "hosted dev",

@@ -35,7 +35,7 @@ export type Witness = {
 /** A request that has come and is not answered; the event is known once it was read. */
 type UnderWay = { readonly run: number; event?: WebhookEvent };
 
-/** Opens a witness. `reply` is told how often the event was refused before. */
+/** Opens a witness. `reply` gets the number of earlier refusals of the event. */
 export async function openWitness(options: {
   readonly name: string;
   readonly secret: string;
@@ -121,7 +121,7 @@ function isOfOne(one: WebhookEvent, other: WebhookEvent): boolean {
   return checkoutOf(one) === checkoutOf(other);
 }
 
-/** The checkout of an event; an event without one stands for itself. */
+/** The checkout of an event; an event without one has itself. */
 function checkoutOf(event: WebhookEvent): string {
   const { id = event.event_id } = (event.data ?? {}) as { readonly id?: string };
   return id;
@@ -142,7 +142,7 @@ function describe(event: WebhookEvent): string {
   return `${event.type} ${sequenceOf(event)} (${event.event_id})`;
 }
 
-/** An endpoint of the audit, and who stands there. */
+/** An endpoint of the audit, and its receiver. */
 export type Audited = {
   readonly name: string;
   readonly id: string;

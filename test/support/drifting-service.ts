@@ -26,7 +26,7 @@ type Body = {
 type Drift = {
   readonly request?: (path: string, body: string) => string;
   readonly answer?: (answer: Answer) => void;
-  /** The body of a delivery as such a service would send it. */
+  /** The body of a delivery of such a service. */
   readonly delivery?: (body: string) => string;
   readonly fails: readonly string[];
   /** An earlier drift that hides this one. */

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
-/** How long a busy machine may take for what is only a matter of time. `npm run mutate` waits less: it waits in vain. */
+/**
+ * Timeout for an event that only needs time, on a busy machine. `npm run mutate` has a shorter one, because its waits
+ * often fail.
+ */
 const WITHIN_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
 /** The longest pause between two looks; before that a look comes when a tenth more time has passed. */
 const MAX_PAUSE_MS = 100;

@@ -23,7 +23,7 @@ type Hook = {
   /** Whether its signature is right. */
   readonly verified: boolean;
   readonly book: () => void;
-  /** The status that v1 tells; undefined if there was no answer 200. */
+  /** The status in v1's answer; undefined if there was no answer 200. */
   readonly ask: () => Promise<string | undefined>;
 };
 

@@ -8,7 +8,10 @@ type Finding = {
   readonly payer: string;
 };
 
-/** How the first finding of an exploration differs from what the table says of a broken shop; null if it does not. */
+/**
+ * The difference between the first finding of an exploration and the table's row for the broken shop; null if there is
+ * none.
+ */
 export function differenceFrom(
   name: string,
   { broken }: { readonly broken: readonly Finding[] },

@@ -26,7 +26,7 @@ export type FaultProxy = {
 /** One request and its answer on a connection; the client sends the next one only after it. */
 type Passage = { readonly fault: Fault; answerBytes: number };
 
-/** A proxy on a free port that changes no byte, and cuts answers where it is told to. It ends with the test. */
+/** A proxy on a free port that changes no byte, and cuts answers on request. It ends with the test. */
 export async function startFaultProxy(): Promise<FaultProxy> {
   let servicePort = 0;
   let nextFault: Fault = {};

@@ -29,7 +29,7 @@ const MAX_ITEMS = 4;
 const MAX_TOGETHER = 3;
 const LONG = 40;
 
-/** Texts that two readers of a schema may take for different things. */
+/** Texts that two readers of a schema may interpret differently. */
 const EDGE_TEXTS: readonly string[] = [
   "",
   " ",
@@ -324,7 +324,7 @@ export function placesIn(value: unknown, schema: Schema, resolve: Resolve): read
   return places;
 }
 
-/** A value with something else at a place; undefined takes away what stands there. */
+/** A value with a replaced part; undefined removes the part. */
 export function withValueAt(value: unknown, [step, ...rest]: Place, next: unknown): unknown {
   if (step === undefined) return next;
   if (Array.isArray(value))

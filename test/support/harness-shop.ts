@@ -60,7 +60,7 @@ export function openShopOn(
   parts: ShopParts,
   service: {
     readonly secret: () => string;
-    /** The status of a session, as the service tells it. */
+    /** The status of a session in the service's answer. */
     readonly statusOf: (sessionId: string) => Promise<string>;
   },
 ): void {

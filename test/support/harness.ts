@@ -321,7 +321,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
     /** Ends a program on a port. */
     vacate: (port: number) => void ports.delete(port),
-    /** Sends a request to whatever is on a port. */
+    /** Sends a request to the server on a port. */
     send: (outbound: Pick<OutboundRequest, "method" | "url" | "headers">) =>
       deliver(ports, { ...outbound, timeoutMs: 1, maxResponseBytes: 1 }),
     /** The program on a port, as its clients reach it. */
@@ -544,7 +544,7 @@ async function deliver(
   };
 }
 
-/** The whole of a body, of a stream too; undefined if its reader went away before its end. */
+/** The whole body, also of a stream; undefined if its reader left before its end. */
 async function readWhole(
   body: HttpResponse["body"],
   {

@@ -1,6 +1,6 @@
 import { jqOutput } from "./jq.ts";
 
-/** Stands in for `jq -r FILTER` where a machine has no jq. */
+/** Replaces `jq -r FILTER` on a machine without jq. */
 const [, , , filter = "."] = process.argv;
 const lines: string[] = [];
 for await (const chunk of process.stdin) lines.push(String(chunk));

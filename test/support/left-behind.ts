@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { once } from "node:events";
 
-/** The processes that run in a folder or below it; only Linux tells. */
+/** The processes that run in a folder or below it; Linux only. */
 export function processesIn(folder: string): readonly number[] {
   if (!existsSync("/proc/self/cwd")) return [];
   return readdirSync("/proc")

@@ -17,7 +17,7 @@ export type Service = { readonly port: number; readonly apiKey: string; readonly
 /** The results of the creates of a load. */
 export type Load = {
   readonly acknowledged: ReadonlyMap<Create, Answer>;
-  /** Sent without a whole answer: nobody knows what the service did. */
+  /** Sent without a whole answer, so the effect on the service is unknown. */
   readonly unanswered: readonly Create[];
 };
 

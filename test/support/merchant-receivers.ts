@@ -79,7 +79,7 @@ export function serve(
   };
 }
 
-/** The values of all lines with a header, whatever the case of its name. */
+/** The values of all lines with a header, in any letter case of its name. */
 export function headerLines(rawHeaders: readonly string[], name: string): readonly string[] {
   return rawHeaders.filter(
     (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name.toLowerCase(),

@@ -470,8 +470,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
 };
 
 /**
- * Mistakes with the events of a type, whatever they are about. `of_a_payment`: with a payment of the order the same is
- * right, or cannot happen.
+ * Mistakes with events of a type, about any object. `of_a_payment`: the same is right with a payment of the order, or
+ * cannot happen.
  */
 export const EVENT_MISTAKES: Readonly<
   Record<

@@ -33,7 +33,7 @@ const serve =
   (answer: RequestListener, host = "127.0.0.1"): Open =>
   async () =>
     `http://${host.includes(":") ? `[${host}]` : host}:${await listenUntilEnd(createHttpServer(answer), host)}/hooks`;
-/** A server at one loopback address alone: at the other, nobody listens on its port. */
+/** A server at one loopback address only: its port at the other address is closed. */
 const alone =
   (host: "127.0.0.1" | "::1"): Open =>
   async () => {

@@ -33,7 +33,7 @@ export type ShopEvent = {
   readonly count: number;
   /** Marks the order paid, and books it. */
   readonly book: () => void;
-  /** The status that v1 tells. */
+  /** The status in v1's answer. */
   readonly ask: () => Promise<string>;
   /** Waits with the answer. */
   readonly wait: (milliseconds: number) => Promise<void>;
@@ -161,7 +161,7 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
     isPaid: (orderId: string) => orderOf(orderId).status === "paid",
     /** Marks an order paid, which books nothing. */
     pay: (orderId: string) => void (orderOf(orderId).status = "paid"),
-    /** Books an order, whatever was booked before. */
+    /** Books an order, also if it is booked already. */
     bookAgain: (orderId: string) => book(orderOf(orderId))(),
     /** Writes that an order waits for its payment. */
     wait: (orderId: string) => void (orderOf(orderId).status = "open"),
@@ -304,7 +304,7 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "asks the API about each event": {
     onEvent: async ({ ask, order, book }) => {
       const status = await ask();
-      // Without an answer of the API it wants the event again.
+      // Without an answer of the API the shop asks for the event again.
       if (status === "") return 503;
       if (status === "succeeded" && order.status !== "paid") book();
       return undefined;

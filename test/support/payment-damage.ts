@@ -73,7 +73,7 @@ export function openUnguarded(path: string): Database.Database {
   return rows;
 }
 
-/** Changes what an event tells. */
+/** Changes the content of an event. */
 function inBody(sequence: number, path: string, value: string): string {
   const json = /^[0-9]+$/.test(value) ? value : `'${value}'`;
   return `UPDATE events SET body = json_set(body, '${path}', ${json}) WHERE sequence = ${sequence}`;

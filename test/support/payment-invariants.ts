@@ -93,7 +93,7 @@ export function paymentRows(rows: Database.Database, only?: string): Map<string,
   );
 }
 
-/** The status that the last event of every checkout tells. */
+/** The status in the last event of every checkout. */
 export function lastStatuses(rows: Database.Database): Map<string, string> {
   const select = rows.prepare<[], { readonly id: string; readonly status: string }>(
     `SELECT checkout_id AS id, body ->> '$.data.status' AS status, max(sequence)

@@ -1,6 +1,9 @@
 import { afterAll } from "vitest";
 
-/** A value of the tests that a file loads: the usual one, or another until the file ends, whatever its worker runs next. */
+/**
+ * A value of the tests that a file loads: the default, or another value until the file ends, also if its worker runs
+ * other files next.
+ */
 export function perFile<Value>(usual: Value) {
   let value = usual;
   return {

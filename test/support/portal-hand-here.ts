@@ -5,8 +5,8 @@ import { CLICKABLE, DeadEnd, type Hand, type HandCount } from "./portal-hand.ts"
 import { openTab, textIn, type Answer, type Cookies } from "./tab.ts";
 
 /**
- * A hand in a browser without a script and without a window: it sees what the markup shows, and loads a page once more
- * before it gives up looking for something.
+ * A hand in a browser without scripts and window: it sees the markup, and loads a page again before it gives up a
+ * search.
  */
 export async function handHere(
   sandbox: RunningSandbox,
@@ -27,7 +27,7 @@ export async function handHere(
     focus = tab.find("[autofocus]")?.getAttribute("name");
   };
 
-  /** The first visible element; otherwise waits for requests in flight, and loads the page once more. */
+  /** The first visible element; otherwise waits for requests in flight, and loads the page again. */
   const find = async (
     selector: string,
     wanted: string,

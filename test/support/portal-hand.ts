@@ -3,7 +3,7 @@ export const CLICKABLE = "a, button, summary, input[type=checkbox]";
 
 /** A person with a mouse and a keyboard in front of the portal: everything is done by clicking and typing. */
 export type Hand = {
-  /** Clicks the first thing in sight that has this text, and waits for the page that a link or a button leads to. */
+  /** Clicks the first visible element with this text, and waits for the page to which a link or a button leads. */
   readonly click: (text: string | RegExp, within?: string) => Promise<void>;
   /** Clicks the link at the head of the first row that has this text. */
   readonly row: (text: string | RegExp) => Promise<void>;

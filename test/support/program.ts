@@ -37,8 +37,8 @@ export async function run(args: readonly string[], options: RunOptions): Promise
 }
 
 /**
- * Runs a command line in this process, from the sources: for what stands beside what a test is about. A process of its
- * own takes ten times as long.
+ * Runs a command line in this process, from the sources, for the parts of a test that are not its subject. A separate
+ * process takes ten times as long.
  */
 export async function runHere(
   args: readonly string[],

@@ -4,7 +4,7 @@ import { listenUntilEnd } from "./http-receiver.ts";
 /** A receiver's reaction to a connection. */
 export type Manner = (socket: Socket) => void;
 
-/** A receiver that knows no HTTP: it does one thing with each connection. */
+/** A receiver without HTTP: it treats each connection in one way. */
 export type RawReceiver = {
   readonly url: string;
   /** When each request came, by `performance.now()`. */
@@ -49,7 +49,7 @@ export function drips(head: string, byte: string): Manner {
   };
 }
 
-/** Says `head` and one piece after the other for as long as somebody takes it, up to so many bytes. */
+/** Sends `head` and piece after piece as long as the client reads, up to a number of bytes. */
 export function floods(head: string, piece: string, bytes: number): Manner {
   return (socket) => {
     // In one with the head, so that the first read has much to chew on.

@@ -14,7 +14,7 @@ type ReturnVisit = {
   readonly count: number;
   /** Marks the order paid, and books it if it was not. */
   readonly book: () => void;
-  /** Books the order, whatever was booked before. */
+  /** Books the order, also if it is booked already. */
   readonly bookAgain: () => void;
   /** Writes that the order waits for its payment. */
   readonly wait: () => void;
@@ -33,7 +33,7 @@ export type ReturnPage = (
   visit: ReturnVisit,
 ) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
 
-/** An order; `isBlind`: its webhook books whatever was booked before. */
+/** An order; `isBlind`: its webhook books it even if it is booked already. */
 type BookedOrder = { readonly status: "open" | "paid"; readonly bookings: number; readonly isBlind: boolean };
 const UNPAID: BookedOrder = { status: "open", bookings: 0, isBlind: false };
 

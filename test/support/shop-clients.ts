@@ -36,7 +36,7 @@ export type NamedClient = { readonly name: string; readonly client: Client };
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const MAX_ATTEMPTS = 4;
 
-/** Sends again until there is an answer, and waits where it is told to; the exit code is 0 for an order. */
+/** Sends again until there is an answer, and waits as requested; the exit code is 0 for an order. */
 async function retrying(
   { pause }: Pick<Purchase, "pause">,
   attempt: (number: number) => Promise<number | undefined>,
@@ -610,7 +610,7 @@ export type Parts = {
   readonly after: (key: string, purchase: Purchase, status: number | undefined) => string;
   /** The number of attempts before it gives up. */
   readonly tries: number;
-  /** How long it waits when it is told to wait a second, in milliseconds. */
+  /** The client's wait for a Retry-After of one second, in milliseconds. */
   readonly waits: number;
   /** Its action when its order exists. */
   readonly afterwards: (purchase: Purchase) => Promise<unknown>;
@@ -661,7 +661,7 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   // One that sends once a run never comes early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
-  // With a third attempt it would have its answer.
+  // A third attempt would get the answer.
   ends: [["always 0", () => 0]],
 };
 

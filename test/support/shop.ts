@@ -8,7 +8,7 @@ import { tempFolder } from "./temp-folder.ts";
 /** Timeout for an expected change of a page, for a busy machine. */
 const PATIENCE_MS = 60_000;
 
-/** A checkout as v1 tells it. */
+/** A checkout in an answer of v1. */
 export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
 /** The settings of a customer's browser. */

@@ -1,6 +1,6 @@
 /**
- * Does several things, as many at once as there are places: each is done in one that is free. What a place has (a sandbox,
- * a tab) is used for one thing after the other.
+ * Runs several tasks, as many at once as there are places: each runs in a free place. The resources of a place (a
+ * sandbox, a tab) serve one task after the other.
  */
 export async function sideBySide<Thing, Place>(
   things: readonly Thing[],

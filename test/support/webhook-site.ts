@@ -63,7 +63,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return JSON.parse(String(answer.body)) as Told<Data>;
   };
 
-  /** A receiver that verifies with the secrets in force, and takes everything until it is told otherwise. */
+  /** A receiver that verifies with the current secrets, and accepts everything until the test says otherwise. */
   const receiver = (port: number): Receiver => {
     const made: Receiver = { url: `http://localhost:${port}/hooks`, got: [], answers: () => 200 };
     harness.occupy(port, {

@@ -131,7 +131,7 @@ export type HurriedShop = {
   readonly language: keyof typeof WHOLE_SHOPS;
   /** The changed texts of the shop's file. */
   readonly changes?: readonly (readonly [text: string, replacement: string])[];
-  /** The command line of the drill; `{shop}` stands for the shop's address, and {client} for its client. */
+  /** The command line of the drill; `{shop}` is the shop's URL, and {client} its client. */
   readonly drill: string;
   /** A client as a shell script; default: the shop's client. */
   readonly client?: string;

@@ -1,4 +1,5 @@
-// Why nothing is delivered (decisions 71, 95). What decides it: sandbox/runtime/home.ts; its words: core/refusals/parts.ts.
+// A reason for delivering nothing (decisions 71, 95). Decided in sandbox/runtime/home.ts; texts in
+// core/refusals/parts.ts.
 import * as z from "zod/mini";
 import { HOLDS } from "../refusals/parts.ts";
 import type { DomainOf } from "../shape/fields.ts";

@@ -47,7 +47,7 @@ export async function walkPayments(site: Site): Promise<void> {
   }
 }
 
-/** Tells that a browser shows the page, as its script does. */
+/** Reports that a browser shows the page, as its script does. */
 async function noteView(tab: Tab, site: Site): Promise<void> {
   const views = tab.page().querySelector("page-views");
   const { status } = await site.request({
