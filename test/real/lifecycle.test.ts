@@ -377,6 +377,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
       started_at: expect.stringMatching(/^2026-01-15T12:00:00/) as string,
       log_file: join(ready.data_dir ?? "", "sandbox.log"),
       held_back: null,
+      hold: null,
       active_faults: 0,
       instance_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
       settings: expect.objectContaining({

@@ -220,6 +220,7 @@ test("a restore of the whole sandbox brings back deleted stores and removes late
         { store_id: TEA, name: "Tea Shop" },
       ],
       held_back: null,
+      hold: null,
     },
   ]);
   expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(taken);
