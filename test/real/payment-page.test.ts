@@ -10,6 +10,8 @@ import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { looksOf, type Look } from "../support/looks.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type Sold } from "../support/shop.ts";
+import { english } from "../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
 /** A payment: the customer's action in the wallet, and the final status of the order and its page. */
 type Ending = {
@@ -62,11 +64,11 @@ const ENDINGS: readonly Ending[] = [
     name: "cancels on the page, which asks once",
     act: async (page, shop, sold) => {
       await page.goBack();
-      const sure = page.locator("button", { hasText: "Yes, cancel the payment" });
+      const sure = page.locator("button", { hasText: english(PAYMENT_TEXTS.cancelSure) });
       expect(await sure.isVisible()).toBe(false);
       await page.click("summary:has-text('Cancel payment')");
       expect([await sure.isVisible(), await shop.statusOf(sold)]).toEqual([true, "pending"]);
-      await press(page, "Yes, cancel the payment");
+      await press(page, english(PAYMENT_TEXTS.cancelSure));
     },
     status: "cancelled",
     heading: "Payment cancelled",

@@ -2,6 +2,8 @@ import type { HTMLElement } from "node-html-parser";
 import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openTab, textIn } from "../support/tab.ts";
+import { english } from "../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
 /** A checkout, as v1 answers it. */
 type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
@@ -61,7 +63,7 @@ async function start({ press, follow }: Customer): Promise<void> {
 
 /** The customer's act in the wallet, and the final page and order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
-  ["pays", ({ press }) => press("Pay €"), "Payment successful", "succeeded"],
+  ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [
     "is declined, and pays then",
     async (customer) => {
@@ -72,7 +74,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
       await start(customer);
       await customer.press("Pay €");
     },
-    "Payment successful",
+    english(PAYMENT_TEXTS.result.succeeded),
     "succeeded",
   ],
   [
@@ -85,20 +87,25 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
       }
       await customer.press("Decline");
     },
-    "Payment failed",
+    english(PAYMENT_TEXTS.result.failed),
     "failed",
   ],
-  ["fails", ({ press }) => press("Fail"), "Payment failed", "failed"],
-  ["cancels in the wallet", ({ press }) => press("Cancel"), "Payment cancelled", "cancelled"],
+  ["fails", ({ press }) => press("Fail"), english(PAYMENT_TEXTS.result.failed), "failed"],
+  [
+    "cancels in the wallet",
+    ({ press }) => press("Cancel"),
+    english(PAYMENT_TEXTS.result.cancelled),
+    "cancelled",
+  ],
   [
     "cancels on the page, which asks once",
     async (customer, _harness, { checkout_url: page }) => {
       await customer.open(page);
-      expect(customer.offers("Yes, cancel the payment")).toBe(false);
-      await customer.unfold("Cancel payment");
-      await customer.press("Yes, cancel the payment");
+      expect(customer.offers(english(PAYMENT_TEXTS.cancelSure))).toBe(false);
+      await customer.unfold(english(PAYMENT_TEXTS.cancel));
+      await customer.press(english(PAYMENT_TEXTS.cancelSure));
     },
-    "Payment cancelled",
+    english(PAYMENT_TEXTS.result.cancelled),
     "cancelled",
   ],
   [
@@ -107,7 +114,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
       await customer.press("Pay too late");
       expect(customer.text(".notice")).toContain("was not applied to the order");
     },
-    "This checkout has expired",
+    english(PAYMENT_TEXTS.result.expired),
     "expired",
   ],
   [
@@ -117,7 +124,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
       expect(customer.text("h2")).toBe("You walked away");
       await harness.run(["sandbox", "clock", "advance", "1h"]);
     },
-    "This checkout has expired",
+    english(PAYMENT_TEXTS.result.expired),
     "expired",
   ],
 ];

@@ -3,16 +3,34 @@ import { said } from "../v1-calls.ts";
 import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
+import { english } from "../../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
 
 /** The payer's clicks from the payment page on, the next heading, and the status of the order. */
 const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string, status: string])[] = [
-  [["Pay with", "Open the sandbox wallet here", "Pay €"], "Payment successful", "succeeded"],
-  [["Pay with", "Open the sandbox wallet here", "Decline"], "Payment declined", "pending"],
-  [["Pay with", "Open the sandbox wallet here", "Fail"], "Payment failed", "failed"],
-  [["Pay with", "Open the sandbox wallet here", "Cancel"], "Payment cancelled", "cancelled"],
-  [["Cancel payment", "Yes, cancel the payment"], "Payment cancelled", "cancelled"],
-  [["Pay with", "Open the sandbox wallet here", "Pay too late"], "This checkout has expired", "expired"],
-  [["Pay with", "Open the sandbox wallet here", "Walk away"], "You walked away", "pending"],
+  [
+    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Pay €"],
+    english(PAYMENT_TEXTS.result.succeeded),
+    "succeeded",
+  ],
+  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Decline"], "Payment declined", "pending"],
+  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Fail"], english(PAYMENT_TEXTS.result.failed), "failed"],
+  [
+    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Cancel"],
+    english(PAYMENT_TEXTS.result.cancelled),
+    "cancelled",
+  ],
+  [
+    [english(PAYMENT_TEXTS.cancel), english(PAYMENT_TEXTS.cancelSure)],
+    english(PAYMENT_TEXTS.result.cancelled),
+    "cancelled",
+  ],
+  [
+    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Pay too late"],
+    english(PAYMENT_TEXTS.result.expired),
+    "expired",
+  ],
+  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Walk away"], "You walked away", "pending"],
 ];
 
 /** The payment page with each outcome, by the forms and links of the pages. */
