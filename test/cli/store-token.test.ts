@@ -14,6 +14,7 @@ test("the token of a store works from another machine, for its store only", asyn
     "endpoints list",
     "trigger order.succeeded",
     "trigger checkout_session.expired",
+    "trigger order.cancelled --order-id order-9",
     "sandbox pay order-1",
     "explain order-1",
     "deliveries retry",
@@ -43,7 +44,9 @@ test("the token of a store works from another machine, for its store only", asyn
     "config export",
   ])
     expect([line, (await type(line)).code > 0]).toEqual([line, true]);
-  expect(new Set(sent)).toEqual(new Set([`Bearer ${made["token"] ?? ""}`]));
+  // An order with a name is created through v1, with a key that ends with the command.
+  const isKey = expect.stringMatching(/^Bearer svc_(?!store_)/) as string;
+  expect([...new Set(sent)]).toEqual([`Bearer ${made["token"] ?? ""}`, isKey]);
   // The first store is as it was.
   expect((await owner.run(["faults", "list", "--json"])).stdout).toContain('"faults":[]');
 });

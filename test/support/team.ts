@@ -1,6 +1,8 @@
 import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
 
+const ALLOWED = ["--allow-host", "box.example", "--allow-control-host", "box.example"];
+
 /**
  * A sandbox on another machine, which its colleague reaches as box.example, with the token of one of its two stores. A
  * request that waits for deliveries is answered at once there, because a wait would let the sandbox's time pass.
@@ -8,7 +10,7 @@ import { createHarness, type RunningSandbox } from "./harness.ts";
 export async function openTeam(role: string) {
   const owner = createHarness();
   const site: { sandbox: RunningSandbox } = {
-    sandbox: await owner.start(["--allow-control-host", "box.example"]),
+    sandbox: await owner.start(ALLOWED),
   };
   const run = async (line: string): Promise<string> => (await owner.run(line.split(" "))).stdout;
   const json = async (line: string) => JSON.parse(await run(`${line} --json`)) as { [key: string]: string };
@@ -60,7 +62,7 @@ export async function openTeam(role: string) {
       const { port } = new URL(site.sandbox.ready.base_url);
       network.isDown = true;
       await site.sandbox.stop();
-      site.sandbox = await owner.start(["--allow-control-host", "box.example", "--port", port]);
+      site.sandbox = await owner.start([...ALLOWED, "--port", port]);
       network.isDown = false;
     },
   };

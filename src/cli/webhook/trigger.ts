@@ -14,6 +14,7 @@ import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, isStoreToken } from "../target/control.ts";
+import { withStoreKey } from "../target/store-key.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { answerOutput } from "../output/answer.ts";
 import { output } from "../output/output.ts";
@@ -66,7 +67,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   return show(context, after, known);
 }
 
-/** A new or existing checkout. Who has the token of a store and no API key gets a test order of the sandbox. */
+/** A new or existing checkout. With the token of a store and no API key, a new one without a name is a test order. */
 async function checkoutFor(
   context: Context,
   options: TriggerOptions,
@@ -80,7 +81,8 @@ async function checkoutFor(
     return { id, isNew: true };
   }
   const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
-  const { response, replayed } = await createInSandbox(context, options, { noun, request, control });
+  await using keyed = await withStoreKey(context, control);
+  const { response, replayed } = await createInSandbox(keyed.context, options, { noun, request, control });
   return { id: response.data.id, isNew: orderId === undefined || !replayed };
 }
 
