@@ -1,8 +1,8 @@
 // The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
 // purchase again. How they are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
-import { ALWAYS, type History, type OrderName, type Step } from "../step.ts";
-import { create, look, pay, tell } from "./steps.ts";
+import { ALWAYS, type OrderName, type Step } from "../step.ts";
+import { create, each, look, pay, tell } from "./steps.ts";
 
 const ENDED: Step = { act: "faults", of: "a", faults: [] };
 
@@ -22,103 +22,95 @@ function refused(status: number): Step {
 }
 
 /** A create under faults at its requests. */
-function underFaults(
-  ...faults: readonly ScheduledFault[]
-): Pick<History, "part" | "needs" | "isAlone" | "steps"> {
-  return {
-    part: "idempotency",
-    needs: ["create", "names"],
-    isAlone: true,
-    steps: [{ act: "faults", of: "a", faults }, answered("a")],
-  };
+function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
+  return [{ act: "faults", of: "a", faults }, answered("a")];
 }
 
 /** Creates of three orders whose order_ids resemble each other. */
-const THREE_ALIKE = {
-  part: "idempotency",
-  needs: ["create", "names"],
-  isAlone: true,
-  steps: [answered("a"), answered("b"), answered("c")],
-} as const;
+const THREE_ALIKE = [answered("a"), answered("b"), answered("c")];
 
 /** The answer before the fault is lost, so that the order exists and another key for it is refused. */
 const LOST = at(1, "lose_answer");
 
+const CREATES = { part: "idempotency", needs: ["create", "names"], isAlone: true } as const;
+const OTHERS = { part: "idempotency", needs: ["create"] } as const;
+
 /** The histories of the client, in the order in which they start. */
 export const CLIENT_HISTORIES = {
-  answer_lost: { ...underFaults(LOST), title: ["a create whose answer is lost", "创建的响应丢失"] },
-  answer_lost_twice: {
-    ...underFaults(LOST, at(2, "lose_answer")),
-    title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
-  },
-  answer_cut: {
-    ...underFaults(at(1, "truncate"), at(2, "empty")),
-    title: ["a create whose answer is cut off, then empty", "创建的响应被截断，之后为空"],
-  },
-  create_unsent: {
-    ...underFaults(at(1, "lose_request"), at(2, "reset")),
-    title: ["a create that is lost on its way, then reset", "创建请求在途中丢失，之后连接被重置"],
-  },
-  create_5xx: {
-    ...underFaults(LOST, { ...at(2, "status"), status: 503 }, at(3, "status")),
-    title: ["a create whose answer is lost, then 503, then 502", "创建的响应丢失，之后返回 503，再返回 502"],
-  },
-  create_429: {
-    ...underFaults(LOST, at(2, "rate_limit")),
-    title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
-  },
-  client_killed: {
-    ...underFaults(at(1, "kill")),
-    needs: ["create", "names", "command"],
-    title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
-  },
-  keys_case: {
-    ...THREE_ALIKE,
-    neighbours: "other_case",
-    title: ["creates of order_ids that differ in case or a zero", "order_id 仅大小写或一个零不同的创建"],
-  },
-  keys_digits: {
-    ...THREE_ALIKE,
-    neighbours: "digits",
-    title: ["creates of order_ids whose digits are similar", "order_id 数字相似的创建"],
-  },
-  bought_again_paid: {
-    part: "idempotency",
-    title: ["bought again after the payment", "支付后再次下单"],
-    needs: ["create", "names"],
-    isAlone: true,
-    steps: [create, pay, tell, look, create, look],
-    causes: { final_stays: "create_resets", one_order: "pays_twice" },
-  },
-  bought_at_once: {
-    part: "idempotency",
-    title: ["bought four times at once", "同时下单四次"],
-    needs: ["create", "names"],
-    steps: [
-      { act: "create", of: "a", times: 4 },
-      { act: "create", of: "b", times: 4 },
-    ],
-    causes: { one_order: "double_click", client_ends: "double_click" },
-  },
-  conflict: {
-    part: "idempotency",
-    title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
-    needs: ["create", "names"],
-    isAlone: true,
-    steps: [
-      { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
-      { act: "create", of: "a", expects: "refusal" },
-      ENDED,
-      create,
-    ],
-    causes: { one_order: "conflict_new_order" },
-  },
-  refused_for_good: {
-    part: "idempotency",
-    title: ["creates that are refused for good", "创建一直被拒绝"],
-    needs: ["create"],
-    isAlone: true,
-    steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
-    causes: { client_ends: "never_gives_up" },
-  },
-} as const satisfies Readonly<Record<string, History>>;
+  ...each(CREATES, {
+    answer_lost: {
+      title: ["a create whose answer is lost", "创建的响应丢失"],
+      steps: underFaults(LOST),
+    },
+    answer_lost_twice: {
+      title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
+      steps: underFaults(LOST, at(2, "lose_answer")),
+    },
+    answer_cut: {
+      title: ["a create whose answer is cut off, then empty", "创建的响应被截断，之后为空"],
+      steps: underFaults(at(1, "truncate"), at(2, "empty")),
+    },
+    create_unsent: {
+      title: ["a create that is lost on its way, then reset", "创建请求在途中丢失，之后连接被重置"],
+      steps: underFaults(at(1, "lose_request"), at(2, "reset")),
+    },
+    create_5xx: {
+      title: [
+        "a create whose answer is lost, then 503, then 502",
+        "创建的响应丢失，之后返回 503，再返回 502",
+      ],
+      steps: underFaults(LOST, { ...at(2, "status"), status: 503 }, at(3, "status")),
+    },
+    create_429: {
+      title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
+      steps: underFaults(LOST, at(2, "rate_limit")),
+    },
+    client_killed: {
+      title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
+      needs: ["command"],
+      steps: underFaults(at(1, "kill")),
+    },
+    keys_case: {
+      title: ["creates of order_ids that differ in case or a zero", "order_id 仅大小写或一个零不同的创建"],
+      neighbours: "other_case",
+      steps: THREE_ALIKE,
+    },
+    keys_digits: {
+      title: ["creates of order_ids whose digits are similar", "order_id 数字相似的创建"],
+      neighbours: "digits",
+      steps: THREE_ALIKE,
+    },
+    bought_again_paid: {
+      title: ["bought again after the payment", "支付后再次下单"],
+      steps: [create, pay, tell, look, create, look],
+      causes: { final_stays: "create_resets", one_order: "pays_twice" },
+    },
+    conflict: {
+      title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
+      steps: [
+        { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
+        { act: "create", of: "a", expects: "refusal" },
+        ENDED,
+        create,
+      ],
+      causes: { one_order: "conflict_new_order" },
+    },
+  }),
+  ...each(OTHERS, {
+    bought_at_once: {
+      title: ["bought four times at once", "同时下单四次"],
+      needs: ["names"],
+      steps: [
+        { act: "create", of: "a", times: 4 },
+        { act: "create", of: "b", times: 4 },
+      ],
+      causes: { one_order: "double_click", client_ends: "double_click" },
+    },
+    refused_for_good: {
+      title: ["creates that are refused for good", "创建一直被拒绝"],
+      isAlone: true,
+      steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
+      causes: { client_ends: "never_gives_up" },
+    },
+  }),
+};

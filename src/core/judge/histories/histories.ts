@@ -13,10 +13,11 @@ import {
   API_BUSY,
   cancel,
   create,
+  each,
   ends,
   known,
   look,
-  nothingOf,
+  nothingBy,
   on,
   onEach,
   pay,
@@ -34,18 +35,18 @@ import {
 const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
 type UnpaidEnd = (typeof UNPAID_ENDS)[number];
 type Kind = "own" | "other";
+type Row = Omit<History, "part">;
 
-function endsUnpaid(outcome: UnpaidEnd, title: Words): History {
-  return { part: "duplicates", title, steps: [create, ends(outcome), tell, look] };
+function endsUnpaid(outcome: UnpaidEnd, title: Words): Row {
+  return { title, steps: [create, ends(outcome), tell, look] };
 }
 
-/** Buys again after an end; then events of the first checkout arrive late. */
-function secondAttempt(outcome: UnpaidEnd, title: Words): History {
+/** Buys again after an end; events of the first checkout arrive again before and after the payment. */
+function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
   return {
-    part: "duplicates",
     title,
     needs: ["create", "names"],
-    steps: [create, ends(outcome), tell, look, create, pay, tell, look, tellOf("first"), look],
+    steps: [create, ends(outcome), tell, look, create, FIRST, pay, tell, look, FIRST, look],
     causes: SECOND_ATTEMPT,
   };
 }
@@ -55,16 +56,17 @@ function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
   return on(of, create, ends(outcome), tell, look, { act: "create", of, expects: "nothing" });
 }
 
+const FIRST = tellOf("first");
+
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
-function otherTerms(own: OtherTerms, other: OtherTerms, title: Words): History {
+function otherTerms(own: OtherTerms, other: OtherTerms, title: Words): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
-    part: "duplicates",
     title,
     needs: ["create"],
     steps: [...onOtherTerms("a", "own", own), ...onOtherTerms("b", "other", other)],
-    causes: { never_unpaid: "other_terms" },
+    causes: OTHER_TERMS,
   };
 }
 
@@ -97,7 +99,7 @@ function elsewhere(kind: Kind, of: OrderName): Step {
 }
 
 /** Orders of another system are paid, which changes nothing of a. */
-function lookAlikes(neighbours: Neighbour, title: Words): History {
+function lookAlikes(neighbours: Neighbour, title: Words): Row {
   const steps = [
     create,
     known,
@@ -109,7 +111,7 @@ function lookAlikes(neighbours: Neighbour, title: Words): History {
     look,
   ];
   const causes = { ...MIXED, takes_events: "refuses_others" } as const;
-  return { part: "duplicates", title, needs: ["create", "names"], neighbours, steps, causes };
+  return { title, needs: ["create", "names"], neighbours, steps, causes };
 }
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
@@ -121,15 +123,21 @@ const THREE_AT_ONCE: readonly Step[] = [
 ];
 
 /** Only a is paid; then b ends, which must change nothing of a. */
-function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): History {
+function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): Row {
   const beside = on("b", create, known);
   const ended = on("b", look, ends(end), tell, look);
   const steps = [create, known, ...beside, pay, tell, look, ...ended, look];
-  return { part: "duplicates", title, needs: ["names"], neighbours, steps, causes: MIXED };
+  return { title, needs: ["names"], neighbours, steps, causes: MIXED };
 }
 
-/** Their order_id is the subject's, whose checkout is still open. */
-const PAID_OTHERWISE = (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created"));
+/** Events that change nothing of an order: each is told before and after its payment, and after that of a second attempt. */
+const CHANGES_NOTHING = {
+  forged: [tellAs("forged", "created")],
+  unknown: [tellAs("unknown_type")],
+  /** Their order_id is the subject's, whose own checkout is open or paid. */
+  onOtherTerms: (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created")),
+  again: [tellAs("other_id"), tellAs("late")],
+};
 
 const MIXED = {
   never_unpaid: "mixes_up",
@@ -137,37 +145,36 @@ const MIXED = {
   booked_once: "mixes_up",
   final_stays: "mixes_up",
 } as const;
-const LOST_AT_RESTART = {
-  booked_when_paid: "lost_at_restart",
-  booked_once: "lost_at_restart",
-  final_stays: "lost_at_restart",
+const OTHER_TERMS = { never_unpaid: "other_terms" } as const;
+const UNKNOWN_TYPE = {
+  never_unpaid: "unknown_type",
+  final_stays: "unknown_type",
+  booked_once: "unknown_type",
+  booked_when_paid: "unknown_type",
 } as const;
 
-/** All histories, in the order in which they start: what breaks most shops comes first. */
-export const HISTORIES = {
+const EVENTS = { part: "duplicates" } as const;
+
+const EVENT_HISTORIES = each(EVENTS, {
   payment_again: {
-    part: "duplicates",
     title: [
       "all events again, late and with another id in the header",
       "所有事件再次、迟到推送，并改换请求头中的 id",
     ],
-    steps: [create, pay, tell, look, tell, payment, tellAs("other_id", "succeeded"), look],
+    steps: [create, pay, tell, look, tell, payment, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
-    part: "duplicates",
     title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
     steps: [create, pay, payment, payment, told("created", "pending"), look],
     causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
   },
   burst: {
-    part: "duplicates",
     title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
     steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
     causes: { booked_once: "books_at_once" },
   },
   orders_at_once: {
-    part: "duplicates",
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
     needs: ["names"],
     neighbours: "last_digit",
@@ -175,7 +182,6 @@ export const HISTORIES = {
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
   events_alike: {
-    part: "duplicates",
     title: [
       "payments of three orders whose event_ids have the same beginning or end",
       "三个订单的支付，event_id 的开头或结尾相同",
@@ -192,20 +198,16 @@ export const HISTORIES = {
     causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
   },
   payment_in_parts: {
-    part: "duplicates",
     title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
     steps: [create, known, pay, tellAs("in_parts", "succeeded"), look],
     causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
-    part: "duplicates",
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
-    steps: nothingOf(create, tellAs("forged", "created")),
-    causes: { never_unpaid: "books_unverified" },
+    steps: nothingBy(...CHANGES_NOTHING.forged),
+    causes: { never_unpaid: "books_unverified", booked_once: "books_unverified" },
   },
-  ...RETURN_HISTORIES,
   declined_attempt: {
-    part: "duplicates",
     title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
     steps: [create, ends("declined"), tell, look, pay, tell, look],
   },
@@ -213,10 +215,9 @@ export const HISTORIES = {
   order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
   order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
-    part: "duplicates",
     title: ["an event of a type that comes later", "以后才有的事件类型"],
-    steps: nothingOf(create, tellAs("unknown_type", "created")),
-    causes: { never_unpaid: "books_unknown_type" },
+    steps: nothingBy(...CHANGES_NOTHING.unknown),
+    causes: UNKNOWN_TYPE,
   },
   twin_case: twin("other_case", "failed", [
     "an order whose order_id differs in case",
@@ -237,16 +238,14 @@ export const HISTORIES = {
     "order_id 很长且开头相同的订单",
   ]),
   other_terms_first: {
-    part: "duplicates",
     title: [
       "payments of other checkouts with its order_id, of another amount or currency, then its own",
       "先收到同一 order_id 的其他收款单（金额或币种不同）的支付，再收到本订单的支付",
     ],
-    steps: nothingOf(create, known, ...PAID_OTHERWISE),
-    causes: { never_unpaid: "other_terms", booked_when_paid: "place_taken", booked_once: "other_terms" },
+    steps: nothingBy(...CHANGES_NOTHING.onOtherTerms),
+    causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
-    part: "duplicates",
     title: [
       "all events as after an outage of a day, made long before",
       "中断一天之后才收到的、早已产生的全部事件",
@@ -263,7 +262,6 @@ export const HISTORIES = {
     "同一 order_id 的另一币种的支付",
   ]),
   other_checkouts: {
-    part: "duplicates",
     title: [
       "other checkouts of its order_id, orders and sessions, that end without a payment",
       "同一 order_id 的其他收款单（订单和会话），均未支付就结束",
@@ -273,14 +271,23 @@ export const HISTORIES = {
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
-    part: "duplicates",
     title: [
       "orders and sessions of another system, with each end and paid",
       "由其他系统创建的订单和会话，包括各种结局和已支付",
     ],
     needs: ["create"],
-    steps: [create, known, ...othersOrders("own", "b"), ...othersOrders("other", "c"), look],
-    causes: { never_unpaid: "mixes_up", takes_events: "refuses_others" },
+    steps: [
+      create,
+      known,
+      ...othersOrders("own", "b"),
+      look,
+      pay,
+      tell,
+      look,
+      ...othersOrders("other", "c"),
+      look,
+    ],
+    causes: { ...MIXED, takes_events: "refuses_others" },
   },
   look_alikes: lookAlikes("look_alike", [
     "orders of another system whose order_ids differ by an accent or a zero, and paid",
@@ -291,13 +298,11 @@ export const HISTORIES = {
     "其他系统创建的订单，order_id 是同一数字但有前导零，并已支付",
   ]),
   webhook_without_api: {
-    part: "duplicates",
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
     steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
   webhook_after_question: {
-    part: "duplicates",
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [create, known, pay, { act: "await_question", of: "a" }, payment, look, tell, look],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
@@ -305,19 +310,12 @@ export const HISTORIES = {
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
-  ...CLIENT_HISTORIES,
-  ...TIME_HISTORIES,
   second_each: {
-    part: "duplicates",
-    title: [
-      "three orders, bought again: one was cancelled, one failed, one expired",
-      "三个订单再次下单：一个已取消，一个支付失败，一个已过期",
-    ],
+    title: ["three orders bought again after an end", "三个订单结束后再次下单"],
     needs: ["create", "names"],
     steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
   },
   second_after_others: {
-    part: "duplicates",
     title: [
       "bought again after other checkouts of its order_id have ended",
       "同一 order_id 的其他收款单结束后再次下单",
@@ -326,41 +324,53 @@ export const HISTORIES = {
     steps: [create, cancel, tell, ...ALL_ENDS_TOLD, create, pay, tell, look],
     causes: SECOND_ATTEMPT,
   },
+  second_then_events: {
+    title: [
+      "bought again and paid, then forged, unknown, old and repeated events, and payments on other terms",
+      "再次下单并支付，之后是伪造、未知类型、陈旧、重复的事件，以及其他金额或币种的支付",
+    ],
+    needs: ["create", "names"],
+    steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
+  },
   other_end_late: {
-    part: "duplicates",
     title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellOf("elsewhere"), look],
     causes: SECOND_ATTEMPT,
   },
-  restart_at_event: {
-    part: "duplicates",
-    title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],
-    needs: ["restart"],
-    isAlone: true,
-    steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
-    causes: LOST_AT_RESTART,
-  },
-  restart_within_event: {
-    part: "duplicates",
-    title: ["a restart while the shop handles the payment event", "商店处理支付事件期间重启"],
-    needs: ["restart"],
-    isAlone: true,
-    steps: [create, known, pay, { act: "restart", during: "a", part: 0.75 }, tell, look],
-    causes: LOST_AT_RESTART,
-  },
-  restart_after_answer: {
-    part: "duplicates",
-    title: ["a restart right after the answer to the payment event", "返回支付事件的响应后立即重启"],
-    needs: ["restart"],
-    isAlone: true,
-    steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
-    causes: LOST_AT_RESTART,
-  },
-} as const satisfies Readonly<Record<string, History>>;
+});
+
+/** All histories. */
+export const HISTORIES = {
+  ...EVENT_HISTORIES,
+  ...RETURN_HISTORIES,
+  ...CLIENT_HISTORIES,
+  ...TIME_HISTORIES,
+} satisfies Readonly<Record<string, History>>;
 
 /** The name of a history. */
 export type HistoryName = keyof typeof HISTORIES;
+
+/** What breaks most shops, which starts first, also what runs alone: a mistake is to be seen within seconds. */
+const FIRST_HISTORIES: readonly HistoryName[] = [
+  "answer_lost",
+  "restart_at_event",
+  "payment_again",
+  "return_same_moment",
+  "burst",
+  "other_terms_first",
+  "second_failed",
+  "payment_first",
+  "return_without_payment",
+  "unknown_type",
+  "twin_case",
+  "other_amount",
+];
+
+/** All names, in the order in which the histories start: an outage last, because a shop may protect itself for a while then. */
+export const HISTORY_NAMES: readonly HistoryName[] = [
+  ...new Set([...FIRST_HISTORIES, ...(Object.keys(HISTORIES) as HistoryName[])]),
+];
 
 /** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";

@@ -8,10 +8,11 @@ import {
   API_SLOW,
   cancel,
   create,
+  each,
   ends,
   known,
   look,
-  nothingOf,
+  nothingBy,
   on,
   pay,
   payment,
@@ -27,8 +28,10 @@ export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded
 const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
+type Row = Omit<History, "part">;
+
 /** Payment event and two returns at the same moment: the webhook first, or the customer first. */
-function sameMoment(webhookMs: number, returnMs: number, title: Words): History {
+function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
   const moment: Step = {
     act: "at_once",
     acts: [
@@ -38,7 +41,6 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
     ],
   };
   return {
-    ...RETURNS,
     title,
     steps: [create, known, pay, moment, look, tell, look],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
@@ -46,13 +48,12 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): History 
 }
 
 /** The payment and its event come while a return page of the order is being built, which asks a slow API. */
-function within(part: number, title: Words): History {
+function within(part: number, title: Words): Row {
   const moment: Step = {
     act: "at_once",
     acts: [{ visit: "a" }, { steps: [pay, payment], part, during: "visit" }],
   };
   return {
-    ...RETURNS,
     title,
     steps: [create, known, API_SLOW, visit, moment, API_AGAIN, look, tell, look],
     causes: LOST_BY_RETURN,
@@ -74,29 +75,26 @@ const MIXES_ORDERS = {
   booked_once: "mixes_orders",
 } as const;
 const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
+
 const RETURNS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
 /** The histories of a customer who returns, in the order in which they start. */
-export const RETURN_HISTORIES = {
+export const RETURN_HISTORIES = each(RETURNS, {
   return_same_moment: sameMoment(0, 0, [
     "the webhook and two returns at the same moment",
     "webhook 与两次返回同时到达",
   ]),
   return_without_payment: {
-    ...RETURNS,
     title: ["return without a payment, which then comes", "未支付就返回，之后才支付"],
     steps: [create, known, visit, look, pay, tell, look],
     causes: BELIEVES,
   },
   return_otherwise: {
-    ...RETURNS,
     title: [
       "return with a status, by POST, from your site, without a session, again and again",
       "带状态、用 POST、从您的网站、不带会话、反复返回",
     ],
-    steps: nothingOf(
-      create,
-      known,
+    steps: nothingBy(
       visit,
       returning({ query: PAID_QUERY }),
       returning({ query: OTHER_QUERY }),
@@ -108,7 +106,6 @@ export const RETURN_HISTORIES = {
     causes: BELIEVES,
   },
   return_before_webhook: {
-    ...RETURNS,
     title: [
       "two returns at once after the payment, before the webhook, and again after it",
       "支付后、webhook 之前同时返回两次，之后再次返回",
@@ -117,25 +114,21 @@ export const RETURN_HISTORIES = {
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
-    ...RETURNS,
     title: ["return while the payment is pending", "支付处于 pending 时返回"],
     steps: [create, known, ends("declined"), visit, look, tell, visit, look, pay, tell, look],
     causes: BELIEVES,
   },
   return_cancelled: {
-    ...RETURNS,
     title: ["return after the payer has cancelled", "付款人取消后返回"],
     steps: [create, known, cancel, visit, look, tell, visit, look],
     causes: BELIEVES,
   },
   return_without_api: {
-    ...RETURNS,
     title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
     steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_other_session: {
-    ...RETURNS,
     title: [
       "return with the session of another order, before and after it is paid; it and a third one are booked",
       "在另一个订单支付之前和之后用它的会话返回；它和第三个订单各入账一次",
@@ -157,8 +150,7 @@ export const RETURN_HISTORIES = {
     causes: MIXES_ORDERS,
   },
   return_longer_session: {
-    ...RETURNS,
-    needs: ["returnUrl", "names"],
+    needs: ["names"],
     title: [
       "return with the session of a paid order whose order_id is longer",
       "使用 order_id 更长的已支付订单的会话返回",
@@ -168,8 +160,7 @@ export const RETURN_HISTORIES = {
     causes: MIXES_ORDERS,
   },
   return_other_terms: {
-    ...RETURNS,
-    needs: ["returnUrl", "create"],
+    needs: ["create"],
     title: [
       "return with a session of its order_id with a lower amount, before and after it is paid",
       "用同一 order_id、金额更低的会话返回，在它支付之前和之后",
@@ -178,8 +169,7 @@ export const RETURN_HISTORIES = {
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
-    ...RETURNS,
-    needs: ["returnUrl", "create", "names"],
+    needs: ["create", "names"],
     title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
     steps: [create, known, cancel, visit, tell, visit, look, create, visit, pay, tell, visit, look],
     causes: SECOND_ATTEMPT,
@@ -197,7 +187,6 @@ export const RETURN_HISTORIES = {
     "返回页面即将完成时，支付及其事件到达",
   ]),
   return_within_event: {
-    ...RETURNS,
     title: [
       "returns while the shop handles the payment event, with a slow API",
       "商店处理支付事件期间返回，API 响应缓慢",
@@ -228,4 +217,4 @@ export const RETURN_HISTORIES = {
   return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"]),
   return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"]),
   return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"]),
-} as const satisfies Readonly<Record<string, History>>;
+});

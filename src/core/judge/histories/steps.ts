@@ -1,7 +1,7 @@
 // The steps of which histories are made, with the subject; `on` has them with another order.
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
-import { ALWAYS, type OrderName, type ReturnForm, type Step } from "../step.ts";
+import { ALWAYS, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
 type OrderStep = Extract<Step, { of: OrderName }>;
 
@@ -23,12 +23,12 @@ export function told(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
 
-/** Delivers events as something else than they are. */
+/** Delivers events as something else than they are: those with these statuses, or all. */
 export function tellAs(
   how: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
   ...statuses: readonly Status[]
 ): OrderStep {
-  return { act: "tell", of: "a", how, statuses };
+  return { act: "tell", of: "a", how, ...(statuses.length > 0 && { statuses }) };
 }
 
 /** Delivers the payment of another order, with an id that resembles that of order a's. */
@@ -54,9 +54,10 @@ export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step
   return steps.map((step) => Object.assign({}, step, { of }));
 }
 
-/** Steps that must book nothing, now and later; the same of another order, which is then paid and must be booked. */
-export function nothingOf(...steps: readonly OrderStep[]): readonly Step[] {
-  return [...steps, look, ...on("b", ...steps, pay, tell, look)];
+/** Steps that change nothing: of an order that is never paid, and of another one before and after its payment. */
+export function nothingBy(...steps: readonly OrderStep[]): readonly Step[] {
+  const beside = [create, known, ...steps, pay, tell, look, ...steps, look];
+  return [create, known, ...steps, look, ...on("b", ...beside)];
 }
 
 /** The steps with each of the three orders. */
@@ -89,3 +90,17 @@ export const SECOND_ATTEMPT = {
   final_stays: "second_attempt",
   booked_once: "second_attempt",
 } as const;
+
+type Common = Pick<History, "part" | "needs" | "isAlone">;
+
+/** Histories with what they have in common. */
+export function each<Name extends string>(
+  common: Common,
+  rows: Readonly<Record<Name, Omit<History, "part">>>,
+): Readonly<Record<Name, History>> {
+  const whole = Object.entries<Omit<History, "part">>(rows).map(([name, row]) => {
+    const needs = [...(common.needs ?? []), ...(row.needs ?? [])];
+    return [name, { ...common, ...row, needs }] as const;
+  });
+  return Object.fromEntries<History>(whole) as Record<Name, History>;
+}
