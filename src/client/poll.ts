@@ -11,7 +11,7 @@ type PollOptions<Result> = {
 
 const PAUSE_GROWTH = 1.5;
 
-/** Polls at least once; an abort ends a pause. Returns the last result. */
+/** Polls at least once, until an abort. Returns the last result. */
 export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
   read: () => Promise<Result>,
@@ -22,7 +22,7 @@ export async function poll<Result>(
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * PAUSE_GROWTH)) {
     const result = await read();
     const leftMs = until - world.monotonic();
-    if (options.isEnough(result) || leftMs <= 0) return result;
+    if (options.isEnough(result) || leftMs <= 0 || signal.aborted) return result;
     await world.sleep(Math.min(leftMs, pauseMs), signal);
   }
 }

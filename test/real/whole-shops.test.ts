@@ -5,9 +5,10 @@ import { eventually } from "../support/eventually.ts";
 import { FULL, part } from "../support/campaign.ts";
 import { hasLanguage } from "../support/machine.ts";
 import { HURRIED_SHOPS } from "../support/hurried-shops.ts";
-import { runHere } from "../support/program.ts";
+import { begin, runHere } from "../support/program.ts";
 import {
   DESCRIBED_SHOPS,
+  describedFolder,
   drillHurried,
   headOf,
   judgeDescribed,
@@ -62,6 +63,38 @@ test("the whole shops of the installed languages pass checklist run by their des
   };
   if (!FULL) await Promise.all(languages.map(check));
   else for (const language of languages) await check(language);
+});
+
+test("a run that is interrupted keeps what it has judged, and records no part that was not judged whole", async () => {
+  const check = async (options: readonly string[]) => {
+    const { cwd, env } = await describedFolder("node");
+    const running = begin(["checklist", "run", "--trust-config", ...options], { cwd, env });
+    const hasBegun = async (): Promise<void> => {
+      const { stdout } = await runHere(["orders", "list", "--json"], { cwd });
+      expect((JSON.parse(stdout) as { readonly orders: readonly unknown[] }).orders.length).toBeGreaterThan(
+        8,
+      );
+    };
+    await eventually("some histories have begun", hasBegun);
+    const code = await running.stop("SIGINT");
+    const { stdout } = await runHere(["checklist", "--json"], { cwd });
+    const { items } = JSON.parse(stdout) as { readonly items: readonly { name: string; status: string }[] };
+    const passed = items.filter(({ status }) => status === "pass").map(({ name }) => name);
+    return { code, passed, ...running.output };
+  };
+  const [json, text] = await Promise.all([check(["--json"]), check([])]);
+  expect([json.code, text.code]).toEqual([130, 130]);
+  const report = JSON.parse(json.stdout) as Judged & {
+    interrupted: boolean;
+    not_run: number;
+    histories: number;
+  };
+  expect([report.interrupted, report.broken]).toEqual([true, []]);
+  expect(report.held).toBeGreaterThan(0);
+  expect(report.held + report.not_run).toBe(report.histories);
+  expect(text.stdout).toMatch(/\? interrupted: \d+ of \d+ histories were not run\n/);
+  for (const { passed } of [json, text])
+    expect(passed.filter((name) => /idempotency|webhook|return/.test(name))).toEqual([]);
 });
 
 type Judged = {

@@ -63,17 +63,22 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
 /** Options of Java for a program that runs for seconds. */
 const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-/** Judges a whole shop by the section `shop` beside it, in a new folder with a new sandbox. */
-export async function judgeDescribed(
-  language: ShopLanguage,
-  options: readonly string[] = [],
-): Promise<Finished> {
+/** A new folder with a whole shop, the section `shop` beside it, and a new sandbox; and what its commands need. */
+export async function describedFolder(language: ShopLanguage) {
   const cwd = tempFolder();
   cpSync(dirname(DESCRIBED_SHOPS[language]), cwd, { recursive: true });
   install(cwd);
   await startSandboxHere({ cwd });
   const env = { PATH, GOCACHE: GO_CACHE, NODE_COMPILE_CACHE: COMPILED, JAVA_TOOL_OPTIONS: SHORT_LIVED };
-  return run(["checklist", "run", "--trust-config", ...options], { cwd, env });
+  return { cwd, env };
+}
+
+/** Judges a whole shop by the section `shop` beside it. */
+export async function judgeDescribed(
+  language: ShopLanguage,
+  options: readonly string[] = [],
+): Promise<Finished> {
+  return run(["checklist", "run", "--trust-config", ...options], await describedFolder(language));
 }
 
 function folderWith(file: string): string {

@@ -116,7 +116,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     valueOption(
       "--budget <duration>",
-      `time after which no new history starts (default: ${budget})`,
+      `time of the whole run, after which nothing new starts (default: ${budget})`,
       parseDuration,
     ),
     valueOption(

@@ -80,15 +80,19 @@ function missingStep(field: MissingField): DrillStep {
   };
 }
 
-/** Records the parts that were judged whole; a part with a history that was not judged keeps its last record. */
+/**
+ * Records the parts that were judged whole; a part with a history that was not judged keeps its last record.
+ * `isWhole`: whether the run came to its end. If not, only what broke is recorded.
+ */
 export async function recordParts(
   context: Context,
   {
     control,
     parts,
     missing,
+    isWhole,
     bench: { leaseId, noted, shop },
-  }: Recording & { readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
+  }: Recording & { readonly isWhole: boolean; readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
   judged: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
@@ -97,9 +101,9 @@ export async function recordParts(
     const steps = stepsOf(judged, part, missing);
     const own = judged.filter((one) => one.part === part);
     const verdict = own.length === 0 ? "unknown" : worstVerdict(own.map(verdictOf));
-    const isRecordable = verdict !== "unknown" && steps.length > 0;
+    const isRecordable = steps.length > 0 && (verdict === "failed" || (isWhole && verdict === "passed"));
     if (!isRecordable) {
-      records.push({ part, verdict: steps.length === 0 ? "unknown" : verdict, drillId: null, steps });
+      records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;
     }
     const subject = { duplicates: noted.subject, browser_return: shop.returnUrl, idempotency: "" }[part];

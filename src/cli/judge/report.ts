@@ -19,6 +19,7 @@ export type RunReport = {
   /** The options of the run, for the command that repeats a history. */
   readonly kept: string;
   readonly missing: readonly MissingField[];
+  readonly isInterrupted: boolean;
   readonly judged: readonly JudgedHistory[];
   /** The parts that were judged, with the steps that were recorded. */
   readonly records: readonly PartRecord[];
@@ -29,11 +30,13 @@ export type PartRecord = {
   readonly verdict: DrillVerdict;
   readonly drillId: string | null;
   readonly steps: readonly DrillStep[];
+  /** The number of forms that the end of the budget left out. */
+  readonly left?: number;
 };
 
 /** Of all histories, and of the parts that were tried. */
 export function verdictOfRun({ judged, records }: RunReport): DrillVerdict {
-  const tried = records.filter(({ steps }) => steps.length > 0);
+  const tried = records.filter(({ steps, left = 0 }) => steps.length + left > 0);
   return worstVerdict([...judged.map(verdictOf), ...tried.map(({ verdict }) => verdict)]);
 }
 
@@ -69,7 +72,9 @@ function titleOf({ name }: JudgedHistory): string {
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
 export function runJson(report: RunReport) {
   const { seed, judged, records, missing } = report;
-  const parts = records.map(({ steps, ...record }) => Object.assign(record, { steps: steps.map(inEnglish) }));
+  const parts = records.map(({ left: _left, steps, ...record }) =>
+    Object.assign(record, { steps: steps.map(inEnglish) }),
+  );
   const [only, ...others] = parts;
   const leftOut = leftOutOf(report);
   return {
@@ -80,6 +85,7 @@ export function runJson(report: RunReport) {
     seed,
     histories: judged.length,
     held: heldIn(judged).length,
+    ...(report.isInterrupted ? { interrupted: true as const } : {}),
     ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
     broken: judged.filter(isBroken).map((one) => ({
       invariant: one.verdict.invariant,
@@ -115,11 +121,17 @@ export function runJson(report: RunReport) {
   };
 }
 
-/** The histories that were left out, by the budget or because the shop takes no more events; undefined if there are none. */
-function leftOutOf({ judged, budgetMs }: RunReport): LeftOut | undefined {
+/** What was left out: by the budget, an interruption, or because the shop takes no more events. */
+function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): LeftOut | undefined {
   const count = judged.filter(isLeftOut).length;
-  if (count === 0) return undefined;
-  const some = `${count} of ${judged.length} histories were not run`;
+  const forms = records.reduce((sum, { left = 0 }) => sum + left, 0);
+  if (count + forms === 0) return undefined;
+  const what = [
+    ...(count > 0 ? [`${count} of ${judged.length} histories`] : []),
+    ...(forms > 0 ? [`${forms} webhooks`] : []),
+  ];
+  const some = `${what.join(" and ")} were not run`;
+  if (isInterrupted) return { count, text: `interrupted: ${some}` };
   if (judged.some(isStuck))
     return {
       count,

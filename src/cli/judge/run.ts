@@ -2,19 +2,22 @@
 // part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
+  awaitMemories,
+  isLeftOut,
   isStuck,
   lookAgain,
   mergeRuns,
   runHistories,
   plainHistory,
   tellMuchLater,
-  waitForMemories,
+  uninterrupted,
+  whyOver,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
-import { HISTORIES, HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
+import { HISTORIES, HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -51,8 +54,10 @@ import { bindShop, type BoundShop } from "./shop.ts";
 import { judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
-/** Default time after which no new history starts, in milliseconds. */
-const BUDGET_MS = 120_000;
+/** The default budget of a run, in milliseconds: more for a shop that shows payments slowly, by so many times its time. */
+const BUDGET_MS = { least: 120_000, most: 360_000 } as const;
+const BUDGET_OF_PAYMENTS = 240;
+const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** An endpoint that answers faster gets the forged webhooks before the histories, in milliseconds. */
 const QUICK_ANSWER_MS = 100;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
@@ -80,7 +85,7 @@ export function registerChecklistRun(group: Group): void {
         `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
         "checkout checklist run --only return_same_moment --json",
       ],
-      options: [...runOptions(durationText(BUDGET_MS)), checkoutOption()],
+      options: [...runOptions(BUDGET_TEXT), checkoutOption()],
       ...SHOP_RULES,
       run: (context, options) => runChecked(context, options, ALL_PARTS),
     },
@@ -97,7 +102,7 @@ export function registerChecklistParts(group: Group): void {
       {
         ...spec,
         exitCodes: EXIT_CODES,
-        options: [...runOptions(durationText(BUDGET_MS)), of],
+        options: [...runOptions(BUDGET_TEXT), of],
         conflicts: isOfClient ? [...SHOP_RULES.conflicts, ["clientCommand", "create"]] : SHOP_RULES.conflicts,
         run: (context, { clientCommand, ...options }) => {
           const create = clientCommand ?? options.create;
@@ -178,7 +183,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
   );
-  return EXIT_OF_VERDICT[verdictOfRun(report)];
+  return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
 type Run = {
@@ -215,21 +220,23 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const started = world.monotonic();
   const onJudged = announce(context, started);
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
-  const plain = await purchasePlainly(plainBench, () =>
+  const purchase = purchasePlainly(plainBench, () =>
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
+  const plain = await uninterrupted(signal, purchase);
   const first = plainHistory(plain);
-  onJudged(first);
+  if (plain !== undefined) onJudged(first);
   const base = {
     seed,
-    budgetMs: options.budget ?? BUDGET_MS,
+    budgetMs: options.budget ?? budgetOf(plain?.recording),
     kept: keptOptions(world, options),
-    missing: missingFields(described, { shop, options, plain }),
+    missing: plain === undefined ? [] : missingFields(described, { shop, options, plain }),
+    isInterrupted: false,
   };
-  if (plain.verdict.state !== "held") {
+  if (plain?.verdict.state !== "held") {
     const isWhole = options.only === undefined;
     const records = isWhole ? await recordPlain(context, { ...run, ...base }, first) : [];
-    return { ...base, judged: [first], records };
+    return { ...base, isInterrupted: plain === undefined, judged: [first], records };
   }
   const lease = {
     drill: "duplicates",
@@ -240,8 +247,14 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
     const call = operationsAt(context, { ...control, leaseId });
     const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
-    return judgeLeased(context, options, { ...run, bench, storeId, plain, base, onJudged, started });
+    const until = started + base.budgetMs;
+    return judgeLeased(context, options, { ...run, bench, storeId, plain, base, onJudged, until });
   });
+}
+
+function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowestMs: 0 }): number {
+  const { least, most } = BUDGET_MS;
+  return Math.round(Math.min(most, Math.max(least, BUDGET_OF_PAYMENTS * slowestMs)) / 1000) * 1000;
 }
 
 /** Tells at once of each history that did not hold, with the time since the beginning. */
@@ -266,60 +279,62 @@ type LeasedRun = Run & {
   readonly bench: Bench;
   readonly storeId: string;
   readonly plain: PlainPurchase;
-  readonly base: Pick<RunReport, "seed" | "budgetMs" | "kept" | "missing">;
+  readonly base: Omit<RunReport, "judged" | "records">;
   readonly onJudged: (judged: JudgedHistory) => void;
-  readonly started: number;
+  /** When nothing new starts any more, by the monotonic clock. */
+  readonly until: number;
 };
 
 async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
-  const { bench, plain, parts, base, onJudged, started, signal } = run;
+  const { bench, plain, parts, base, onJudged, until, signal } = run;
   const only = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
-  const plan = { parts: historyParts, only, budgetMs: base.budgetMs, onJudged };
-  printer.talk(
-    `a payment is shown after ${durationText(Math.max(1, Math.round(plain.recording.slowestMs)))}; histories:`,
-  );
+  const plan = { parts: historyParts, only, until, onJudged };
+  const shown = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
+  printer.talk(`a payment is shown after ${shown}; histories, for at most ${durationText(base.budgetMs)}:`);
   const others: PartRecord[] = [];
   const isForged = only === undefined && parts.has("webhook");
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
-  if (isForged && isForgedFirst) others.push(await drillWebhooks(context, run));
-  const judged = [plainHistory(plain), ...(await runHistories(bench, plan, started))];
-  const isWhole = only === undefined && !signal.aborted;
-  const goesOn = isWhole && !judged.some(isStuck);
-  if (isForged && goesOn && !isForgedFirst) others.push(await drillWebhooks(context, run));
+  if (isForged && isForgedFirst) others.push(...(await drillWebhooks(context, run)));
+  const judged = [plainHistory(plain), ...(await runHistories(bench, plan))];
+  const goesOn = only === undefined && !judged.some(isStuck);
+  if (isForged && goesOn && !isForgedFirst) others.push(...(await drillWebhooks(context, run)));
   const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
   if (goesOn && isPatient && options.quick !== true) {
     printer.talk("what a shop does late, after more than 30 s");
-    await waitForMemories(bench, plain);
+    const isTime = await awaitMemories(bench, plain, plan);
     // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
     const isFooled = others.some(({ part, verdict }) => part === "webhook" && verdict === "failed");
-    if (parts.has("duplicates") && !isFooled) {
-      const later = await tellMuchLater(bench, plain);
-      onJudged(later);
-      judged.push(later);
-    }
+    if (parts.has("duplicates") && !isFooled) judged.push(await tellMuchLater(bench, plain, isTime));
   }
-  const later = signal.aborted ? judged : await lookAgain(bench, judged);
-  for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
+  const later = await lookAgain(bench, judged);
+  for (const [at, one] of later.entries())
+    if (one.verdict !== judged[at]?.verdict || (one.name === MUCH_LATER && !isLeftOut(one))) onJudged(one);
   const seen = mergeRuns(later);
-  const records = isWhole ? await recordParts(context, { ...run, ...base }, seen) : [];
-  return { ...base, judged: seen, records: [...records, ...others] };
+  const isInterrupted = signal.aborted;
+  const records =
+    only === undefined ? await recordParts(context, { ...run, ...base, isWhole: !isInterrupted }, seen) : [];
+  return { ...base, isInterrupted, judged: seen, records: [...records, ...others] };
 }
 
+/** What the forms have shown; nothing if they were interrupted. */
 async function drillWebhooks(
   context: Context,
-  { control, described, bench, storeId, signal }: LeasedRun,
-): Promise<PartRecord> {
+  { control, described, bench, storeId, signal, until }: LeasedRun,
+): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.talk("forged and genuine webhooks");
+  const isWanted = (): boolean => whyOver(bench, { until }) === undefined;
   const endpointId = await endpointOf(context, control, described);
-  const wanted = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, signal };
-  const judged = await judgeReceivers(context, control, wanted);
+  const wanted = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
+  const judged = await uninterrupted(signal, judgeReceivers(context, control, wanted));
+  if (judged === undefined) return [];
   const verdict = worstVerdict(judged.map((one) => one.verdict));
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
   const drillId = judged[0]?.recorded?.id ?? null;
-  return { part: "webhook", verdict, drillId, steps: judged.flatMap(({ steps }) => steps) };
+  const left = judged.reduce((sum, one) => sum + one.left, 0);
+  return [{ part: "webhook", verdict, drillId, steps: judged.flatMap(({ steps }) => steps), left }];
 }
 
 /** The fields that the description leaves out, and whose absence leaves something unjudged. */

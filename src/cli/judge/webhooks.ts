@@ -37,6 +37,8 @@ type JudgedReceiver = {
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
   readonly subject: string;
+  /** The number of forms that were no longer wanted. */
+  readonly left: number;
   readonly recorded: AnswerOf<"recordDrill"> | undefined;
 };
 
@@ -88,7 +90,8 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const judged = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
-      const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, signal };
+      const isWanted = (): boolean => !signal.aborted;
+      const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, isWanted };
       const receivers = await judgeReceivers(context, control, wanted);
       if (signal.aborted) throw new Refused(interruptedProblem());
       return receivers;
@@ -114,19 +117,21 @@ export async function judgeReceivers(
   {
     leaseId,
     storeId,
-    signal,
+    isWanted,
     ...wanted
   }: Parameters<typeof findReceivers>[1] & {
     readonly leaseId: string;
     readonly storeId: string;
-    readonly signal: AbortSignal;
+    readonly isWanted: () => boolean;
   },
 ): Promise<readonly JudgedReceiver[]> {
   const { world } = context;
   const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS });
   const found = await findReceivers(call, wanted, { storeId, realNow: world.now() });
   if (found.length === 0) throw refuseWithoutReceiver(wanted.endpointId);
-  return Promise.all(found.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, signal })));
+  return Promise.all(
+    found.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, isWanted })),
+  );
 }
 
 async function judgeReceiver(
@@ -135,8 +140,8 @@ async function judgeReceiver(
   {
     receiver,
     leaseId,
-    signal,
-  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly signal: AbortSignal },
+    isWanted,
+  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly isWanted: () => boolean },
 ): Promise<JudgedReceiver> {
   const { world } = context;
   const { endpointId, secret, checkout, now } = receiver;
@@ -144,7 +149,7 @@ async function judgeReceiver(
   const sent = await sendForms(
     {
       world,
-      isWanted: () => !signal.aborted,
+      isWanted,
       post: async ({ headers, lines = {}, body, ...request }, connection) => {
         const rows = Object.entries(headers).flatMap(([name, value]) =>
           (lines[name] ?? [value]).map((line) => ({ name, value: line })),
@@ -168,12 +173,13 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const isUnknown = wasOutOfReach(sent.results) || signal.aborted;
+  const left = isWanted() ? 0 : sent.names.length - sent.results.length;
+  const isUnknown = wasOutOfReach(sent.results) || left > 0;
   // If the receiver is down, only the forms that were sent have results.
   const names = isUnknown ? sent.results.map(({ name }) => name) : sent.names;
   const steps = drillSteps({ ...sent, names }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
-  const shown = { receiver: { endpointId, url, checkout, now }, subject, steps };
+  const shown = { receiver: { endpointId, url, checkout, now }, subject, steps, left };
   // A result without a verdict does not replace the last one with a verdict.
   if (isUnknown) return { ...shown, verdict: "unknown", recorded: undefined };
   const body = { kind: "webhook", subject, steps } as const;

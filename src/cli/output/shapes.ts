@@ -193,6 +193,8 @@ export const runReport = z.object({
   seed: text,
   histories: z.int(),
   held: z.int(),
+  /** Set if the run was interrupted, which keeps what it has judged. */
+  interrupted: z.optional(z.literal(true)),
   /** The number of histories that the budget left out, and the budget that runs all. */
   notRun: z.optional(z.int()),
   nextBudget: z.optional(text),

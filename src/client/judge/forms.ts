@@ -24,6 +24,7 @@ import {
 import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
 import type { World } from "../../world.ts";
 import { oneAtATime } from "../../core/mutex.ts";
+import { mapInLanes } from "../lanes.ts";
 
 /** A receiver, and what its forms are made of. */
 export type FormReceiver = {
@@ -76,11 +77,12 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   const last = names.slice(-2);
   for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
-  const probed = isWorthProbing(results) && isWanted() ? await probe(send, receiver, lanes) : undefined;
+  const probed =
+    isWorthProbing(results) && isWanted() ? await probe(send, receiver, { lanes, isWanted }) : undefined;
   const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
-  await runInLanes(middle, lanes, run);
+  await mapInLanes(middle, lanes, run);
   const repeated: CaseResult[] = [];
-  await runInLanes(forgeriesToRepeat(results), lanes, async (name) => {
+  await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
     if (isWanted()) repeated.push(await send.form(name));
   });
   for (const name of last) await run(name);
@@ -89,24 +91,11 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   return { results: sorted, repeated, names, usedRetired, probed };
 }
 
-async function runInLanes<One>(
-  all: readonly One[],
-  lanes: number,
-  act: (one: One) => Promise<void>,
-): Promise<void> {
-  const left = all.values();
-  await Promise.all(
-    Array.from({ length: lanes }, async () => {
-      for (const one of left) await act(one);
-    }),
-  );
-}
-
 type PacedAnswer = PostedAnswer & { readonly limited: boolean };
 type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
-function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
+function createSender({ world, post, isWanted }: FormsContext, receiver: FormReceiver) {
   const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
   const begun = world.now();
   let newest = now - 1;
@@ -116,7 +105,7 @@ function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
     return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
   };
   const first = event();
-  const pace = createPace(world);
+  const pace = createPace(world, isWanted);
   const form = async (name: CaseName): Promise<CaseResult> => {
     const own = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
@@ -134,14 +123,14 @@ function createSender({ world, post }: FormsContext, receiver: FormReceiver) {
 async function probe(
   send: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
-  lanes: number,
+  { lanes, isWanted }: Pick<FormsContext, "isWanted"> & { readonly lanes: number },
 ): Promise<DrillCause | undefined> {
   const own = send.event();
   const event = eventOfCase("good_event", { own, first: own, order: null });
   let found: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: own.sentAt };
-  await runInLanes(buildProbes(event, keys), lanes, async (one) => {
-    if (found !== undefined) return;
+  await mapInLanes(buildProbes(event, keys), lanes, async (one) => {
+    if (found !== undefined || !isWanted()) return;
     const { cause, headers, body } = one;
     const sent = await send.post({ method: "POST", suffix: "", headers, body });
     if (isAccepted({ answer: answerOf(sent) })) found ??= cause;
@@ -155,7 +144,7 @@ function isBusy({ status, retryAfter }: PostedAnswer): boolean {
 }
 
 /** After a busy answer requests go one after the other. All share the pauses, whose total time is limited. */
-function createPace(world: Pick<World, "now" | "sleep">) {
+function createPace(world: Pick<World, "now" | "sleep">, isWanted: () => boolean) {
   let paused = 0;
   let until = 0;
   const rest = async (): Promise<void> => {
@@ -173,7 +162,7 @@ function createPace(world: Pick<World, "now" | "sleep">) {
     for (let tries = 1; ; tries += 1) {
       const posted = await (paused > 0 ? inTurn(() => rest().then(send)) : send());
       if (!isBusy(posted)) return { ...posted, limited: tries > 1 };
-      if (tries === MAX_ATTEMPTS) return { ...posted, limited: false };
+      if (tries === MAX_ATTEMPTS || !isWanted()) return { ...posted, limited: false };
       const named = parseRetryAfter(posted.retryAfter ?? undefined, world.now());
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
       if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };

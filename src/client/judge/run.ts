@@ -4,6 +4,8 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import {
   HISTORIES,
+  HISTORY_NAMES,
+  HISTORY_TITLES,
   MUCH_LATER,
   PLAIN_PURCHASE,
   type HistoryName,
@@ -21,6 +23,7 @@ import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { dialectFact, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
+import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
 import { lookLater, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
@@ -44,7 +47,8 @@ export type JudgedHistory = {
 type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
   readonly only: ReadonlySet<string> | undefined;
-  readonly budgetMs: number;
+  /** When no new history starts any more, by the monotonic clock. */
+  readonly until: number;
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
@@ -52,19 +56,12 @@ type RunPlan = {
 const WIDTH = 6;
 const WIDTH_OF_SLOW = 10;
 const SLOW_MS = 800;
-/** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
-const MEMORY_MS = 31_000;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
 const CONFIRMATIONS = 2;
 
 /** Runs all histories of the plan under a lease, those that the shop allows. */
-export async function runHistories(
-  bench: Bench,
-  plan: RunPlan,
-  startedAt: number,
-): Promise<readonly JudgedHistory[]> {
-  const { world, shop } = bench;
-  let until = startedAt + plan.budgetMs;
+export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
+  const { signal, recording } = bench;
   const judged: JudgedHistory[] = [];
   const unsure: (readonly [turn: Turn, first: Played])[] = [];
   const failing = new AbortController();
@@ -72,96 +69,103 @@ export async function runHistories(
   const ownBench = {
     ...bench,
     others: others.promise,
-    signal: AbortSignal.any([bench.signal, failing.signal]),
+    signal: AbortSignal.any([signal, failing.signal]),
   };
-  const isLate = (): boolean => world.monotonic() >= until;
+  const whyLeft = (): WhyLeft | undefined => (judged.some(isStuck) ? "stuck" : whyOver(bench, plan));
   const report = (one: JudgedHistory): void => {
     judged.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
   };
   const run = async (turn: Turn): Promise<void> => {
-    const left = judged.some(isStuck) ? "stuck" : isLate() ? "budget" : bench.signal.aborted && "interrupted";
-    if (left !== false) {
-      report(unplayed(turn, factOf(left)));
-      return;
-    }
-    const played = await playOnce(ownBench, turn);
     if (failing.signal.aborted) return;
-    if (isBusyBreak(played)) unsure.push([turn, played]);
-    else report(await judgedAs(bench, turn, played));
-  };
-  const runAlone = async (some: readonly Turn[]): Promise<void> => {
-    for (const turn of some) await run(turn);
-    for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, isLate));
-  };
-  const { restarts = [], lasting = [], beside = [], alone = [], outages = [] } = phasesOf(shop, plan);
-  await runAlone(restarts);
-  const worker = async (some: Iterable<Turn>): Promise<void> => {
+    const left = whyLeft();
+    if (left !== undefined) return report(unplayed(turn, factOf(left)));
     try {
-      for (const turn of some) await run(turn);
+      const played = await uninterrupted(signal, playOnce(ownBench, turn));
+      if (played === undefined) report(unplayed(turn, factOf("interrupted")));
+      else if (isBusyBreak(played)) unsure.push([turn, played]);
+      else report(await judgedAs(bench, turn, played));
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
       failing.abort(error);
-      throw error;
+      others.resolve();
     }
   };
-  const lanes = Promise.allSettled(lasting.map((turn) => worker([turn])));
-  const left = beside.values();
-  const width = bench.recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
-  await Promise.allSettled(Array.from({ length: width }, () => worker(left)));
-  try {
-    // The first error: the other lanes only say that they were stopped.
+  const width = recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
+  const batches = batchesOf(bench.shop, plan);
+  const lasting = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
+  let lanes: Promise<unknown> | undefined;
+  for (const [pace, turns] of batches) {
+    if (pace === "beside") lanes ??= Promise.all(lasting.map(run));
+    if (pace === "lasting") {
+      others.resolve();
+      await (lanes ?? Promise.all(turns.map(run)));
+    } else await mapInLanes(turns, pace === "alone" ? 1 : width, run);
+    for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, whyLeft));
     failing.signal.throwIfAborted();
-    // Those alone, which wait for the shop's command, have the same time once more.
-    until = world.monotonic() + plan.budgetMs;
-    await runAlone([]);
-    await runAlone(alone);
-  } finally {
-    others.resolve();
-    await lanes;
   }
-  failing.signal.throwIfAborted();
-  await runAlone(outages);
   return judged;
 }
 
-/** Whether the budget was used up before a history began, or the shop refused all events by then. */
+type WhyLeft = "budget" | "stuck" | "interrupted";
+
+/** Why no new history may start. */
+export function whyOver(
+  { world, signal }: Pick<Bench, "world" | "signal">,
+  { until }: Pick<RunPlan, "until">,
+): Exclude<WhyLeft, "stuck"> | undefined {
+  if (signal.aborted) return "interrupted";
+  return world.monotonic() >= until ? "budget" : undefined;
+}
+
+/** What work gives; undefined if it was interrupted meanwhile, and so shows nothing. */
+export async function uninterrupted<Value>(
+  signal: AbortSignal,
+  work: Promise<Value>,
+): Promise<Value | undefined> {
+  const value = await work.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  return signal.aborted ? undefined : value;
+}
+
+/** Whether it was not run: its time was over before it began, or the shop refused all events by then. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return (
     verdict.state === "not_judged" && typeof verdict.reason !== "string" && LEFT_OUT.has(verdict.reason.fact)
   );
 }
 
-const LEFT_OUT: ReadonlySet<string> = new Set(["budget", "stuck"]);
+const LEFT_OUT: ReadonlySet<string> = new Set<WhyLeft>(["budget", "stuck", "interrupted"]);
 
 /** Whether the shop takes no more events, so that no other history can show anything. */
 export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-type Phase = "restarts" | "lasting" | "beside" | "alone" | "outages";
+/** Alone, beside others, or begun with the first of those and ended here. */
+type Pace = "alone" | "beside" | "lasting";
 
-function phasesOf(shop: Bench["shop"], plan: RunPlan): Partial<Record<Phase, Turn[]>> {
-  const names = (Object.keys(HISTORIES) as HistoryName[]).filter(
-    (name) => isPlanned(name, plan) && canRun(HISTORIES[name] as History, shop),
-  );
-  const kinds = shop.kinds ?? (["order"] as const);
-  const turns = kinds.flatMap((kind) => names.map((name): Turn => [name, kind]));
-  return Object.groupBy(turns, ([name]): Phase => {
-    const { needs = [], steps, isAlone }: History = HISTORIES[name];
-    // First, because no other history shows what a shop keeps only in memory.
-    if (needs.includes("restart")) return "restarts";
-    // They begin before the others and end after them.
-    if (steps.some(({ act }) => act === "wait_for_others")) return "lasting";
-    // Last, because a shop may protect itself for a while then.
-    if (steps.some((step) => step.act === "faults" && step.of === "all")) return "outages";
-    return isAlone === true ? "alone" : "beside";
-  });
+/** The histories that can run, in their order; those that follow each other at one pace together. */
+function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
+  const batches: [Pace, Turn[]][] = [];
+  for (const name of HISTORY_NAMES) {
+    const history = HISTORIES[name];
+    if (!isPlanned(name, plan) || !canRun(history, shop)) continue;
+    const isLasting = history.steps.some(({ act }) => act === "wait_for_others");
+    const pace = isLasting ? "lasting" : history.isAlone === true ? "alone" : "beside";
+    const turns = (shop.kinds ?? (["order"] as const)).map((kind): Turn => [name, kind]);
+    const last = batches.at(-1);
+    if (last?.[0] === pace) last[1].push(...turns);
+    else batches.push([pace, turns]);
+  }
+  return batches;
 }
 
 /** Each history once, in their order: of several runs the one that held least. */
 export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
-  const names = [PLAIN_PURCHASE, ...(Object.keys(HISTORIES) as HistoryName[]), MUCH_LATER];
+  const names = [PLAIN_PURCHASE, ...HISTORY_NAMES, MUCH_LATER];
   return names.flatMap((name) => {
     const own = judged.filter((one) => one.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
@@ -172,12 +176,6 @@ export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHist
 }
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
-
-/** Waits until a shop's short-lived memory of events has expired, and late work is done. */
-export async function waitForMemories({ world, signal }: Bench, { paidAt }: PlainPurchase): Promise<void> {
-  const leftMs = paidAt + MEMORY_MS - world.monotonic();
-  if (leftMs > 0) await world.sleep(leftMs, signal);
-}
 
 /** Time after which a payment that is not shown is lost, in milliseconds, if the shop needs no longer time. */
 const LOST_MS = 20_000;
@@ -198,7 +196,9 @@ export async function lookAgain(
   return Promise.all(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
-      if (seen === undefined || signal.aborted || !(name in HISTORIES)) return one;
+      if (seen === undefined || !isHistory(name)) return one;
+      if (signal.aborted)
+        return mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
       // What a shop shows of an order that only another system has created is not judged.
       const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
@@ -208,10 +208,14 @@ export async function lookAgain(
       const later = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...one,
-        verdict: judgeLater(HISTORIES[name as HistoryName] as History, { verdict, ...seen }, later),
+        verdict: judgeLater(HISTORIES[name], { verdict, ...seen }, later),
       };
     }),
   );
+}
+
+function isHistory(name: string): name is HistoryName {
+  return Object.hasOwn(HISTORIES, name);
 }
 
 function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
@@ -240,7 +244,11 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
   return fact.kind === "client" ? fact.purchase.runs : [];
 }
 
-function unplayed([name]: Turn, reason: Said, got: Said = ""): JudgedHistory {
+function unplayed(
+  [name]: readonly [name: HistoryName, ...unknown[]],
+  reason: Said,
+  got: Said = "",
+): JudgedHistory {
   const { part } = HISTORIES[name];
   return { name, part, verdict: notJudged(reason, null, got), reference: null, story: [] };
 }
@@ -261,22 +269,22 @@ async function confirm(
   bench: Bench,
   turn: Turn,
   { verdict: first }: Played,
-  isLate: () => boolean,
+  whyLeft: () => WhyLeft | undefined,
 ): Promise<JudgedHistory> {
-  for (let run = 0; run < CONFIRMATIONS && !isLate(); run += 1) {
-    const again = await playOnce(bench, turn);
+  for (let run = 0; run < CONFIRMATIONS && whyLeft() === undefined; run += 1) {
+    const again = await uninterrupted(bench.signal, playOnce(bench, turn));
+    if (again === undefined) break;
     const isRight =
       first.state === "broken" && first.invariant === "takes_events" && again.verdict.state === "held";
     if (isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
   }
-  const reason = bench.signal.aborted ? "interrupted" : isLate() ? "budget" : "not_again";
-  return unplayed(turn, factOf(reason), first.got);
+  return unplayed(turn, factOf(whyLeft() ?? "not_again"), first.got);
 }
 
 /** Plays a history, and judges it. A served shop that has ended meanwhile is started again. */
 async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const { world, shop } = bench;
-  const history: History = HISTORIES[name];
+  const history = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
   const facts: Observation[] = [...dialectFact(bench, false)];
   const before = shop.served?.endings.length ?? 0;
@@ -309,29 +317,55 @@ export async function storyOf({ call }: Pick<Bench, "call">, orderId: string): P
   return entries.slice(-MAX_STORY).map(entryLine);
 }
 
-/** When a short-lived memory of events has expired, and after the events of all other orders. */
-export async function tellMuchLater(bench: Bench, { purchase }: PlainPurchase): Promise<JudgedHistory> {
-  const steps: History["steps"] = [
+/** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
+const MEMORY_MS = 31_000;
+const AGAIN: History = {
+  part: "duplicates",
+  title: HISTORY_TITLES[MUCH_LATER].title,
+  steps: [
     { act: "look", of: "a" },
     { act: "tell", of: "a", statuses: ["succeeded"] },
     { act: "look", of: "a" },
-  ];
-  const history: History = {
-    part: "duplicates",
-    title: ["", ""],
-    steps,
-    causes: { booked_once: "forgets" },
-  };
-  const facts = await playHistory(bench, history, {
-    orders: new Map([["a", { ...purchase, isTold: true }]]),
-    facts: [...dialectFact(bench, false)],
-  });
-  const verdict = bench.signal.aborted
-    ? notJudged(factOf("interrupted"), null)
-    : judgeHistory(history, facts, bench.shop.settleMs);
-  return { name: MUCH_LATER, part: "duplicates", verdict, reference: lastCheckout(purchase).id, story: [] };
+  ],
+  causes: { booked_once: "forgets" },
+};
+
+/** When a shop's short-lived memory of events has expired, and late work is done. False if the time is over before. */
+export async function awaitMemories(
+  { world, signal }: Bench,
+  { paidAt }: PlainPurchase,
+  { until }: Pick<RunPlan, "until">,
+): Promise<boolean> {
+  const begins = Math.max(paidAt + MEMORY_MS, world.monotonic());
+  if (begins >= until) return false;
+  await world.sleep(begins - world.monotonic(), signal);
+  return !signal.aborted;
 }
 
-export function plainHistory({ verdict, reference }: PlainPurchase): JudgedHistory {
+/** The payment of the first purchase, after the events of all other orders. */
+export async function tellMuchLater(
+  bench: Bench,
+  { purchase }: PlainPurchase,
+  isTime: boolean,
+): Promise<JudgedHistory> {
+  const { signal, shop } = bench;
+  const facts: Observation[] = [...dialectFact(bench, false)];
+  const orders = new Map([["a", { ...purchase, isTold: true }]] as const);
+  const played = isTime
+    ? await uninterrupted(signal, playHistory(bench, AGAIN, { orders, facts }))
+    : undefined;
+  const verdict =
+    played === undefined
+      ? notJudged(factOf(signal.aborted ? "interrupted" : "budget"), null)
+      : judgeHistory(AGAIN, played, shop.settleMs);
+  return { name: MUCH_LATER, part: AGAIN.part, verdict, reference: lastCheckout(purchase).id, story: [] };
+}
+
+/** `plain`: undefined if it was interrupted. */
+export function plainHistory(plain: Pick<PlainPurchase, "verdict" | "reference"> | undefined): JudgedHistory {
+  const { verdict, reference } = plain ?? {
+    verdict: notJudged(factOf("interrupted"), null),
+    reference: null,
+  };
   return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
 }

@@ -23,6 +23,7 @@ import type { finding, searchResult } from "../../../core/judge/shapes.ts";
 import { english } from "../../../core/language.ts";
 import type { DomainOf } from "../../../core/shape/fields.ts";
 import type { World } from "../../../world.ts";
+import { mapInLanes } from "../../lanes.ts";
 import type { ExploreRun } from "./run-schedule.ts";
 
 type Search = {
@@ -134,7 +135,7 @@ async function runWaves(
     const wave = nextWave(runs.map(known), { seed, kills });
     const wanted = wave.slice(0, Math.max(0, maxSchedules - runs.length));
     if (wanted.length > 0) onWave?.({ size, count: wanted.length });
-    const done = await mapInParallel(wanted, width, async (schedule) =>
+    const done = await mapInLanes(wanted, width, async (schedule) =>
       world.monotonic() < until ? run(schedule) : undefined,
     );
     runs.push(...done.filter((one) => one !== undefined));
@@ -142,21 +143,6 @@ async function runWaves(
     if (left.length > 0) return left;
   }
   return [];
-}
-
-/** Maps items, a limited number at a time; the results are in the order of the items. */
-async function mapInParallel<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  act: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const left = items.entries();
-  const worker = async (): Promise<void> => {
-    for (const [at, item] of left) results[at] = await act(item);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
 }
 
 type Found = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
@@ -182,7 +168,7 @@ async function confirmAll(
   runs: readonly ExploreRun[],
 ): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly JudgedInvariant[] }> {
   const known = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
-  const results = await mapInParallel(causesIn(runs), search.sideBySide, (found) =>
+  const results = await mapInLanes(causesIn(runs), search.sideBySide, (found) =>
     confirm(search, found, known),
   );
   const confirmed: Finding[] = [];
@@ -214,7 +200,7 @@ async function confirm(
     }
     const least = step.value;
     const times = Array.from({ length: CONFIRMATIONS }, () => least);
-    const again = await mapInParallel(times, search.sideBySide, search.run);
+    const again = await mapInLanes(times, search.sideBySide, search.run);
     const [first] = again;
     const shown = first && breakIn(first);
     if (shown === undefined || !again.every((run) => breakIn(run) !== undefined)) continue;
