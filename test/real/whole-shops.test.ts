@@ -71,9 +71,8 @@ test("a run that is interrupted keeps what it has judged, and records no part th
     const running = begin(["checklist", "run", "--trust-config", ...options], { cwd, env });
     const hasBegun = async (): Promise<void> => {
       const { stdout } = await runHere(["orders", "list", "--json"], { cwd });
-      expect((JSON.parse(stdout) as { readonly orders: readonly unknown[] }).orders.length).toBeGreaterThan(
-        8,
-      );
+      const { checkouts } = JSON.parse(stdout) as { readonly checkouts: readonly unknown[] };
+      expect(checkouts.length).toBeGreaterThan(8);
     };
     await eventually("some histories have begun", hasBegun);
     const code = await running.stop("SIGINT");

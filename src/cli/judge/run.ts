@@ -302,7 +302,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   if (isForged && goesOn && !isForgedFirst) others.push(...(await drillWebhooks(context, run)));
   const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
   if (goesOn && isPatient && options.quick !== true) {
-    printer.talk("what a shop does late, after more than 30 s");
+    if (whyOver(bench, plan) === undefined) printer.talk("what a shop does late, after more than 30 s");
     const isTime = await awaitMemories(bench, plain, plan);
     // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
     const isFooled = others.some(({ part, verdict }) => part === "webhook" && verdict === "failed");

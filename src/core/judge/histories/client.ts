@@ -55,10 +55,7 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(at(1, "lose_request"), at(2, "reset")),
     },
     create_5xx: {
-      title: [
-        "a create whose answer is lost, then 503, then 502",
-        "创建的响应丢失，之后返回 503，再返回 502",
-      ],
+      title: ["an answer that is lost, then 503, then 502", "创建的响应丢失，之后返回 503，再返回 502"],
       steps: underFaults(LOST, { ...at(2, "status"), status: 503 }, at(3, "status")),
     },
     create_429: {

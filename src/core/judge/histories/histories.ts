@@ -59,7 +59,7 @@ function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
 const FIRST = tellOf("first");
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
-function otherTerms(own: OtherTerms, other: OtherTerms, title: Words): Row {
+function otherTerms(title: Words, own: OtherTerms, other = own): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
@@ -157,10 +157,7 @@ const EVENTS = { part: "duplicates" } as const;
 
 const EVENT_HISTORIES = each(EVENTS, {
   payment_again: {
-    title: [
-      "all events again, late and with another id in the header",
-      "所有事件再次、迟到推送，并改换请求头中的 id",
-    ],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，也改换请求头的 id"],
     steps: [create, pay, tell, look, tell, payment, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -182,10 +179,7 @@ const EVENT_HISTORIES = each(EVENTS, {
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
   events_alike: {
-    title: [
-      "payments of three orders whose event_ids have the same beginning or end",
-      "三个订单的支付，event_id 的开头或结尾相同",
-    ],
+    title: ["three payments whose event_ids begin or end alike", "三笔支付，event_id 的开头或结尾相同"],
     needs: ["create"],
     steps: [
       ...onEach(create, known),
@@ -219,62 +213,32 @@ const EVENT_HISTORIES = each(EVENTS, {
     steps: nothingBy(...CHANGES_NOTHING.unknown),
     causes: UNKNOWN_TYPE,
   },
-  twin_case: twin("other_case", "failed", [
-    "an order whose order_id differs in case",
-    "order_id 仅大小写不同的订单",
-  ]),
+  twin_case: twin("other_case", "failed", ["an order_id that differs in case", "order_id 仅大小写不同"]),
   twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "order_id 更长的订单"]),
   twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "order_id 更短的订单"]),
-  twin_pattern: twin("pattern", "failed", [
-    "an order whose order_id is a pattern with _ that fits another",
-    "order_id 中含 _，作为模式可匹配另一个",
-  ]),
-  twin_end: twin("same_end", "expired", [
-    "an order whose order_id has the same end",
-    "order_id 结尾相同的订单",
-  ]),
-  twin_head: twin("same_head", "cancelled", [
-    "an order with a long order_id and the same beginning",
-    "order_id 很长且开头相同的订单",
-  ]),
+  twin_pattern: twin("pattern", "failed", ["a pattern that fits another order_id", "order_id 是匹配的模式"]),
+  twin_end: twin("same_end", "expired", ["an order_id with the same end", "order_id 结尾相同"]),
+  twin_head: twin("same_head", "cancelled", ["long order_ids that begin alike", "order_id 很长且开头相同"]),
   other_terms_first: {
-    title: [
-      "payments of other checkouts with its order_id, of another amount or currency, then its own",
-      "先收到同一 order_id 的其他收款单（金额或币种不同）的支付，再收到本订单的支付",
-    ],
+    title: ["payments on other terms, then its own", "先收到其他金额或币种的支付，再收到自己的"],
     steps: nothingBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
-    title: [
-      "all events as after an outage of a day, made long before",
-      "中断一天之后才收到的、早已产生的全部事件",
-    ],
+    title: ["all events a day late, as after an outage", "中断一天之后才收到的全部事件"],
     steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
     causes: { booked_when_paid: "lost_late" },
   },
-  other_amount: otherTerms("less", "more", [
-    "a payment of another amount with the same order_id",
-    "同一 order_id 的另一金额的支付",
-  ]),
-  other_currency: otherTerms("other_currency", "other_currency", [
-    "a payment in another currency with the same order_id",
-    "同一 order_id 的另一币种的支付",
-  ]),
+  other_amount: otherTerms(["a payment of another amount", "另一金额的支付"], "less", "more"),
+  other_currency: otherTerms(["a payment in another currency", "另一币种的支付"], "other_currency"),
   other_checkouts: {
-    title: [
-      "other checkouts of its order_id, orders and sessions, that end without a payment",
-      "同一 order_id 的其他收款单（订单和会话），均未支付就结束",
-    ],
+    title: ["other checkouts of its order_id that end unpaid", "同一 order_id 的其他收款单未支付就结束"],
     needs: ["create"],
     steps: [create, cancel, tell, ...ALL_ENDS_TOLD],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
-    title: [
-      "orders and sessions of another system, with each end and paid",
-      "由其他系统创建的订单和会话，包括各种结局和已支付",
-    ],
+    title: ["orders of another system, with each end and paid", "其他系统的订单，包括各种结局和已支付"],
     needs: ["create"],
     steps: [
       create,
@@ -289,14 +253,8 @@ const EVENT_HISTORIES = each(EVENTS, {
     ],
     causes: { ...MIXED, takes_events: "refuses_others" },
   },
-  look_alikes: lookAlikes("look_alike", [
-    "orders of another system whose order_ids differ by an accent or a zero, and paid",
-    "其他系统创建的订单，order_id 仅差重音或一个零，并已支付",
-  ]),
-  same_numbers: lookAlikes("same_number", [
-    "orders of another system whose order_ids are the same number with leading zeros, and paid",
-    "其他系统创建的订单，order_id 是同一数字但有前导零，并已支付",
-  ]),
+  look_alikes: lookAlikes("look_alike", ["order_ids an accent or a zero apart", "order_id 仅差重音或一个零"]),
+  same_numbers: lookAlikes("same_number", ["order_ids that are the same number", "order_id 是同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
     steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
@@ -316,19 +274,13 @@ const EVENT_HISTORIES = each(EVENTS, {
     steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
   },
   second_after_others: {
-    title: [
-      "bought again after other checkouts of its order_id have ended",
-      "同一 order_id 的其他收款单结束后再次下单",
-    ],
+    title: ["bought again after other checkouts have ended", "其他收款单结束后再次下单"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, ...ALL_ENDS_TOLD, create, pay, tell, look],
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: [
-      "bought again and paid, then forged, unknown, old and repeated events, and payments on other terms",
-      "再次下单并支付，之后是伪造、未知类型、陈旧、重复的事件，以及其他金额或币种的支付",
-    ],
+    title: ["bought again and paid, then what changes nothing", "再次下单并支付，之后是不应有影响的事件"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },
@@ -384,10 +336,7 @@ export const HISTORY_TITLES = {
   },
   ...HISTORIES,
   [MUCH_LATER]: {
-    title: [
-      "the first payment again, after more than 30 s and all other events",
-      "超过 30 秒、在所有其他事件之后再次推送首个支付",
-    ],
+    title: ["the first payment again, after more than 30 s", "超过 30 秒后再次推送首个支付"],
   },
 } as const;
 

@@ -90,10 +90,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
     causes: BELIEVES,
   },
   return_otherwise: {
-    title: [
-      "return with a status, by POST, from your site, without a session, again and again",
-      "带状态、用 POST、从您的网站、不带会话、反复返回",
-    ],
+    title: ["return with a status, by POST, without a session", "带状态、用 POST、不带会话返回"],
     steps: nothingBy(
       visit,
       returning({ query: PAID_QUERY }),
@@ -106,10 +103,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
     causes: BELIEVES,
   },
   return_before_webhook: {
-    title: [
-      "two returns at once after the payment, before the webhook, and again after it",
-      "支付后、webhook 之前同时返回两次，之后再次返回",
-    ],
+    title: ["two returns at once before the webhook, and one after", "webhook 之前同时返回两次，之后一次"],
     steps: [create, known, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
@@ -129,10 +123,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_other_session: {
-    title: [
-      "return with the session of another order, before and after it is paid; it and a third one are booked",
-      "在另一个订单支付之前和之后用它的会话返回；它和第三个订单各入账一次",
-    ],
+    title: ["return with the session of another order", "使用另一个订单的会话返回"],
     steps: [
       create,
       known,
@@ -151,20 +142,14 @@ export const RETURN_HISTORIES = each(RETURNS, {
   },
   return_longer_session: {
     needs: ["names"],
-    title: [
-      "return with the session of a paid order whose order_id is longer",
-      "使用 order_id 更长的已支付订单的会话返回",
-    ],
+    title: ["return with the session of a longer order_id", "使用 order_id 更长的订单的会话返回"],
     neighbours: "shorter",
     steps: [create, known, ...BESIDE, pay, tell, ...on("b", returning({ session: "a" }), look)],
     causes: MIXES_ORDERS,
   },
   return_other_terms: {
     needs: ["create"],
-    title: [
-      "return with a session of its order_id with a lower amount, before and after it is paid",
-      "用同一 order_id、金额更低的会话返回，在它支付之前和之后",
-    ],
+    title: ["return with a session of a lower amount", "用金额更低的会话返回"],
     steps: [create, cancel, tell, CHEAPER, visit, pay, visit, look, tell, visit, look],
     causes: { never_unpaid: "other_terms" },
   },
@@ -174,23 +159,11 @@ export const RETURN_HISTORIES = each(RETURNS, {
     steps: [create, known, cancel, visit, tell, visit, look, create, visit, pay, tell, visit, look],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: within(0.2, [
-    "the payment and its event early within a return that takes longer",
-    "返回页面生成之初，支付及其事件到达",
-  ]),
-  return_half: within(0.5, [
-    "the payment and its event in the middle of a return that takes longer",
-    "返回页面生成过半时，支付及其事件到达",
-  ]),
-  return_ending: within(0.8, [
-    "the payment and its event at the end of a return that takes longer",
-    "返回页面即将完成时，支付及其事件到达",
-  ]),
+  return_begun: within(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
+  return_half: within(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
+  return_ending: within(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
   return_within_event: {
-    title: [
-      "returns while the shop handles the payment event, with a slow API",
-      "商店处理支付事件期间返回，API 响应缓慢",
-    ],
+    title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [
       create,
       known,

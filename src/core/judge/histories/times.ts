@@ -45,20 +45,14 @@ export const TIME_HISTORIES = {
       causes: GIVES_UP,
     },
     stop_before_payment: {
-      title: [
-        "an orderly stop and a start between the create and the payment",
-        "下单之后、支付之前正常停止并启动",
-      ],
+      title: ["an orderly stop between the create and the payment", "下单之后、支付之前正常停止"],
       steps: [create, known, { act: "restart", how: "stop" }, pay, tell, look],
       causes: GIVES_UP,
     },
   }),
   ...each(OUTAGES, {
     outage: {
-      title: [
-        "two payments, told twice, while the API answers 503, and another one right after it",
-        "API 返回 503 期间两笔支付各推送两次，恢复后立即有另一笔支付",
-      ],
+      title: ["payments while the API answers 503, and after it", "API 返回 503 期间及恢复后的支付"],
       steps: [
         ...onEach(create, known, pay),
         API_AWAY,
