@@ -1,5 +1,5 @@
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, refuseField, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { isPolledAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
@@ -25,9 +25,8 @@ export function recordDrill(
   body: RequestOf<"recordDrill">,
 ): Promise<Outcome<RecordedDrill>> {
   return atStore(context, storeId, (store, at) => {
-    const { kind, subject, steps, leaseId } = body;
+    const { kind, subject, steps, leaseId = "" } = body;
     if (kind === "duplicates") {
-      if (leaseId === undefined) return refuseField("lease_id", LEASE_NEEDED);
       const current = currentEndpoints(context, { storeId, leaseId, subject });
       if (!current.ok) return current;
     }
@@ -44,11 +43,6 @@ export function recordDrill(
     return accept(drill);
   });
 }
-
-const LEASE_NEEDED = [
-  "a drill of duplicates is recorded under its lease",
-  "重复推送演练须在其租约内记录",
-] as const;
 
 /** Refuses with `not_found` if the lease has ended, with `state_conflict` if they are no longer this subject. */
 export function currentEndpoints(

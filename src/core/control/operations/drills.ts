@@ -18,6 +18,12 @@ const MAX_TOGETHER = 10;
 const MAX_HEADERS = 20;
 const MAX_POSTED = 200_000;
 
+const recorded = {
+  /** Identifies what was drilled; for `idempotency` it is the store. */
+  subject: drillText,
+  steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
+};
+
 /** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
   openLease: storeOperation({
@@ -147,14 +153,14 @@ export const drillOperations = {
     description:
       "Stores the steps of a drill that ran on the command line, and returns the result. A drill of duplicates needs its lease, and is refused if the endpoints have changed meanwhile.",
     request: () =>
-      z.strictObject({
-        kind: z.enum(DRILL_KINDS),
-        /** Identifies what was drilled; for `idempotency` it is the store. */
-        subject: drillText,
-        steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-        /** The lease under which it ran, which a drill of duplicates needs. */
-        leaseId: z.optional(z.uuid()),
-      }),
+      z.discriminatedUnion("kind", [
+        z.strictObject({ ...recorded, kind: z.literal("duplicates"), leaseId: z.uuid() }),
+        z.strictObject({
+          ...recorded,
+          kind: z.enum(["webhook", "idempotency", "browser_return"]),
+          leaseId: z.optional(z.uuid()),
+        }),
+      ]),
     answer: () => shownDrill,
     refusals: ["state_conflict"],
   }),
