@@ -67,6 +67,7 @@ test("every rule is broken by its own violation and by no other", () => {
     ["held", { ...refused, got: "503", isForeign: true }],
     ["one_order", create({ live: 2 })],
     ["one_order", create({ hasOtherId: true })],
+    ["one_order", create({ isShared: true })],
     ["client_ends", create({ runs: failed })],
     ["client_ends", create({ runs: endless })],
     ["client_ends", create({ live: 0 })],

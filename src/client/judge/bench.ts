@@ -83,6 +83,8 @@ export type Bench = {
     subject: string | undefined;
     /** Where a secret was seen, and why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
+    /** What was bought, by the checkout that it got. */
+    readonly carts: Map<string, string>;
     viewError?: unknown;
   };
   /** Resolves when the other histories have ended. */
@@ -133,7 +135,7 @@ type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 export function createBench(
   given: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const noted = { subject: undefined, secrets: new Set<SecretPlace>() };
+  const noted = { subject: undefined, secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
   return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted, ...given };
 }
 
@@ -151,6 +153,8 @@ export type Purchase = {
   foreign: ReadonlySet<string>;
   paid: Listed | undefined;
   isTold: boolean;
+  /** Whether another purchase got its checkout. */
+  isShared?: boolean;
   /** Whether its customer has got no payment page. */
   isUnknown?: boolean;
   /** The service's own deliveries, when nothing is due any more. */
@@ -245,7 +249,7 @@ export async function createOrders(
     readonly kill?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
-  const { shop, recording, call, search } = bench;
+  const { shop, recording, call, search, noted } = bench;
   const { create } = shop;
   purchase.creates += 1;
   if (create === undefined) {
@@ -260,6 +264,10 @@ export async function createOrders(
   const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
   const add = (found: readonly Listed[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, found);
+    for (const { id } of found) {
+      if (!noted.carts.has(id)) noted.carts.set(id, cartId);
+      else if (noted.carts.get(id) !== cartId) purchase.isShared = true;
+    }
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const ran = await runs();

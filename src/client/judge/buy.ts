@@ -68,6 +68,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const fact = {
     isRefused,
     isAgain,
+    isShared: purchase.isShared === true,
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
     live,
     isRenewed: isAgain && isNew,
@@ -77,7 +78,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0)
     throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
-  return !isDead || expects === "nothing";
+  return purchase.isShared !== true && (!isDead || expects === "nothing");
 }
 
 /** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */

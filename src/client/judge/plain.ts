@@ -2,7 +2,7 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Observation } from "../../core/judge/observation.ts";
-import { judgeHistory, notJudged } from "../../core/judge/judge.ts";
+import { isLate, judgeHistory, notJudged } from "../../core/judge/judge.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
@@ -46,8 +46,17 @@ const BUSY_PAUSE_MS = 1100;
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
 
+/** A payment that is shown later than this, in milliseconds, is not late by work that the shop had before. */
+const LEFT_WORK_MS = 15_000;
+
 /** The service delivers all events in order. Its times set every later wait. The bench has no lease yet. */
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+  const first = await purchaseOnce(bench, onSlow);
+  const isBusy = isLate(first.verdict) && first.recording.slowestMs < LEFT_WORK_MS;
+  return isBusy ? purchaseOnce(bench, onSlow) : first;
+}
+
+async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const { shop } = bench;
   const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFact(bench, true)];

@@ -12,13 +12,17 @@ import {
 } from "../../core/judge/histories/histories.ts";
 import {
   isBusyAnswer,
+  isLate,
   judgeHistory,
   judgeLater,
   mayBeLate,
   notJudged,
+  verdictsOn,
   type HistoryVerdict,
 } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
+import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
@@ -83,7 +87,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     try {
       const played = await uninterrupted(signal, playOnce(ownBench, turn));
       if (played === undefined) report(unplayed(turn, factOf("interrupted")));
-      else if (isBusyBreak(played)) unsure.push([turn, played]);
+      else if (isOfBusyShop(played)) unsure.push([turn, played]);
       else report(await judgedAs(bench, turn, played));
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
@@ -163,16 +167,43 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
   return batches;
 }
 
+/** Different likely mistakes of histories that break one rule: with so many, none of them is the reason of all. */
+const MANY_CAUSES = 4;
+
+/** What breaks a rule in many kinds of histories has a cause of its own: then only what an answer shows is named. */
+function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
+  const likely = new Map<JudgedInvariant, Set<Cause>>();
+  for (const { name, verdict } of judged) {
+    const cause = verdict.state === "broken" && likelyCause(name, verdict.invariant);
+    if (verdict.state !== "broken" || cause === undefined || cause === false) continue;
+    likely.set(verdict.invariant, (likely.get(verdict.invariant) ?? new Set()).add(cause));
+  }
+  return judged.map((one) => {
+    const { verdict, seen } = one;
+    if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return one;
+    const shown = verdictsOn(seen?.facts ?? []).broken.find(
+      ({ invariant }) => invariant === verdict.invariant,
+    );
+    return { ...one, verdict: { ...verdict, cause: shown?.cause ?? null } };
+  });
+}
+
+function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefined {
+  const { causes }: Pick<History, "causes"> = name in HISTORIES ? HISTORIES[name as HistoryName] : {};
+  return causes?.[invariant];
+}
+
 /** Each history once, in their order: of several runs the one that held least. */
 export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES, MUCH_LATER];
-  return names.flatMap((name) => {
+  const merged = names.flatMap((name) => {
     const own = judged.filter((one) => one.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
       own.filter(({ verdict }) => verdict.state === state),
     );
     return worst.slice(0, 1);
   });
+  return withShownCauses(merged);
 }
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
@@ -227,8 +258,9 @@ function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): bo
   return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
 }
 
-/** A busy machine or another history may cause such a break: it must break its rule again, alone. */
-function isBusyBreak({ verdict, facts }: Played): boolean {
+/** A busy machine or another history may cause such a verdict: it must come again, alone. */
+function isOfBusyShop({ verdict, facts }: Played): boolean {
+  if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || isStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
   if (verdict.invariant === "client_ends")
@@ -264,20 +296,22 @@ async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<Judge
   return { name, part: HISTORIES[name].part, verdict, reference: subject?.id ?? null, story, seen: played };
 }
 
-/** Plays a history alone whose break may be chance. A shop that says that it is busy is right if it holds alone. */
+/** Plays a history alone whose verdict may be chance. A shop that is late or says that it is busy is right if it holds alone. */
 async function confirm(
   bench: Bench,
   turn: Turn,
-  { verdict: first }: Played,
+  played: Played,
   whyLeft: () => WhyLeft | undefined,
 ): Promise<JudgedHistory> {
+  const first = played.verdict;
   for (let run = 0; run < CONFIRMATIONS && whyLeft() === undefined; run += 1) {
     const again = await uninterrupted(bench.signal, playOnce(bench, turn));
     if (again === undefined) break;
     const isRight =
       first.state === "broken" && first.invariant === "takes_events" && again.verdict.state === "held";
-    if (isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
+    if (isLate(first) || isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
   }
+  if (isLate(first)) return judgedAs(bench, turn, played);
   return unplayed(turn, factOf(whyLeft() ?? "not_again"), first.got);
 }
 

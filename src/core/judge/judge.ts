@@ -209,7 +209,9 @@ const UNPAID_CAUSES = {
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
 function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
-  const { runs, isRefused, isAgain, live, hasOtherId, deadEnd } = fact;
+  const { runs, isRefused, isAgain, isShared, live, hasOtherId, deadEnd } = fact;
+  if (isShared === true)
+    return { invariant: "one_order", expected: "1", got: factOf("shared_order"), cause: "shares_order" };
   const endless = runs.find(({ hasEnded }) => !hasEnded);
   const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (endless !== undefined) return { ...ends, got: factOf("time_up") };
@@ -283,6 +285,11 @@ function isRefusal(got: SaidValue): boolean {
 /** Whether an answer to an event, or its absence, says that the shop is busy. */
 export function isBusyAnswer(got: SaidValue): boolean {
   return typeof got !== "string" || got === "429" || got === "503";
+}
+
+/** Whether a payment was shown late, which our other histories may have caused. */
+export function isLate(verdict: HistoryVerdict): boolean {
+  return verdict.state === "not_judged" && verdict.field === "settle";
 }
 
 /** Whether a payment was not shown, which may only be late. */

@@ -58,6 +58,8 @@ export type CreateFact = {
   readonly isAgain: boolean;
   readonly live: number;
   readonly hasOtherId: boolean;
+  /** Whether another purchase got the same checkout. */
+  readonly isShared?: boolean;
   /** Whether a customer who buys again gets another checkout. */
   readonly isRenewed?: boolean;
   /** Where a customer ends who buys again after an end: at the ended page, or at a refusal that a body has caused. */

@@ -22,6 +22,10 @@ const JUDGE_CAUSES = {
       "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
     ],
   }),
+  shares_order: [
+    "Two purchases got one order and one payment page: draw the order number in the statement that stores it, under a unique index, and use it once.",
+    "两次购买得到了同一个订单和同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引，且只使用一次。",
+  ],
   fails_undisturbed: [
     "The purchase failed although nothing disturbed it: read what it printed, and what the service answered with `checkout requests list`.",
     "没有任何干扰，购买却失败了：查看其输出，并用 `checkout requests list` 查看服务的响应。",

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { mergeRuns, type JudgedHistory } from "../../src/client/judge/run.ts";
+import { HISTORIES, HISTORY_NAMES, type HistoryName } from "../../src/core/judge/histories/histories.ts";
+import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
+import type { History } from "../../src/core/judge/step.ts";
+
+const RULE = "booked_when_paid";
+
+function likelyCause(name: HistoryName): Cause | undefined {
+  const { causes }: Pick<History, "causes"> = HISTORIES[name];
+  return causes?.[RULE];
+}
+
+function brokenIn(name: HistoryName): JudgedHistory {
+  const cause = likelyCause(name) ?? null;
+  const verdict = { state: "broken", invariant: RULE, cause, expected: "", got: "" } as const;
+  return { name, part: HISTORIES[name].part, verdict, reference: null, story: [] };
+}
+
+/** The first history with each likely cause. */
+const BY_CAUSE = [
+  ...new Map(HISTORY_NAMES.toReversed().map((name) => [likelyCause(name), name] as const)),
+].flatMap(([cause, name]) => (cause === undefined ? [] : [name]));
+
+test("a likely mistake is named for a few histories, and none for a rule that breaks in many ways", () => {
+  const causes = (names: readonly HistoryName[]): readonly unknown[] =>
+    mergeRuns(names.map(brokenIn)).map(({ verdict }) => verdict.state === "broken" && verdict.cause);
+  expect(BY_CAUSE.length).toBeGreaterThan(4);
+  expect(causes(BY_CAUSE.slice(0, 3))).not.toContain(null);
+  expect(new Set(causes(BY_CAUSE.slice(0, 4)))).toEqual(new Set([null]));
+});
