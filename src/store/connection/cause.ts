@@ -47,8 +47,7 @@ function explainError(
   const isOfIndex = error.code === "SQLITE_IOERR_SHMSIZE";
   if ((!isOfIndex && !REPEATED.has(code)) || READ_ERRORS.test(error.code)) return undefined;
   try {
-    if (isOpen) checkAccess(path);
-    else openAll(path);
+    openAll(path, { isOpen });
     checkFreeSpace(path);
     return isOfIndex ? ioError(named) : undefined;
   } catch (failure) {
@@ -96,26 +95,17 @@ const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 /** The database, its log and its index. */
 const ENDINGS = ["", "-wal", "-shm"] as const;
 
-/** With descriptors of the folder: closing one of a database file would drop SQLite's locks. */
-function checkAccess(path: string): void {
-  for (const ending of ENDINGS)
-    if (ending === "" || existsSync(path + ending))
-      accessSync(path + ending, constants.R_OK | constants.W_OK);
-  const opened: number[] = [];
-  try {
-    while (opened.length < ENDINGS.length) opened.push(openSync(dirname(path), "r"));
-  } finally {
-    for (const file of opened) closeSync(file);
-  }
-}
-
-/** Opens the files that SQLite opens, all at the same time. */
-function openAll(path: string): void {
+/**
+ * Opens the files that SQLite opens, all at the same time. The folder stands for a file that SQLite would make, and for
+ * the files of an open database: closing a descriptor of one would drop SQLite's locks.
+ */
+function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const opened: number[] = [];
   try {
     for (const ending of ENDINGS) {
-      const isToBeMade = ending !== "" && !existsSync(path + ending);
-      opened.push(isToBeMade ? openSync(dirname(path), "r") : openSync(path + ending, "r+"));
+      const isThere = ending === "" || existsSync(path + ending);
+      if (isThere) accessSync(path + ending, constants.R_OK | constants.W_OK);
+      opened.push(isThere && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
     }
   } finally {
     for (const file of opened) closeSync(file);

@@ -53,10 +53,8 @@ const ANY = "any";
 const FORM = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 /** SQLite adds 1 to the salt whenever it begins the log anew. The file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
-/** The distance at which the salt is written again, before the commit is acknowledged. */
-const RESTARTS_PER_SALT = 1024;
-/** After so many commits of its own a process looks at the salt: each commit begins the log anew at most once. */
-const COMMITS_PER_LOOK = 256;
+/** After so many commits of its own a process writes the salt again: each begins the log anew at most once. */
+const COMMITS_PER_SALT = 1024;
 const MAX_LOOKS = 10;
 /** Number of hex digits of an opening. */
 const ID_DIGITS = 32;
@@ -144,11 +142,9 @@ export function createTie(
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   // A first transaction that is larger than the cache would write to the log before it is tied.
   connection.pragma("cache_spill = OFF");
-  let [changesBefore, own, writtenSalt, commits] = [totalChanges.get(), "", 0, 0];
-  const write = ({ offset, length, salt, marks }: Openings): void => {
+  let [changesBefore, own, commits] = [totalChanges.get(), "", 0];
+  const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
-    writtenSalt = salt ?? 0;
-  };
 
   /** Changes the row. Before that, the file of openings names each mark that the database file may have from then on. */
   const renew = (): void => {
@@ -184,9 +180,7 @@ export function createTie(
     },
     noteCommit: (inTransaction) => {
       commits += 1;
-      if (commits % COMMITS_PER_LOOK !== 0) return;
-      const salt = currentSalt(path);
-      if (salt !== null && (salt - writtenSalt) >>> 0 >= RESTARTS_PER_SALT) inTransaction(record);
+      if (commits % COMMITS_PER_SALT === 0) inTransaction(record);
     },
   };
 }
