@@ -189,10 +189,11 @@ const sources = files(SRC).map((path) => sourceFile(path, SRC));
 const testFiles = files(join(ROOT, "test"))
   .filter((path) => path.endsWith(".ts"))
   .map((path) => sourceFile(path, join(ROOT, "test")));
-/** Files that start the program, and files that build it. */
-const programFiles = [...files(join(ROOT, "bin")), join(ROOT, "build.ts")].map((path) =>
-  sourceFile(path, ROOT),
-);
+/** Files that start the program, and files that build and test it. */
+const programFiles = [
+  ...files(join(ROOT, "bin")),
+  ...["build.ts", "vitest.config.ts"].map((name) => join(ROOT, name)),
+].map((path) => sourceFile(path, ROOT));
 
 test("the rules below have files to check", () => {
   expect(sources.length).toBeGreaterThan(40);
@@ -285,7 +286,8 @@ test("a setting is used in the file that it names as its effect", () => {
 
 test("every export is used outside its file", () => {
   const used = new Set([...sources, ...testFiles, ...programFiles].flatMap(namesImported));
-  const unused = sources.flatMap(({ path, name, text }) =>
+  const shared = testFiles.filter(({ name }) => folderOf(name) === "support");
+  const unused = [...sources, ...shared].flatMap(({ path, name, text }) =>
     [...text.matchAll(/^export (?:async )?(?:function|const|type|class) (\w+)/gm)]
       .filter(([, symbol = ""]) => !PACKAGED.includes(name) && !used.has(`${path} ${symbol}`))
       .map(([, symbol = ""]) => `${name}: ${symbol}`),

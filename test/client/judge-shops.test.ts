@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { UNSEEN } from "../support/broken.table.ts";
 import { part } from "../support/campaign.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { BROKEN_SHOPS, GOOD_SHOPS, openOrderShop, type ShopPlan } from "../support/order-shops.ts";
@@ -45,7 +44,6 @@ const judgePage = (page: ReturnPage) =>
 
 /** Further broken shops that this judge cannot tell from right ones, each with the reason. */
 const UNFOUND: Readonly<Record<string, string>> = {
-  ...UNSEEN.duplicates,
   "looks, books 50 ms later, and shows amounts with cents":
     "its view shows amounts in words, and no number of bookings",
   "looks, books 50 ms later, and counts from one":

@@ -13,7 +13,7 @@ import {
 } from "./merchant-receivers.ts";
 
 /** A wrong or cheating receiver, created for each shop; the expected verdict is in `broken.table.ts`. */
-export type BrokenReceiver = {
+type BrokenReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
 };

@@ -578,34 +578,17 @@ export const BROKEN: {
   },
 };
 
-/** Broken shops and clients that no drill can see in its time, with the reason: they are not in the table. */
+/** Broken receivers and clients that no drill can see in its time, with the reason: they are not in the table. */
 export const UNSEEN = {
   webhooks: {
     "of orders alone: looks at no age":
       "only an event of an order that was accepted before is rightly signed, and one that knows it before it looks at its age accepts it too",
     "verifies all but one of a thousand": "a drill sends about 200 requests",
   },
-  duplicates: {
-    "knows events by the order and the hour": "no hour ends in a drill, most of the time",
-    "knows the last hundred events": "eleven other events come between two of a payment",
-    "knows an event for an hour": "an event comes again after little more than 30 s",
-    "ignores events that were made more than a minute ago":
-      "an event that a drill sends for the first time was made less than a minute ago",
-    "goes by created_at, to a second":
-      "a payment that a drill sends behind an older event of its order was made seconds after it",
-    "books each payment twice": "a drill cannot know how much the view of a shop shows for one booking",
-    "finds orders by their ids in any case": "the order_ids of a shop hardly ever differ in case alone",
-    "books failed events 45 s later":
-      "a drill looks at an order that has failed for little longer than the shop took to book the others",
-    "knows events for as long as its process lives": "a drill restarts a shop only with --restart",
-  },
   idempotency: {
     "the order id and the day are the key": "a drill would have to wait for the next day",
     "the order id and the hour are the key": "a drill would have to wait for the next hour",
     "one of a million keys": "a drill lets a client make five orders",
     "keeps its key for a minute": "a drill would have to wait for a minute before it runs the client again",
-  },
-  browserReturn: {
-    "believes a visit 30 s later": "a drill looks at the order for 18 s in all before it is paid",
   },
 } as const;

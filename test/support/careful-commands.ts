@@ -16,7 +16,7 @@ const CAREFUL_COMMANDS = {
 } as const satisfies Readonly<Record<string, readonly [serve: string, purchase: string]>>;
 
 /** A language of a careful shop. */
-export type CarefulLanguage = keyof typeof CAREFUL_COMMANDS;
+type CarefulLanguage = keyof typeof CAREFUL_COMMANDS;
 /** The languages of the careful shops. */
 export const CAREFUL_LANGUAGES = Object.keys(CAREFUL_COMMANDS) as readonly CarefulLanguage[];
 

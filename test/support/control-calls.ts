@@ -20,7 +20,7 @@ type Answer = {
 };
 
 /** A service and two new stores, for calls of its control API. */
-export type ControlledService = {
+type ControlledService = {
   /** The store of the calls, and a store to delete. */
   readonly stores: readonly [{ readonly id: string; readonly apiKey: string }, { readonly id: string }];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;

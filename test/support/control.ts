@@ -11,7 +11,7 @@ export const NETWORK: Pick<World, "send"> = {
 };
 
 /** The arguments of an operation; an operation without one of them omits it. */
-export type Call<Name extends OperationName> = {
+type Call<Name extends OperationName> = {
   readonly id?: string;
 } & (undefined extends RequestOf<Name>
   ? { readonly body?: RequestOf<Name> }

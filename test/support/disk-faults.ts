@@ -48,7 +48,7 @@ export type Fault = {
 };
 
 /** A program under strace, which is not its parent: signals and exit code are its own. */
-export type Traced = {
+type Traced = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** Settles when it has printed its first line, or has ended. */
   readonly firstLine: Promise<void>;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** A document that is written by hand: README.md, or a page of docs/. */
-export type Page = { readonly name: string; readonly text: string };
+type Page = { readonly name: string; readonly text: string };
 
 /** A block of code that a page shows. */
-export type Block = { readonly page: string; readonly code: string };
+type Block = { readonly page: string; readonly code: string };
 
 /** The pages of docs/ that `npm run docs` writes. */
 export const GENERATED: readonly string[] = ["docs/settings.md", "docs/errors.md", "docs/json.md"];

@@ -14,7 +14,7 @@ import { openWebhookSite } from "./webhook-site.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
 /** The webhook drill's result as JSON. */
-export type DrillReport = {
+type DrillReport = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly passed: boolean;
   readonly drills: readonly (Omit<WireAnswerOf<"recordDrill">, "id"> & {

@@ -3,7 +3,7 @@ import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** The fault of one exchange through the proxy. */
-export type Fault = {
+type Fault = {
   /** The number of bytes of the answer that pass before the connection ends. */
   readonly answerBytes?: number;
   /** The end of the connection: closed in order, or reset. */

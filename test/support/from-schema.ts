@@ -23,7 +23,7 @@ export type Schema = {
 };
 
 /** The schema that a reference names. */
-export type Resolve = (schema: Schema) => Schema;
+type Resolve = (schema: Schema) => Schema;
 
 const MAX_ITEMS = 4;
 const MAX_TOGETHER = 3;
@@ -306,7 +306,7 @@ function textsLike(
 }
 
 /** The path of a value: the names and numbers that lead to it. */
-export type Place = readonly (string | number)[];
+type Place = readonly (string | number)[];
 
 /** The paths in a value, including missing fields. */
 export function placesIn(value: unknown, schema: Schema, resolve: Resolve): readonly Place[] {

@@ -13,7 +13,7 @@ import {
 } from "./merchant-receivers.ts";
 
 /** A correct receiver, created for each shop: some receivers keep state. */
-export type GoodReceiver = {
+type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
   /** The drill's remarks about it. */

@@ -83,10 +83,7 @@ export type ApiCall = {
 };
 
 /** The network's reaction to a request: an answer, or undefined to let it pass. */
-export type Fault = (
-  request: OutboundRequest,
-  deliver: () => Promise<OutboundResult>,
-) => Promise<OutboundResult>;
+type Fault = (request: OutboundRequest, deliver: () => Promise<OutboundResult>) => Promise<OutboundResult>;
 
 export type Harness = ReturnType<typeof createHarness>;
 

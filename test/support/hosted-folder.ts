@@ -7,7 +7,7 @@ import { begin, type RunOptions, type Running } from "./program.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** A start of `hosted dev`: the ready line, or the refusal. */
-export type HostedStart = Running & {
+type HostedStart = Running & {
   readonly ready: ReadyMessage | undefined;
 };
 

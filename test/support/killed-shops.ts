@@ -27,7 +27,7 @@ type Hook = {
 };
 
 /** A shop that is served by a command, and can be killed. */
-export type KilledShop = {
+type KilledShop = {
   /** Answers a status, default 200. */
   readonly onHook: (hook: Hook) => number | void | Promise<number | void>;
   /** Runs at each start; false: it does not start. */

@@ -12,7 +12,7 @@ type Checkout = {
   readonly currency: string;
   readonly checkout_url: string;
 };
-export type ShopEvent = {
+type ShopEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly created_at: string;

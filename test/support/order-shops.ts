@@ -169,7 +169,7 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
 }
 
 /** A shop: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
-export function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: ShopPlan) {
+function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: ShopPlan) {
   const books = createOrderBooks({ clock, statusOf });
   const got: Got[] = [];
   let onHook = (_count: number): Promise<void> => Promise.resolve();
@@ -855,53 +855,4 @@ export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
     onEvent: byEventId,
     believes: (_headers, { sequence, previous_status: before }) => sequence !== 2 || before !== null,
   },
-};
-
-/** Broken shops that the drill cannot see in its time; the reasons are in `broken.table.ts`. */
-export const UNSEEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
-  "knows events by the order and the hour": {
-    onEvent: knowsBy(({ id, paidAt }) => `${id} ${paidAt.slice(0, 13)}`),
-  },
-  "knows the last hundred events": {
-    onEvent: ({ id, payment, life, book }) => {
-      if (life.has(id)) return;
-      life.add(id);
-      for (const oldest of [...life].slice(0, -100)) life.delete(oldest);
-      if (payment) book();
-    },
-  },
-  "knows an event for an hour": {
-    onEvent: ({ id, payment, life, book, later }) => {
-      if (life.has(id)) return;
-      life.add(id);
-      later(3_600_000, () => void life.delete(id));
-      if (payment) book();
-    },
-  },
-  "ignores events that were made more than a minute ago": {
-    onEvent: (event) => void (event.now - event.madeAt < 60_000 && byEventId(event)),
-  },
-  "goes by created_at, to a second": {
-    onEvent: ({ madeAt, order, payment, book }) => {
-      const second = Math.floor(madeAt / 1000);
-      if (second <= order.sequence) return;
-      order.sequence = second;
-      if (payment) book();
-    },
-  },
-  "books each payment twice": {
-    onEvent: (event) => {
-      if (event.payment && !event.paid) for (let time = 0; time < 2; time += 1) event.book();
-    },
-  },
-  "finds orders by their ids in any case": {
-    onEvent: findsBy((known, paid) => known.orderId.toLowerCase() === paid.orderId.toLowerCase()),
-  },
-  "books failed events 45 s later": {
-    onEvent: (event) => {
-      byEventId(event);
-      if (event.status === "failed") event.later(45_000, event.book);
-    },
-  },
-  "knows events for as long as its process lives": { onEvent: knowsBy(({ id }) => id) },
 };

@@ -28,7 +28,7 @@ export function isEnd(status: string): boolean {
 }
 
 /** The result of an act by decision 10, written a second time: a forbidden act changes nothing. */
-export function next(payment: Payment, act: Act): Payment {
+function next(payment: Payment, act: Act): Payment {
   switch (act.kind) {
     case "start":
       return start(payment);

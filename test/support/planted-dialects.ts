@@ -5,7 +5,7 @@ import { isRecord } from "../../src/core/json.ts";
 import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 
 /** One difference of a service, and whether a calibration with a payer can observe it. */
-export type Planted = {
+type Planted = {
   readonly part: keyof typeof UNSEEN;
   readonly dialect: Dialect;
   readonly isObservable: boolean;

@@ -1,10 +1,10 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
 
 /** The secret that signs a browser in: the merchant's code, or the administrator's token. */
-export type PortalRole = "merchant" | "administrator";
+type PortalRole = "merchant" | "administrator";
 
 /** A browser that is signed in, as the requests of any program can be. */
-export type PortalCookie = { readonly cookie: string; readonly formToken: string };
+type PortalCookie = { readonly cookie: string; readonly formToken: string };
 
 const HOMES: Readonly<Record<PortalRole, string>> = { merchant: "/portal", administrator: "/portal/admin" };
 

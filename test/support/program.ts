@@ -58,7 +58,7 @@ export async function runHere(
 }
 
 /** A command line that runs on in this process. */
-export type RunningHere = {
+type RunningHere = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   readonly firstLine: Promise<void>;
   /** Its exit code. */

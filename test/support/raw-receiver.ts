@@ -2,10 +2,10 @@ import { createServer, type Socket } from "node:net";
 import { listenUntilEnd } from "./http-receiver.ts";
 
 /** A receiver's reaction to a connection. */
-export type Manner = (socket: Socket) => void;
+type Manner = (socket: Socket) => void;
 
 /** A receiver without HTTP: it treats each connection in one way. */
-export type RawReceiver = {
+type RawReceiver = {
   readonly url: string;
   /** When each request came, by `performance.now()`. */
   readonly requests: readonly number[];

@@ -235,8 +235,3 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
     return undefined;
   },
 };
-
-/** Pages that do so in a way that no drill can see in its time; the reasons are in `broken.table.ts`. */
-export const UNSEEN_PAGES: Readonly<Record<string, ReturnPage>> = {
-  "believes a visit 30 s later": ({ later, book }) => later(30_000, book),
-};

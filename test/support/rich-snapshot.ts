@@ -6,10 +6,7 @@ import { insertion } from "./rows.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 /** Calls an operation of the control API: a body makes it a POST. */
-export type ControlCall = (
-  path: string,
-  body?: object,
-) => Promise<{ readonly status: number; readonly data: Json }>;
+type ControlCall = (path: string, body?: object) => Promise<{ readonly status: number; readonly data: Json }>;
 
 const EXPLORATION = {
   schedules: 12,

@@ -2,12 +2,11 @@
 // and every other field has its value here.
 import type { Checkout, PurchaseTerms } from "../../src/core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../src/core/checkout/shapes.ts";
-import type { AnswerOf } from "../../src/core/control/operations.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
 
 /** An expression of SQL as the value of a column, such as a parameter. */
-export type Expression = { readonly sql: string };
+type Expression = { readonly sql: string };
 type Value = string | number | null | Expression;
 /** Values of columns, by their names. */
 export type Row = Readonly<Record<string, Value>>;
@@ -210,15 +209,6 @@ export function aCheckoutEntry(fields: Partial<CheckoutEntry> = {}): CheckoutEnt
   const { storeId: _store, ...checkout } = aCheckout();
   const last = { at: 0, what: "created", by: "merchant", attempt: null, attemptsLeft: null } as const;
   return { ...checkout, last, ...fields };
-}
-
-/** The order with its events, as the control API shows it. */
-export function aCheckoutWithEvents(
-  fields: Partial<AnswerOf<"inspectCheckout">>,
-): AnswerOf<"inspectCheckout"> {
-  const { storeId: _store, priceId: _price, ...checkout } = aCheckout();
-  const checkoutUrl = "http://127.0.0.1:4242/pay/c";
-  return { ...checkout, checkoutUrl, livemode: false, attempts: [], lateResults: [], events: [], ...fields };
 }
 
 /** A request of v1 that succeeded, as the log keeps it. */

@@ -22,7 +22,7 @@ export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
 );
 
 /** The variables of `checkout env --control` that the scenarios take. */
-export type ScenarioAccess = Readonly<Record<"CHECKOUT_API_KEY" | "CHECKOUT_CONTROL_TOKEN", string>>;
+type ScenarioAccess = Readonly<Record<"CHECKOUT_API_KEY" | "CHECKOUT_CONTROL_TOKEN", string>>;
 
 /** Where the scenarios are run: the base URL of v1, the origin of the control API, and the access to both. */
 type Service = {

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse, ShellResult, World } from "../../src/wo
 import type { Harness } from "./harness.ts";
 
 /** The means of a merchant's program to buy one order. */
-export type Purchase = {
+type Purchase = {
   readonly orderId: string;
   /** An attempt of a create; its status, or undefined if no answer came. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
@@ -31,7 +31,7 @@ export type Purchase = {
 export type Client = (purchase: Purchase) => Promise<number | "timeout">;
 
 /** A client and its name. */
-export type NamedClient = { readonly name: string; readonly client: Client };
+type NamedClient = { readonly name: string; readonly client: Client };
 
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const MAX_ATTEMPTS = 4;

@@ -8,7 +8,7 @@ import { createHarness, type RunningSandbox } from "./harness.ts";
 import type { WireAnswerOf } from "./wire.ts";
 
 /** The fields of an event that tests read. */
-export type ReceivedEvent = {
+type ReceivedEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
@@ -26,7 +26,7 @@ export type Received = {
 };
 
 /** A receiver's answer: a status, or a whole answer. */
-export type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
+type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
 
 /** A merchant's receiver on a port of the fake network. */
 export type Receiver = {
@@ -37,7 +37,7 @@ export type Receiver = {
 };
 
 /** An answer of the control API. */
-export type Told<Data> = {
+type Told<Data> = {
   readonly ok: boolean;
   readonly data: Data;
   readonly error?: { readonly code: string; readonly message: string; readonly next?: string };

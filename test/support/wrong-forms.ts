@@ -2,7 +2,7 @@
 export type Fields = Readonly<Record<string, string>>;
 
 /** A form, what is wrong in it, and the field that is; empty: the sentence stands at the form as a whole. */
-export type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
+type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
 
 /** A valid price, but for its method. */
 export const PRICE = {

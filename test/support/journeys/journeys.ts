@@ -10,7 +10,7 @@ import { walkV1 } from "./v1.ts";
 import { untaken } from "./ways.ts";
 
 /** The journeys of every form, in their order: the last one stops the sandbox. */
-export const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
+const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
   "v1 in both forms, its replay and its refusals": walkV1,
   "the payment page with each outcome": walkPayments,
   "listen, trigger, replay and verify": walkWebhooks,

@@ -44,7 +44,7 @@ export type Site = {
 };
 
 /** A webhook, as the receiver has taken it. */
-export type Heard = {
+type Heard = {
   readonly type: string;
   readonly body: Buffer;
   readonly timestamp: string;
