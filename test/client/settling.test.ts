@@ -166,19 +166,6 @@ test("an order can be created again only if it ended without a payment", async (
   }
 });
 
-test("a create after the order's expiry is accepted before any timer has fired", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start([], { world: { after: () => undefined } });
-  const first = await idOf(harness, "order-1");
-  harness.clock.advance(3_600_000);
-  expect(eventsOf(harness, first)).toEqual(["order.created 1 null"]);
-  const body = JSON.stringify({ order_id: "order-1", price_id: "price_bento" });
-  const headers = { "Idempotency-Key": "after-expiry" };
-  const again = await sandbox.request({ path: "/v1/orders", headers, body });
-  expect([again.status, json(String(again.body))]).toMatchObject([201, { data: { status: "created" } }]);
-  expect(eventsOf(harness, first)).toEqual(["order.created 1 null", "order.expired 2 created"]);
-});
-
 test("--checkout-lifetime applies to checkouts that are created after the start", async () => {
   const harness = createHarness();
   const hour = await harness.start();

@@ -287,23 +287,30 @@ test("the sandbox and the client move aside the log of another folder, and lose 
     expect(readFileSync(join(folder, `${name}-wal.aside-1`)).equals(log)).toBe(true);
 });
 
-test("the sandbox and the client name a state of a newer version as such", async () => {
-  const { harness, folder } = await usedFolder();
-  for (const name of ["sandbox.db", "journal.db"]) {
-    const database = new Database(join(folder, name));
-    database.pragma("user_version = 99");
-    database.close();
-  }
-  for (const [args, code] of [
-    [START, "database_newer"],
-    [["idempotency", "list", "--json"], "journal_newer"],
-  ] as const) {
-    const { stderr } = await harness.run(args);
-    expect(json(stderr)).toMatchObject({
-      error: { code, message: expect.stringContaining("written by a newer version of checkout") },
-    });
-  }
-});
+test.each([
+  [99, "newer", "written by a newer version of checkout"],
+  [2, "development_version", "created by a development version of checkout"],
+])(
+  "the sandbox and the client name a state of schema version %i as %s, and leave it",
+  async (version, reason, says) => {
+    const { harness, folder } = await usedFolder();
+    for (const [file, kind, args] of [
+      ["sandbox.db", "database", START],
+      ["journal.db", "journal", ["idempotency", "list", "--json"]],
+    ] as const) {
+      const path = join(folder, file);
+      const database = new Database(path);
+      database.pragma(`user_version = ${version}`);
+      database.close();
+      const before = readFileSync(path);
+      const { code, stdout, stderr } = await harness.run(args);
+      expect([file, code, stdout]).toEqual([file, 1, ""]);
+      const message = expect.stringContaining(says) as string;
+      expect(json(stderr)).toMatchObject({ error: { code: `${kind}_${reason}`, message } });
+      expect(readFileSync(path).equals(before)).toBe(true);
+    }
+  },
+);
 
 /** A state with an endpoint that accepted one event, and the requests to its receiver. */
 async function delivering(): Promise<{

@@ -144,17 +144,6 @@ test("state folders of other users, and links, are neither read nor written", as
   expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
 });
 
-test("a taken explicit port is an error that names its owner", async () => {
-  const blocker = createServer();
-  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
-  const { port } = blocker.address() as AddressInfo;
-  const result = await runHere(["sandbox", "start", "--port", String(port)], { cwd: tempFolder() });
-  blocker.close();
-  expect(result.code).toBe(1);
-  expect(result.stderr).toContain(`port ${port} is used`);
-  if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
-});
-
 test("a broken connection ends only itself, no secret leaks, and a stop waits for a request in flight", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });

@@ -79,31 +79,6 @@ test("a foreign or truncated database is refused with the reason and never writt
   }
 });
 
-test("an older database is backed up and then migrated, and a failing migration leaves it unchanged", () => {
-  const folder = tempFolder();
-  const path = join(folder, "a.db");
-  const old = open(path);
-  old.exec("INSERT INTO a VALUES (42)");
-  old.close();
-
-  const broken: FileKind = {
-    ...KIND,
-    migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT; SELECT broken"],
-  };
-  expect(() => open(path, broken)).toThrow(/broken/);
-  const untouched = open(path);
-  expect(untouched.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
-  untouched.close();
-
-  const migrated = open(path, NEXT);
-  expect(migrated.prepare("SELECT * FROM a").all()).toEqual([{ x: 42, y: null }]);
-  expect(migrated.pragma("user_version", { simple: true })).toBe(11);
-  migrated.close();
-  const backup = new Database(join(folder, "a.db.v10.backup"), { readonly: true });
-  expect(backup.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
-  backup.close();
-});
-
 test("half-written files of a crash are removed by the next start, but not those of a running process", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
@@ -212,41 +187,6 @@ test("every commit waits for the disk, also after the first", () => {
   connection.close();
 });
 
-test("concurrent writes share a commit, and a failing one is rolled back alone", async () => {
-  const connection = open(join(tempFolder(), "a.db"));
-  let commits = 0;
-  const counted = new Proxy(connection, {
-    get: (target, name) =>
-      name === "prepare"
-        ? (sql: string) => count(target.prepare(sql), sql)
-        : Reflect.get(target, name, target),
-  });
-  const count = (statement: Database.Statement, sql: string): Database.Statement => {
-    const execute = statement.run.bind(statement);
-    statement.run = (...values: unknown[]) => {
-      if (sql === "COMMIT") commits += 1;
-      return execute(...values);
-    };
-    return statement;
-  };
-  const write = createGroupCommit(counted, scheduler);
-  const insert = connection.prepare("INSERT INTO a VALUES (?)");
-  const results = await Promise.allSettled(
-    Array.from({ length: 50 }, (_, x) =>
-      write(() => {
-        insert.run(x);
-        if (x === 7) throw new Error("not this one");
-        return x;
-      }),
-    ),
-  );
-  expect(commits).toBe(1);
-  expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
-  expect(connection.prepare("SELECT count(*) FROM a WHERE x <> 7").pluck().get()).toBe(49);
-  expect(connection.prepare("SELECT count(*) FROM a").pluck().get()).toBe(49);
-  connection.close();
-});
-
 test("a failed commit rejects every caller of its batch, and the next one works", async () => {
   const connection = open(join(tempFolder(), "a.db"), {
     ...KIND,
@@ -265,19 +205,6 @@ test("a failed commit rejects every caller of its batch, and the next one works"
   await write(() => addStore.run(3));
   expect(connection.prepare("SELECT id FROM stores").pluck().all()).toEqual([3]);
   expect(connection.prepare("SELECT store FROM orders").all()).toEqual([]);
-  connection.close();
-});
-
-test("the 10,001st waiting write is refused at once, and the waiting writes commit", async () => {
-  const connection = open(join(tempFolder(), "a.db"));
-  const write = createGroupCommit(connection, scheduler);
-  const insert = connection.prepare("INSERT INTO a VALUES (?)");
-  const waiting = Array.from({ length: 10_000 }, (_, x) => write(() => insert.run(x)));
-  await expect(write(() => insert.run(-1))).rejects.toMatchObject({ failure: { code: "file_locked" } });
-  await Promise.all(waiting);
-  await write(() => insert.run(10_000));
-  const count = connection.prepare("SELECT count(*), min(x), max(x) FROM a").raw();
-  expect(count.get()).toEqual([10_001, 0, 10_000]);
   connection.close();
 });
 
