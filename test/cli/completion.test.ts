@@ -70,11 +70,7 @@ test("Tab handles options before the command, unknown words and words of another
 test("Tab offers order_ids, ids, endpoints, faults, snapshots and stores of the running sandbox", async () => {
   const harness = createHarness();
   await harness.start();
-  const run = async (words: string): Promise<Record<string, unknown>> => {
-    const { code, stdout, stderr } = await harness.run([...words.split(" "), "--json"]);
-    expect([words, code, stderr]).toEqual([words, 0, ""]);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
+  const run = (words: string) => harness.ask(words);
   const made = await run("orders create --order-id order-1 --price-id price_coffee");
   const { id } = made["data"] as { readonly id: string };
   const endpoint = await run("endpoints add http://localhost:3000/hooks");

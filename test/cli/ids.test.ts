@@ -345,18 +345,8 @@ test("a sandbox that the environment names finds an order_id in the store of the
   const { harness, sandbox, create, run } = await open();
   await create("order-1");
   const made = JSON.parse((await run("stores create --name Tea --json")).stdout) as Record<string, string>;
-  const words = [
-    "orders",
-    "create",
-    "--order-id",
-    "order-1",
-    "--price-id",
-    "price_coffee",
-    "--store",
-    "Tea",
-    "--json",
-  ];
-  const { data } = JSON.parse((await harness.run(words)).stdout) as { data: { id: string } };
+  const line = "orders create --order-id order-1 --price-id price_coffee --store Tea";
+  const { data } = await harness.ask<{ data: { id: string } }>(line);
   const there = {
     cwd: tempFolder(),
     env: {

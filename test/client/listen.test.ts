@@ -28,11 +28,7 @@ async function openShop(args = EPHEMERAL) {
     site.harness.clock.advance(SECOND);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  const create = async (orderId: string): Promise<string> => {
-    const line = ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee", "--json"];
-    const { stdout } = await site.harness.run(line);
-    return (JSON.parse(stdout) as { readonly data: { readonly id: string } }).data.id;
-  };
+  const create = async (orderId: string): Promise<string> => (await site.harness.order(orderId)).id;
   return { ...site, shop, listen, beat, create };
 }
 

@@ -32,11 +32,7 @@ test("a folder and a snapshot of the previous version show the same stories in b
     writeFileSync(path, Buffer.from(content, "base64"), { mode: 0o600 });
   }
   const sandbox = await harness.start(["--port", "0", "--adopt"]);
-  const json = async (...words: string[]): Promise<Record<string, unknown>> => {
-    const { code, stdout, stderr } = await harness.run([...words, "--json"]);
-    expect([words, code, stderr]).toEqual([words, 0, ""]);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
+  const json = (...words: string[]) => harness.ask(words);
   const told: Record<string, unknown> = {};
   for (const [id, before] of Object.entries(PREVIOUS.explained)) {
     const explained = await json("explain", id);

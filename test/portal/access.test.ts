@@ -11,13 +11,12 @@ const PUBLIC = "anyone";
 async function openSite(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
-  const order = "orders create --json --order-id order-1 --price-id price_coffee".split(" ");
-  const made = JSON.parse((await harness.run(order)).stdout) as { data: { id: string } };
+  const { id } = await harness.order("order-1");
   const merchant = await signIn(harness, sandbox, "merchant");
   const administrator = await signIn(harness, sandbox, "administrator");
   const values: Readonly<Record<string, string>> = {
     store_id: sandbox.ready.store_id,
-    id: made.data.id,
+    id,
     anything: "order-1",
   };
   const rows = PORTAL_AREA.routes.map(({ methods, path, role, ...row }) => ({
@@ -25,7 +24,7 @@ async function openSite(args: readonly string[] = []) {
     method: methods[0] ?? "",
     path,
     role,
-    address: path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? made.data.id),
+    address: path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? id),
   }));
   const database = join(harness.cwd, ".checkout", "sandbox.db");
   return { harness, sandbox, rows, merchant, administrator, stored: () => allRows(database) };

@@ -31,11 +31,7 @@ async function openPortal() {
     };
     return { ask: async (as?: string) => (await asked(as)).status, answer: asked, tag: () => tag };
   };
-  const create = async (orderId: string): Promise<string> => {
-    const line = ["orders", "create", "--json", "--order-id", orderId, "--price-id", "price_coffee"];
-    const { stdout } = await harness.run(line);
-    return (JSON.parse(stdout) as { readonly data: { readonly id: string } }).data.id;
-  };
+  const create = async (orderId: string): Promise<string> => (await harness.order(orderId)).id;
   const pass = async (milliseconds: number): Promise<void> => {
     harness.clock.advance(milliseconds);
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));

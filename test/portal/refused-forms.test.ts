@@ -114,9 +114,8 @@ test("the question of a refused act stays open, and no other question of the pag
 
 test("a late act shows the present page, with the reason of the refusal at its top", async () => {
   const { harness, portal } = await openHarness();
-  const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
-  const { data } = JSON.parse((await harness.run(line)).stdout) as { readonly data: { readonly id: string } };
-  const page = `${portal.home}/checkouts/${data.id}`;
+  const { id } = await harness.order("order-1");
+  const page = `${portal.home}/checkouts/${id}`;
   await portal.act(`${page}/pay`, { outcome: "succeeded" });
   const late = await portal.post(`${page}/pay`, { outcome: "cancelled" });
   expect([late.status, late.location]).toEqual([409, undefined]);

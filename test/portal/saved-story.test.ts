@@ -33,23 +33,12 @@ async function openShop() {
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
-  const typed = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_coffee", "--json"];
-  const { data } = JSON.parse((await harness.run(typed)).stdout) as {
-    readonly data: { readonly id: string };
-  };
-  await harness.run([
-    "orders",
-    "create",
-    "--order-id",
-    "order-1001",
-    "--price-id",
-    "price_tea",
-    "--new-attempt",
-  ]);
+  const { id } = await harness.order("order-1001");
+  await harness.run("orders create --order-id order-1001 --price-id price_tea --new-attempt".split(" "));
   await harness.clock.sleep(1000);
   await harness.run(["sandbox", "pay", "order-1001"]);
   await harness.clock.sleep(1000);
-  return { harness, sandbox, portal, secrets, id: data.id };
+  return { harness, sandbox, portal, secrets, id };
 }
 
 /** Parts that a saved file must not have: scripts, forms and outer addresses. */

@@ -364,11 +364,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
 test("deliveries are listed page by page, also deliveries to removed endpoints", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
-  const ask = async (line: string): Promise<Record<string, unknown>> => {
-    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
-    expect([line, code, stderr]).toEqual([line, 0, ""]);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
+  const ask = (line: string) => harness.ask(line);
   const removed = String((await ask("endpoints add http://localhost:3000/"))["id"]);
   await ask("endpoints add http://localhost:3001/");
   for (const order of ["a", "b", "c"])
@@ -400,11 +396,7 @@ test("an order_id lists the events and deliveries of all its checkouts in the st
   const harness = createHarness();
   await harness.start();
   type Entry = Readonly<Record<string, string>>;
-  const ask = async (line: string): Promise<Record<string, unknown>> => {
-    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
-    expect([line, code, stderr]).toEqual([line, 0, ""]);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
+  const ask = (line: string) => harness.ask(line);
   const list = async (line: string): Promise<readonly Entry[]> => {
     return Object.values(await ask(line)).find((value) => Array.isArray(value)) as readonly Entry[];
   };
@@ -471,16 +463,7 @@ test("a filter by checkout and order_id returns the rows that match both", async
   const { harness, sandbox } = await openLists();
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
   await harness.run(["endpoints", "add", "http://localhost:3000/"]);
-  const made = await harness.run([
-    "orders",
-    "create",
-    "--order-id",
-    "a",
-    "--price-id",
-    "price_coffee",
-    "--json",
-  ]);
-  const checkout = (JSON.parse(made.stdout) as { data: { id: string } }).data.id;
+  const { id: checkout } = await harness.order("a");
   const found = async (list: string, orderId: string): Promise<number> => {
     const path = `/__sandbox/stores/default/${list}?checkout_id=${checkout}&order_id=${orderId}`;
     const answer = await sandbox.request({ path, headers: { Authorization: `Bearer ${token}` } });

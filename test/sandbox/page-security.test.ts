@@ -14,16 +14,7 @@ const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-S
 async function openPage() {
   const harness = createHarness();
   const sandbox = await harness.start();
-  const created = await harness.run([
-    "orders",
-    "create",
-    "--json",
-    "--order-id",
-    "order-1",
-    "--price-id",
-    "price_coffee",
-  ]);
-  const { id } = (JSON.parse(created.stdout) as { readonly data: { readonly id: string } }).data;
+  const { id } = await harness.order("order-1");
   const host = new URL(sandbox.ready.checkout_origin).host;
   const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     sandbox.request({ path, headers: { Host: host, Authorization: "", ...headers } });
@@ -93,16 +84,7 @@ test("a form is accepted only with its own token, from its own page, in its own 
 
 test("the form token of one checkout is refused for another", async () => {
   const { harness, post, get, token } = await openPage();
-  const other = await harness.run([
-    "orders",
-    "create",
-    "--json",
-    "--order-id",
-    "order-2",
-    "--price-id",
-    "price_coffee",
-  ]);
-  const { id } = (JSON.parse(other.stdout) as { readonly data: { readonly id: string } }).data;
+  const { id } = await harness.order("order-2");
   expect((await post(`/pay/${id}/start`, `token=${token}`)).status).toBe(403);
   expect(tokenOf(await get(`/pay/${id}`))).not.toBe(token);
 });
@@ -249,16 +231,7 @@ test("only a late payment is shown as late, and no longer after the order has se
     expect(await said(path)).toContain("It was not applied to the order; please contact the shop.");
     expect(await said(path)).not.toContain("You have not been charged");
   }
-  const made = await harness.run([
-    "orders",
-    "create",
-    "--json",
-    "--order-id",
-    "o~declined",
-    "--price-id",
-    "price_coffee",
-  ]);
-  const other = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
+  const { id: other } = await harness.order("o~declined");
   expect(await said(`/pay/${other}`)).toContain("settles automatically in a moment");
   await harness.run(["sandbox", "clock", "freeze"]);
   expect(await said(`/pay/${other}`)).toContain(

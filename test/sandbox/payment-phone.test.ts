@@ -9,17 +9,8 @@ test("the QR code says that a phone cannot reach it, if its address is only of t
   ] as const) {
     const harness = createHarness();
     const sandbox = await harness.start([...EPHEMERAL, ...args]);
-    const { stdout } = await harness.run([
-      "orders",
-      "create",
-      "--order-id",
-      "order-1",
-      "--price-id",
-      "price_coffee",
-      "--json",
-    ]);
-    const { data } = JSON.parse(stdout) as { readonly data: { readonly checkout_url: string } };
-    const { host, pathname: path } = new URL(data.checkout_url);
+    const { checkout_url: address } = await harness.order("order-1");
+    const { host, pathname: path } = new URL(address);
     const headers = { Authorization: "", Host: host, "Sec-Fetch-Site": "same-origin" };
     const page = async (): Promise<string> => String((await sandbox.request({ path, headers })).body);
     const [, token = ""] = /name="token" value="([^"]+)"/.exec(await page()) ?? [];

@@ -25,14 +25,13 @@ type Sent = { readonly method?: string; readonly body?: string; readonly hosts?:
 async function openSite(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
-  const create = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
-  const created = JSON.parse((await harness.run(create)).stdout) as { data: { id: string } };
-  await harness.run(["sandbox", "pay", created.data.id, "--outcome", "declined"]);
+  const { id } = await harness.order("order-1");
+  await harness.run(["sandbox", "pay", id, "--outcome", "declined"]);
   await harness.run(["return-origins", "add", "http://localhost:3000"]);
   const values: Readonly<Record<string, string>> = {
-    checkout_id: created.data.id,
-    session_id: created.data.id,
-    id: created.data.id,
+    checkout_id: id,
+    session_id: id,
+    id,
     attempt: "1",
     store_id: "default",
   };

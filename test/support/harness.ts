@@ -85,6 +85,8 @@ export type ApiCall = {
 /** The network's reaction to a request: an answer, or undefined to let it pass. */
 type Fault = (request: OutboundRequest, deliver: () => Promise<OutboundResult>) => Promise<OutboundResult>;
 
+type CreatedOrder = { readonly id: string; readonly checkout_url: string };
+
 export type Harness = ReturnType<typeof createHarness>;
 
 const FIRST_PID = 1001;
@@ -250,6 +252,23 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     return { code, ...world.output.text() };
   }
 
+  /** Runs a command that must succeed without a word on stderr; what it prints as JSON. */
+  async function ask<Value = Record<string, unknown>>(
+    line: string | readonly string[],
+    command: CommandOptions = {},
+  ): Promise<Value> {
+    const words = typeof line === "string" ? line.split(" ") : line;
+    const { code, stdout, stderr } = await runCommand([...words, "--json"], command);
+    if (code !== 0 || stderr !== "") throw new Error(`${words.join(" ")} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout) as Value;
+  }
+
+  /** Creates an order by the command, and returns its checkout. */
+  async function order(orderId: string, priceId = "price_coffee"): Promise<CreatedOrder> {
+    const words = ["orders", "create", "--order-id", orderId, "--price-id", priceId];
+    return (await ask<{ readonly data: CreatedOrder }>(words)).data;
+  }
+
   /** Runs a command that goes on until it is stopped, and returns once it has said something. It ends with the test. */
   async function launch(argv: readonly string[], command: CommandOptions = {}): Promise<RunningCommand> {
     const world = createWorld(argv, command);
@@ -306,6 +325,8 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     settings,
     clock,
     run: runCommand,
+    ask,
+    order,
     launch,
     start,
     /** A file of the state folder. */
