@@ -54,6 +54,7 @@ test("help names all choices of an option, and every runnable command has exampl
   // An event type is described by its form, because there are 13.
   for (const { name, choices = [], description } of withChoices.filter((one) => one.name !== "--type"))
     expect([name, choices.filter((choice) => !description.includes(choice))]).toEqual([name, []]);
+  // A command without an example does not run.
   for (const { words, runs, commands } of all((await whole).commands))
     expect([words, runs || commands.length > 0]).toEqual([words, true]);
 });

@@ -631,51 +631,6 @@ test("the answer to a mistake has the expected value, the received value and the
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ id }] });
 });
 
-test("every webhook command without a sandbox says how to start one", async () => {
-  const harness = createHarness();
-  const lines = [
-    `endpoints add ${HOOKS}`,
-    "endpoints list",
-    `endpoints remove ${UNKNOWN}`,
-    `endpoints test ${UNKNOWN} --wait`,
-    "endpoints secret",
-    `endpoints rotate-secret ${UNKNOWN}`,
-    "faults list",
-    "faults clear",
-    "events list --wait",
-    "events list",
-    `events get ${UNKNOWN} --wait`,
-    `events replay ${UNKNOWN}`,
-    "deliveries list",
-    "trigger order.succeeded",
-    "trigger webhook.test",
-  ];
-  for (const line of lines) {
-    const result = await harness.run(line.split(" "));
-    expect([line, result.code, result.stdout]).toEqual([line, 7, ""]);
-    expect(result.stderr).toContain("→ checkout sandbox start");
-  }
-});
-
-test("every webhook command has help with examples, and --json", async () => {
-  const harness = createHarness();
-  const commands = [
-    ...["add", "list", "remove", "enable", "disable", "test", "rotate-secret", "secret"].map(
-      (name) => `endpoints ${name}`,
-    ),
-    ...["list", "get", "replay"].map((name) => `events ${name}`),
-    ...["add", "list", "remove", "clear"].map((name) => `faults ${name}`),
-    "deliveries list",
-    "trigger",
-  ];
-  for (const command of commands) {
-    const { code, stdout } = await harness.run([...command.split(" "), "--help"]);
-    expect([command, code]).toEqual([command, 0]);
-    expect(stdout).toContain(`Examples:\n  $ checkout ${command}`);
-    expect(stdout).toContain("--json");
-  }
-});
-
 test("a body is exact in a pipe, and escaped at a terminal", async () => {
   const harness = createHarness();
   await harness.start();

@@ -52,9 +52,7 @@ function caller(harness: Harness, sandbox: RunningSandbox) {
 }
 
 async function createOrder(harness: Harness, orderId: string): Promise<string> {
-  const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_bento", "--json"];
-  const { stdout } = await harness.run(args);
-  return (JSON.parse(stdout) as { data: { id: string } }).data.id;
+  return (await harness.order(orderId, "price_bento")).id;
 }
 
 test("the description lists exactly the operations of the table", async () => {
@@ -232,18 +230,6 @@ test("every refusal has a described status and code", async () => {
   });
 });
 
-/** Bodies of the POST operations; an operation that is missing here is refused for its body. */
-const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
-  pay: { outcome: "declined" },
-  setEndpointState: { action: "enable" },
-  rotateSecret: { overlap_ms: 1000 },
-  testEndpoint: {},
-  answerDelivery: { status: 200, body: "" },
-  replayEvent: {},
-  endLease: {},
-  revokeKey: {},
-  revokeToken: {},
-};
 const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
 
 /** Adds a second store to the database of the running sandbox. */
@@ -268,12 +254,6 @@ function allRows(harness: Harness): unknown {
   return rows;
 }
 
-/** The id of the first request in a list of them. */
-function firstIdIn({ body: { data = {} } }: Answer): string {
-  const [first] = data["requests"] as readonly { readonly request_id: string }[];
-  return first?.request_id ?? "";
-}
-
 /** A sandbox with two stores; the first has one of every object that a path can name. */
 async function openTwoStores() {
   const harness = createHarness();
@@ -292,22 +272,11 @@ async function openTwoStores() {
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
   const lease = await make(`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
-  const key = await make(`${STORE}/keys`, {});
-  const token = await make(`${STORE}/tokens`, {});
-  // It hits nothing, because its event never comes.
-  const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
-    requests: firstIdIn(await call(`${STORE}/requests`)),
-    // A held request would hold a clock up; it is tried in test/sandbox/store-rights.test.ts.
-    listener: UNKNOWN_ID,
     endpoints: endpoint,
     events: event,
-    drills: lease,
     leases: lease,
-    keys: key,
-    tokens: token,
-    faults: fault,
   };
   /** Waits until all pending work is written. */
   const settle = async (): Promise<void> => {
@@ -317,35 +286,6 @@ async function openTwoStores() {
   await settle();
   return { harness, call, make, settle, ids };
 }
-
-test("a row of another store is as unknown as a missing row, and nothing is written", async () => {
-  const { harness, call, ids, settle } = await openTwoStores();
-  const scoped = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
-  expect(scoped).toEqual(expect.arrayContaining(Object.keys(BODIES)));
-  const idFor = (name: OperationName): string =>
-    ids[/\{store_id\}\/(\w+)/.exec(CONTROL_OPERATIONS[name].path)?.[1] ?? ""] ?? "";
-  const ask = (name: OperationName, storeId: string, id: string): Promise<Answer> => {
-    const { path, method } = CONTROL_OPERATIONS[name];
-    const sent = method === "POST" ? { body: JSON.stringify(BODIES[name]) } : { method };
-    return call(path.replace("{store_id}", storeId).replace("{id}", id), sent);
-  };
-  const before = allRows(harness);
-  for (const name of scoped) {
-    const id = idFor(name);
-    const foreign = await ask(name, OTHER_STORE, id);
-    const unknown = await ask(name, OTHER_STORE, UNKNOWN_ID);
-    expect([name, foreign.status]).toEqual([name, 404]);
-    const error = JSON.stringify(unknown.body.error).replaceAll(UNKNOWN_ID, id);
-    expect([name, JSON.stringify(foreign.body.error)]).toEqual([name, error]);
-  }
-  await settle();
-  expect(allRows(harness)).toEqual(before);
-  // In its own store each exists.
-  for (const name of scoped) {
-    if (name === "answerDelivery") continue;
-    expect([name, (await ask(name, "default", idFor(name))).status]).toEqual([name, 200]);
-  }
-});
 
 const POST = { method: "POST", suffix: "", headers: [], body: "", connection: "fresh" };
 
@@ -582,9 +522,4 @@ test("an added origin keeps its path unless another path is named", async () => 
   expect(await run("list")).toBe(`${shop}/thanks\n${local}\n`);
   const refused = await harness.run(["return-origins", "add", shop, "--path", "thanks"]);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("must begin with a slash")]);
-});
-
-test("checkout return-origins without a sandbox says how to start one", async () => {
-  const result = await createHarness().run(["return-origins", "list", "--json"]);
-  expect([result.code, JSON.parse(result.stderr)]).toMatchObject([7, { error: { code: "no_sandbox" } }]);
 });

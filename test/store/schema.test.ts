@@ -41,6 +41,14 @@ function openFilled(): Database.Database {
       insertion("checkouts", { id: id(2) }),
       insertion("idempotency_keys", { request_id: id(6), checkout_id: id(2) }),
       insertion("events", { id: id(3), checkout_id: id(2) }),
+      insertion("deliveries", {
+        id: id(7),
+        endpoint_id: id(1),
+        event_id: id(3),
+        checkout_id: id(2),
+        state: "succeeded",
+      }),
+      insertion("delivery_attempts", { delivery_id: id(7), finished_at: 2, status: 200 }),
       insertion("admin_acts", { action: "approve_price", subject: "tea" }),
       insertion("drills", { id: id(4), kind: "duplicates" }),
       insertion("waivers", { drill: "duplicates" }),
@@ -100,6 +108,10 @@ test("the tables refuse every row that the core refuses", () => {
     [other({ currency: "eur" }), /CHECK/],
     [other({ store_id: "x" }), /FOREIGN KEY/],
     ["UPDATE idempotency_keys SET body = 'x'", /first answer/],
+    [insertion("admin_acts", { actor: "merchant" }), /CHECK/],
+    [insertion("admin_acts", { action: "request_production" }), /CHECK/],
+    [insertion("admin_acts", { action: "go_live" }), /CHECK/],
+    [insertion("admin_acts", { store_id: "none" }), /FOREIGN/],
     [fault({ times: 0 }), /CHECK/],
     [fault({ times: null }), /CHECK/],
     [fault({ probability: 1.5 }), /CHECK/],
@@ -123,26 +135,38 @@ test("the tables refuse every row that the core refuses", () => {
 
 test("audit rows never change, and only a reset of their store deletes them", () => {
   const connection = openFilled();
-  const audited = ["events", "checkouts", "admin_acts", "drills", "waivers"];
-  for (const sql of [
+  const kept = ["checkouts", "admin_acts", "drills", "waivers"];
+  const audited = ["delivery_attempts", "deliveries", "events", ...kept];
+  const act = insertion("admin_acts", { position: 1 });
+  const event = insertion("events", { position: 2, id: id(3), checkout_id: id(2) });
+  const replacing = (sql: string): string => sql.replace("INSERT", "INSERT OR REPLACE");
+  const refused = [
     "UPDATE events SET body = 'x'",
     "UPDATE admin_acts SET at = 9",
-    insertion("admin_acts", { position: 1 }).replace("INSERT", "INSERT OR REPLACE"),
-    insertion("events", { position: 2, id: id(3), checkout_id: id(2) }).replace(
-      "INSERT",
-      "INSERT OR REPLACE",
-    ),
+    replacing(act),
+    act.replace(";", " ON CONFLICT DO UPDATE SET note = 'x'"),
+    "UPDATE delivery_attempts SET status = 500",
+    "UPDATE deliveries SET state = 'due'",
     "UPDATE drills SET passed = 0",
     "UPDATE waivers SET reason = 'x'",
     ...audited.map((table) => `DELETE FROM ${table}`),
-  ])
-    expect(() => connection.exec(sql), sql).toThrow(/immutable|never deleted/);
+  ];
+  const attempts = "INSERT OR REPLACE INTO delivery_attempts SELECT * FROM delivery_attempts";
+  // Our own connections have the setting; other programs may not.
+  for (const [recursive, statements] of [
+    ["OFF", refused],
+    ["ON", [...refused, replacing(event), attempts]],
+  ] as const) {
+    connection.pragma(`recursive_triggers = ${recursive}`);
+    for (const sql of statements)
+      expect(() => connection.exec(sql), sql).toThrow(/immutable|never deleted|audited|final/);
+  }
   const rows = (): unknown[] =>
     audited.map((table) => connection.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-  expect(rows()).toEqual([1, 1, 1, 1, 1]);
+  expect(rows()).toEqual(audited.map(() => 1));
   const deleted = ["idempotency_keys", ...audited].map((table) => `DELETE FROM ${table};`).join("");
   connection.exec(`BEGIN; ${insertion("resets")} ${deleted} DELETE FROM resets; COMMIT`);
-  expect(rows()).toEqual([0, 0, 0, 0, 0]);
+  expect(rows()).toEqual(audited.map(() => 0));
   connection.close();
 });
 
