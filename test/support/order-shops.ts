@@ -18,8 +18,6 @@ export type ShopEvent = {
   readonly status: string;
   readonly sequence: number;
   readonly session: string;
-  /** When the event was made, in milliseconds. */
-  readonly madeAt: number;
   /** The time now, in milliseconds. */
   readonly now: number;
   readonly order: Order;
@@ -68,7 +66,6 @@ export type HookEvent = {
   readonly event_id: string;
   readonly type: string;
   readonly sequence: number;
-  readonly created_at: string;
   readonly previous_status: string | null;
   readonly data: {
     readonly id: string;
@@ -78,25 +75,16 @@ export type HookEvent = {
   };
 };
 
-type Got = {
-  readonly id: string;
-  readonly type: string;
-  readonly body: string;
-  readonly verified: boolean;
-};
-
-/** A shop's surroundings: a clock, the secret of its endpoint, and the status according to v1. */
+/** A shop's surroundings: a clock, and the status according to v1. */
 type ShopWorld = {
   readonly clock: Pick<World, "now" | "sleep" | "after">;
-  readonly secret: () => string;
   readonly statusOf: (id: string) => Promise<string>;
 };
 
-const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 
 /** The bookings of a shop: the effect of an event on them, and the shop's view of an order. */
-export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | "statusOf">) {
+export function createOrderBooks({ clock, statusOf }: ShopWorld) {
   const orders = new Map<string, Order>();
   const sessions = new Map<string, string>();
   const terms = new Map<string, string>();
@@ -128,7 +116,6 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
       status,
       sequence: event.sequence,
       session: event.data.id,
-      madeAt: Date.parse(event.created_at),
       now: clock.now(),
       order,
       payment: status === "succeeded",
@@ -168,24 +155,25 @@ export function createOrderBooks({ clock, statusOf }: Pick<ShopWorld, "clock" | 
   };
 }
 
-/** A shop: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
-function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: ShopPlan) {
+/** A shop on port 3000 of a site: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
+export function openOrderShop(
+  { harness, sandbox, statusOf }: Pick<Site, "harness" | "sandbox" | "statusOf">,
+  plan: ShopPlan,
+): void {
+  const { clock } = harness;
   const books = createOrderBooks({ clock, statusOf });
-  const got: Got[] = [];
-  let onHook = (_count: number): Promise<void> => Promise.resolve();
+  let count = 0;
 
   const takeWebhook = async ({ rawHeaders, body: rawBody }: HttpRequest): Promise<HttpResponse> => {
-    const secrets = [secret()];
+    const secrets = [sandbox().ready.signing_secret];
     const headers = plan.readsId === undefined ? rawHeaders : withoutId(rawHeaders);
     const verdict = verifyWebhook({ rawBody, headers, secrets, now: clock.now() });
-    const body = Buffer.from(rawBody).toString("utf8");
-    const event = JSON.parse(body) as HookEvent;
+    const event = JSON.parse(Buffer.from(rawBody).toString("utf8")) as HookEvent;
     const refused = { ...OK, status: plan.refusal ?? 400 };
-    got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
-    await onHook(got.length);
+    const number = (count += 1);
     if (!verdict.ok && plan.believes?.(rawHeaders, event) !== true) return refused;
     const id = plan.readsId === "header" ? headerOf(rawHeaders, EVENT_ID) : event.event_id;
-    const status = await books.act(plan, { ...event, event_id: id ?? "" }, got.length);
+    const status = await books.act(plan, { ...event, event_id: id ?? "" }, number);
     return verdict.ok ? { ...OK, status } : refused;
   };
 
@@ -203,37 +191,7 @@ function createOrderShop({ clock, secret, statusOf }: ShopWorld, plan: ShopPlan)
       ? takeWebhook(request)
       : books.show(plan, request.target.slice("/orders/".length));
   };
-
-  return {
-    answer,
-    got: got as readonly Got[],
-    orders: books.orders,
-    /** Called before each webhook is read. */
-    onHook: (next: typeof onHook) => void (onHook = next),
-  };
-}
-
-/** A shop on port 3000 of a site. */
-export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
-  const { harness, statusOf } = site;
-  const secret = (): string => site.sandbox().ready.signing_secret;
-  const { answer, ...shop } = createOrderShop({ clock: harness.clock, secret, statusOf }, plan);
-  harness.occupy(3000, {
-    answer,
-    refuse: () => ({ ...OK, status: 400 }),
-  });
-  return {
-    ...shop,
-    /** Its receiver has ended; its view continues, on another port. */
-    goDown: () => {
-      harness.vacate(3000);
-      harness.setFault((request, pass) =>
-        request.url.startsWith(`${SHOP}/orders/`)
-          ? Promise.resolve({ ok: true, status: 404, headers: {}, body: "" })
-          : pass(),
-      );
-    },
-  };
+  harness.occupy(3000, { answer, refuse: () => ({ ...OK, status: 400 }) });
 }
 
 const FINAL = new Set(["succeeded", "failed", "cancelled", "expired"]);
