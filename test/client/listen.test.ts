@@ -2,7 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { DEFAULT_HEADER_NAMES, headerValues, signHeaders } from "../../src/core/webhook/signature.ts";
+import {
+  DEFAULT_HEADER_NAMES,
+  headersIn,
+  headerValues,
+  signHeaders,
+} from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCauseSearch } from "../../src/client/listen/search.ts";
@@ -988,12 +993,8 @@ test("--header-names verifies a service's own headers, and forwards them unchang
   const body = Buffer.from(JSON.stringify(EVENT));
   const timestamp = Math.floor(harness.clock.now() / 1000);
   const send = async (named: typeof names): Promise<number | undefined> => {
-    const headers = signHeaders([SECRET], {
-      eventId: EVENT.event_id,
-      timestamp,
-      rawBody: body,
-      dialect: { headers: { ...named, event_id: named.eventId } },
-    });
+    const signed = signHeaders([SECRET], { eventId: EVENT.event_id, timestamp, rawBody: body });
+    const headers = headersIn({ headers: { ...named, event_id: named.eventId } }, signed);
     const rawHeaders = ["Host", "127.0.0.1:4300", ...Object.entries(headers).flat()];
     return (await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body }))?.status;
   };

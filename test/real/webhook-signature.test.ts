@@ -10,6 +10,7 @@ import { openCheckout, STATUSES, type Checkout } from "../../src/core/checkout/c
 import { createEvent, createTestEvent } from "../../src/core/checkout/event.ts";
 import {
   DEFAULT_HEADER_NAMES,
+  headersIn,
   signatureOf,
   signHeaders,
   verifySignature,
@@ -219,14 +220,15 @@ test("verifyWebhook reads headers of Fetch, Node and raw lines, under the config
   }
   const names = { eventId: "X-Id", timestamp: "X-Time", signature: "X-Sign" };
   const dialect = { headers: { event_id: "X-Id", timestamp: "X-Time", signature: "X-Sign" } };
-  const renamed = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}"), dialect });
+  const own = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}") });
+  const renamed = headersIn(dialect, own);
   expect(renamed).toEqual({
     "X-Id": "e",
     "X-Time": String(AT),
     "X-Sign": expect.stringMatching(/^[0-9a-f]{64}$/) as string,
   });
-  const own = { rawBody: "{}", headers: renamed, headerNames: names };
-  expect(verifySignature(request(own))).toEqual({ ok: true, timestamp: AT });
+  const named = { rawBody: "{}", headers: renamed, headerNames: names };
+  expect(verifySignature(request(named))).toEqual({ ok: true, timestamp: AT });
 });
 
 const BODY = eventBody("order", "succeeded");

@@ -8,7 +8,7 @@ import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { accept, refuseValue, type Outcome } from "../outcome.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
-import { HEADER_NAME } from "../webhook/header-names.ts";
+import { HEADER_NAME, HTTP_HEADER } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
 /** The statuses that the interface states (interface 18): no dialect changes them, or gives them to another code. */
@@ -23,31 +23,13 @@ const NEEDED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-/** What HTTP and the service use themselves: a signature in one of these would change how a message is read. */
-const OF_HTTP = new Set([
-  "authorization",
-  "cookie",
-  "set-cookie",
-  "user-agent",
-  "retry-after",
-  "x-request-id",
-  FAULT_HEADER.toLowerCase(),
-  "host",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-  "upgrade",
-  "expect",
-  "te",
-  "trailer",
-]);
-const isOfHttp = (name: string): boolean => OF_HTTP.has(name) || /^(?:content|proxy)-/.test(name);
+/** What requests and the service itself use, besides HTTP: a signature in one of these would change its meaning. */
+const OF_SERVICE = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
+const isTaken = (name: string): boolean =>
+  HTTP_HEADER.test(name) || OF_SERVICE.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
 const header = z.string().check(
   z.regex(HEADER_NAME, "must be the name of a header"),
-  z.refine(
-    (name) => !isOfHttp(name.toLowerCase()),
-    "must not be a header that HTTP or the service uses itself",
-  ),
+  z.refine((name) => !isTaken(name), "must not be a header that HTTP or the service uses itself"),
 );
 
 /** An object with a value for some of our names. */

@@ -90,17 +90,11 @@ export function isSent(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 
-/** The value of the signature header; without a timestamp also in a form that has one. */
-export function signatureHeader(
-  dialect: Dialect | undefined,
-  {
-    timestamp,
-    signatures,
-  }: { readonly timestamp: string | undefined; readonly signatures: readonly string[] },
-): string {
-  const form = formOf(dialect);
-  const written = signatures.map((signature) => form.prefix + signature);
-  return (form.isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...written] : written).join(",");
+/** The value of the signature header for our value; without a timestamp also in a form that has one. */
+export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ours: string): string {
+  const { prefix, isTimed } = formOf(dialect);
+  const written = ours.split(",").map((signature) => prefix + signature);
+  return (isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...written] : written).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */

@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import { eventBodyIn, type Dialect } from "../shape/dialect.ts";
-import { headerNamesIn, signHeaders } from "./signature.ts";
+import { headerNamesIn, headersIn, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that are stored for auditing. */
 export type DeliveryRequest = {
@@ -34,19 +34,19 @@ type DeliveryParts = {
 /** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
-  const { signature: signatureName } = headerNamesIn(dialect);
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const right = eventBodyIn(dialect, parts.body);
   const rawBody = Buffer.from(right);
-  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody, dialect });
+  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
   const body = fault?.action === "changed_body" ? sentOtherwise(parts.body, right, dialect) : right;
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
-    ...signed,
+    ...headersIn(dialect, signed),
   };
-  const kept = Object.entries(headers).filter(([name]) => name !== signatureName);
+  const { signature: unkept } = headerNamesIn(dialect);
+  const kept = Object.entries(headers).filter(([name]) => name !== unkept);
   return {
     headers,
     body,

@@ -1,5 +1,5 @@
 import type { Dialect } from "../shape/dialect.ts";
-import { DEFAULT_HEADER_NAMES, headerNamesIn } from "./signature.ts";
+import { DEFAULT_HEADER_NAMES, HEADER_PARTS, headerNamesIn } from "./signature.ts";
 
 /** Stands for the name of something that the service does not send. */
 export const NO_NAME = "–";
@@ -25,8 +25,10 @@ const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
   ],
   12: (dialect) => {
     const [ours, theirs] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
-    const parts = ["eventId", "timestamp", "signature"] as const;
-    return [...parts.map((part) => [ours[part], theirs[part]] as const), ["hex", dialect.signature_form]];
+    return [
+      ...HEADER_PARTS.map((part) => [ours[part], theirs[part]] as const),
+      ["hex", dialect.signature_form],
+    ];
   },
 };
 

@@ -2,6 +2,7 @@ import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
 import { accept, mapValue, type Outcome, refuseValue } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
+import { HTTP_HEADER } from "./header-names.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type ForwardRoute = { readonly pattern: string; readonly url: string };
@@ -17,8 +18,6 @@ export type ForwardPlan = {
 
 /** The syntax of a header's name and of its value (RFC 9110). */
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
-const RESERVED_HEADERS =
-  /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 
 /** The target of an event. `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
 export function targetFor(
@@ -42,6 +41,7 @@ export function parseRoute(text: string): Outcome<ForwardRoute> {
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});
-  if (RESERVED_HEADERS.test(name)) return refuseFact("header_reserved", { header: printableLiteral(name) });
+  if (HTTP_HEADER.test(name) || /^checkout-/i.test(name))
+    return refuseFact("header_reserved", { header: printableLiteral(name) });
   return accept([name, value]);
 }

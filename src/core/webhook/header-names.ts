@@ -7,6 +7,10 @@ const HEADER_BY_KEY = { "event-id": "eventId", timestamp: "timestamp", signature
 /** The name of a header (RFC 9110, section 5.1). */
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
+/** Headers of HTTP itself, which say how a message is read. */
+export const HTTP_HEADER =
+  /^(?:content-[^ ]*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-[^ ]*)$/i;
+
 const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
 
 /** `event-id=…,timestamp=…,signature=…`, in any order; missing headers keep their default names. */

@@ -26,6 +26,8 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
   signature: "Checkout-Signature",
 };
 
+export const HEADER_PARTS = ["eventId", "timestamp", "signature"] as const;
+
 /** The header names of a dialect. */
 export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
   if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
@@ -35,6 +37,22 @@ export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
     timestamp: timestamp ?? DEFAULT_HEADER_NAMES.timestamp,
     signature: signature ?? DEFAULT_HEADER_NAMES.signature,
   };
+}
+
+/** Headers of a delivery as the service writes them; their inverse is `headerNamesIn` with `plainSignatures`. */
+export function headersIn(
+  dialect: Dialect | undefined,
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (dialect === undefined) return headers;
+  const [ours, theirs] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
+  const names = new Map(HEADER_PARTS.map((part) => [ours[part], theirs[part]]));
+  const written = Object.entries(headers).map(([name, value]) => {
+    const isSignature = name === ours.signature;
+    const its = isSignature ? signatureHeader(dialect, headers[ours.timestamp], value) : value;
+    return [names.get(name) ?? name, its] as const;
+  });
+  return Object.fromEntries(written);
 }
 
 /** Default tolerance of a timestamp, in seconds, before and after now (decision 12). */
@@ -65,17 +83,15 @@ export function signHeaders(
     /** The time of this attempt, in Unix seconds. */
     readonly timestamp: number;
     readonly rawBody: Uint8Array;
-    readonly dialect?: Dialect | undefined;
   },
 ): Readonly<Record<string, string>> {
-  const { eventId, rawBody, dialect } = delivery;
-  const names = headerNamesIn(dialect);
+  const { eventId, rawBody } = delivery;
+  const names = DEFAULT_HEADER_NAMES;
   const timestamp = String(delivery.timestamp);
   const signatures = secrets
     .slice(0, MAX_SIGNATURES)
     .map((secret) => signatureOf(secret, { timestamp, rawBody }));
-  const signature = signatureHeader(dialect, { timestamp, signatures });
-  return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signature };
+  return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signatures.join(",") };
 }
 
 /**
@@ -178,9 +194,8 @@ function checkCall({
       "toleranceSeconds must be a number from 0; 0 allows only the same second, and the check cannot be switched off",
     );
   if (!Number.isFinite(now)) throw new TypeError("now must be milliseconds since the epoch");
-  const parts = ["eventId", "timestamp", "signature"] as const;
-  if (!parts.every((part) => typeof headerNames?.[part] === "string"))
-    throw new TypeError(`headerNames must name all of ${parts.join(", ")}`);
+  if (!HEADER_PARTS.every((part) => typeof headerNames?.[part] === "string"))
+    throw new TypeError(`headerNames must name all of ${HEADER_PARTS.join(", ")}`);
   if (linesOf(headers, headerNames.timestamp) === undefined)
     throw new TypeError(
       `headers must be the request's headers: request.rawHeaders, request.headers, a Headers object, or pairs of name and value; got ${kindOf(headers)}`,

@@ -11,6 +11,7 @@ import { DEFAULT_DELIVERY_SCHEDULE } from "../../core/webhook/delivery.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { isSent } from "../../core/shape/dialect.ts";
+import { headersIn } from "../../core/webhook/signature.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
@@ -218,5 +219,6 @@ function forgePayment(
   const own = { id: world.uuid(), storeId: order.storeId, createdAt };
   const dialect = store.stores.dialect(order.storeId);
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
-  return buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
+  const { headers, body } = buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);
+  return { headers: headersIn(dialect, headers), body };
 }

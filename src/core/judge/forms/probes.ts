@@ -2,8 +2,8 @@ import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
 import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { headerNamesIn } from "../../webhook/signature.ts";
-import { signatureHeader, type Dialect } from "../../shape/dialect.ts";
+import { DEFAULT_HEADER_NAMES, headersIn } from "../../webhook/signature.ts";
+import { eventBodyIn, type Dialect } from "../../shape/dialect.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 
@@ -25,11 +25,10 @@ export function buildProbes(
   },
 ): readonly Probe[] {
   const { secret, olderSecrets: older, realNow, dialect } = keys;
-  const names = headerNamesIn(dialect);
+  const names = DEFAULT_HEADER_NAMES;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
-  const inOurs = deliveryRequest({ ...parts, body: event.body });
-  const { headers, body } =
-    dialect === undefined ? inOurs : deliveryRequest({ ...parts, body: event.body, dialect });
+  const body = eventBodyIn(dialect, event.body);
+  const { headers } = deliveryRequest({ ...parts, body });
   const known = older.map((one) => ({ label: "", secret: one, retired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
@@ -45,14 +44,13 @@ export function buildProbes(
   ];
   const probe = (cause: DrillCause, signature: string): Probe => ({
     cause,
-    headers: {
-      ...headers,
-      [names.signature]: signatureHeader(dialect, { timestamp, signatures: [signature] }),
-    },
+    headers: headersIn(dialect, { ...headers, [names.signature]: signature }),
     body,
   });
   return [
-    ...(dialect === undefined ? [] : [{ cause: "default_names", ...inOurs } as const]),
+    ...(dialect === undefined
+      ? []
+      : [{ cause: "default_names", ...deliveryRequest({ ...parts, body: event.body }) } as const]),
     ...signed.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
     ...otherDigests(secret, right).map((signature) => probe("signs_otherwise", signature)),
   ];

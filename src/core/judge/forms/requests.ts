@@ -3,8 +3,8 @@ import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { eventBodyIn, isSent, plainSignatures, signatureHeader, type Dialect } from "../../shape/dialect.ts";
-import { headerNamesIn, signatureOf } from "../../webhook/signature.ts";
+import { eventBodyIn, isSent, type Dialect } from "../../shape/dialect.ts";
+import { DEFAULT_HEADER_NAMES, headerNamesIn, headersIn, signatureOf } from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
   CASE_NAMES,
@@ -72,7 +72,7 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** In the names of the store's dialect. Throws for a case of an order if there is no order. */
+/** With our header names, and the body in the store's dialect. Throws for a case of an order if there is no order. */
 export function buildDrillRequest(
   name: CaseName,
   events: DrillEvents,
@@ -81,14 +81,14 @@ export function buildDrillRequest(
   const one = DRILL_CASES[name];
   const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = one;
   const { dialect } = keys;
-  const names = headerNamesIn(dialect);
+  const names = DEFAULT_HEADER_NAMES;
   const bodyOf = (form: CaseName): string => eventBodyIn(dialect, eventOfCase(form, events).body);
   const event = eventOfCase(name, events);
   const secrets = secretsOf(name, event, { ...keys, ...events });
   const body = signed(bodyOf(name), dialect);
   const { sentAt = keys.realNow } = events.first;
   const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
-  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, dialect };
+  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
   const { headers } = deliveryRequest({ ...parts, body, secrets });
   const { [names.timestamp]: ofNow = "" } = headers;
   const timestamp = one.timestamp ?? ofNow;
@@ -101,10 +101,7 @@ export function buildDrillRequest(
   const ours = {
     [names.eventId]: one.otherEventId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
-    [names.signature]: signatureHeader(dialect, {
-      timestamp: left.has(names.timestamp) ? undefined : timestamp,
-      signatures: signature(right).split(","),
-    }),
+    [names.signature]: signature(right),
   };
   const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
   return {
@@ -121,7 +118,7 @@ export function buildCaseRequest(
 ): DrillRequest {
   const { method = "POST", suffix = "", headers: changed = {}, lines, pack, ...one } = DRILL_CASES[name];
   const { named = keepText, inParts } = one;
-  const all = Object.entries({ ...headers, ...changed });
+  const all = Object.entries({ ...headersIn(dialect, headers), ...changed });
   const shown = all.flatMap(([header, value]) =>
     value === undefined ? [] : [[named(header), value] as const],
   );
@@ -134,16 +131,11 @@ export function buildCaseRequest(
   };
   if (lines === undefined) return whole;
   const [doubled, linesOf] = lines;
-  const names = headerNamesIn(dialect);
-  const { [names[doubled]]: once = "", [names.timestamp]: timestamp } = headers;
-  const isSignature = doubled === "signature";
-  const values = linesOf(
-    isSignature ? plainSignatures(dialect, once) : once,
-    String(Math.floor(realNow / 1000)),
-  );
-  const written = (value: string): string =>
-    isSignature ? signatureHeader(dialect, { timestamp, signatures: value.split(",") }) : value;
-  return { ...whole, lines: { [names[doubled]]: values.map(written) } };
+  const { [doubled]: theirs } = headerNamesIn(dialect);
+  const ours = DEFAULT_HEADER_NAMES[doubled];
+  const values = linesOf(headers[ours] ?? "", String(Math.floor(realNow / 1000)));
+  const written = values.map((value) => headersIn(dialect, { ...headers, [ours]: value })[theirs] ?? "");
+  return { ...whole, lines: { [theirs]: written } };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */
