@@ -114,9 +114,10 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const { payloadFile, timestamp, signature } = options;
   const { sources, known: others } = await secretsToTry(context, options);
   const { dialect: file } = options;
+  const [first] = sources;
   const dialect =
     file === undefined
-      ? sources.slice(0, 1).map((first) => ownerOf(first, others).dialect)[0]
+      ? first && ownerOf(first, others).dialect
       : unwrap(await readDialectFile(context.world, file));
   const { headerNames = headerNamesIn(dialect) } = options;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
