@@ -22,10 +22,10 @@ type Filter = {
 type Filters = Readonly<Record<string, Filter>>;
 
 /** The filled-in filters of an address, and the position `before` which this part of the list ends. */
-export type ListQuery = Readonly<Partial<Record<string, string>>>;
+type ListQuery = Readonly<Partial<Record<string, string>>>;
 
 /** A part of a list, newest first. */
-export type ListPart<Item> = {
+type ListPart<Item> = {
   readonly items: readonly Item[];
   /** The position before which the next part begins; null at the end of the list. */
   readonly next: string | number | null;
@@ -39,7 +39,7 @@ type List<Item> = {
   readonly title: Text;
   readonly live: LiveTopic;
   /** The page of the list, below the store. */
-  readonly path: string;
+  readonly path: `/${string}`;
   /** Default: the title. */
   readonly caption?: Text;
   readonly filters?: Filters;
@@ -49,7 +49,8 @@ type List<Item> = {
   readonly none: Html;
   /** Another place to look, if nothing matches. */
   readonly elsewhere?: Html;
-  readonly style: string;
+  /** The class of the table. Default: the name of the page. */
+  readonly style?: string;
   /** The position of a row in an open list; newer rows have higher positions. Default: new rows are not counted. */
   readonly positionOf?: (item: Item) => number;
   /** The id of a row that can change. Default: rows do not change. */
@@ -125,7 +126,7 @@ type ShownPart<Item> = {
 
 function rowsOf<Item>(
   view: View,
-  { path, title, caption = title, columns, style, none, elsewhere = html`` }: List<Item>,
+  { path, title, caption = title, columns, style = path.slice(1), none, elsewhere = html`` }: List<Item>,
   { query, part: { items, next }, rows }: ShownPart<Item>,
 ): Html {
   if (items.length > 0)

@@ -221,7 +221,7 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
 }
 
 /** Keeps line breaks, also when the text is copied. */
-function keepLineBreaks(text: string): Html {
+export function keepLineBreaks(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 

@@ -6,7 +6,7 @@ import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { listPage, type ListPart, type ListQuery } from "../list.ts";
+import { listPage } from "../list.ts";
 import {
   ageOf,
   amount,
@@ -36,7 +36,6 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
     title: FRAME_TEXTS.checkouts,
     live: "writes",
     path: "/checkouts",
-    style: "checkouts",
     filters: {
       q: { label: CHECKOUTS_TEXTS.search, isWide: true },
       status: { label: COMMON_TEXTS.status, options: Object.entries(COMMON_TEXTS.statuses) },
@@ -44,30 +43,23 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
       method: { label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
     },
     columns: (listed) => row(view, listed, storeTime(context, storeId)),
-    read: (query) => readCheckouts(context, view, query),
+    read: async ({ method, ...query }) => {
+      const fields = method === undefined ? query : { ...query, payment_method: method };
+      const body = decodeRequest("listCheckouts", fields);
+      if (!body.ok) return body;
+      const listed = await runAsViewer(context, "listCheckouts", { ...view, body: body.value });
+      return mapValue(listed, (answer) => {
+        const { checkouts, nextBefore: next } = answer;
+        const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
+        const items = checkouts.map((checkout) => ({ checkout, answers: answers.get(checkout.id) ?? [] }));
+        return { items, next, extent: searchExtent(answer) };
+      });
+    },
     none: noItems(CHECKOUTS_TEXTS.noCheckouts, command),
     around: (list) => html`${testOrderPart(context, view)} ${list}`,
     elsewhere: amongRequests(view),
     positionOf: ({ checkout: { id } }) => context.store.checkoutLists.positionOf(storeId, id) ?? 0,
     rowId: ({ checkout: { id } }) => `checkout-${id}`,
-  });
-}
-
-async function readCheckouts(
-  context: PortalContext,
-  view: View,
-  { method, ...query }: ListQuery,
-): Promise<Outcome<ListPart<ListedCheckout>>> {
-  const body = decodeRequest(
-    "listCheckouts",
-    method === undefined ? query : { ...query, payment_method: method },
-  );
-  if (!body.ok) return body;
-  return mapValue(await runAsViewer(context, "listCheckouts", { ...view, body: body.value }), (listed) => {
-    const { checkouts, nextBefore: next } = listed;
-    const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
-    const items = checkouts.map((checkout) => ({ checkout, answers: answers.get(checkout.id) ?? [] }));
-    return { items, next, extent: searchExtent(listed) };
   });
 }
 

@@ -6,7 +6,7 @@ import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { listPage, PAGE, parsePosition, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE, parsePosition } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -15,6 +15,7 @@ import { REQUEST_TEXTS } from "./texts.ts";
 /** Maximum number of requests read to find matching ones. */
 const MAX_READ = 2000;
 
+/** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
@@ -23,42 +24,38 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
     live: "store",
     path: "/requests",
     caption: REQUEST_TEXTS.requests,
-    style: "requests",
     filters: {
       status: { label: COMMON_TEXTS.status, options: ["2xx", "4xx", "409", "5xx"] },
       path: { label: REQUEST_TEXTS.pathBegins, placeholder: "/v1/orders" },
       q: { label: REQUEST_TEXTS.search },
     },
     columns: (request) => requestRow(context, view, request),
-    read: (query) => readRequests(context.requests, view.storeId, query),
+    read: ({ status, path = "", q = "", ...query }) => {
+      const before = parsePosition(query);
+      if (!before.ok) return before;
+      const statuses = status === undefined ? [0, 999] : parseStatuses(status);
+      if (statuses === undefined)
+        return refuseValue(["status must have the form 404 or 4xx", "status 形如 404 或 4xx"], status);
+      const [lowest = 0, highest = 0] = statuses;
+      const text = q.toLowerCase();
+      const isMatch = (request: LoggedRequest): boolean => {
+        const { orderId, code, requestId } = request;
+        const isFound = [orderId ?? "", code ?? "", requestId].some((one) =>
+          one.toLowerCase().includes(text),
+        );
+        return (
+          request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound
+        );
+      };
+      const search = { before: before.value, limit: PAGE, maxRead: MAX_READ, isMatch };
+      const { found: items, read, next } = context.requests.search(view.storeId, search);
+      const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
+      return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
+    },
     none: noItems(REQUEST_TEXTS.noRequests, command, connect),
     positionOf: ({ position }) => position,
     around: (list) => html`<section>${list}</section>`,
   });
-}
-
-/** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
-function readRequests(
-  log: PortalContext["requests"],
-  storeId: string,
-  { status, path = "", q = "", ...query }: ListQuery,
-): Outcome<ListPart<LoggedRequest>> {
-  const before = parsePosition(query);
-  if (!before.ok) return before;
-  const statuses = status === undefined ? [0, 999] : parseStatuses(status);
-  if (statuses === undefined)
-    return refuseValue(["status must have the form 404 or 4xx", "status 形如 404 或 4xx"], status);
-  const [lowest = 0, highest = 0] = statuses;
-  const text = q.toLowerCase();
-  const isMatch = (request: LoggedRequest): boolean => {
-    const { orderId, code, requestId } = request;
-    const isFound = [orderId ?? "", code ?? "", requestId].some((one) => one.toLowerCase().includes(text));
-    return request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound;
-  };
-  const search = { before: before.value, limit: PAGE, maxRead: MAX_READ, isMatch };
-  const { found: items, read, next } = log.search(storeId, search);
-  const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
-  return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
 }
 
 function requestRow(context: PortalContext, view: View, request: LoggedRequest): TableRow {

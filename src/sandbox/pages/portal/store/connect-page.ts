@@ -1,8 +1,8 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { assignmentCommand } from "../../../../core/shell/quote.ts";
-import { html, trustMarkup, type Html } from "../../../../web/html.ts";
+import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { copyableText, factList } from "../parts.ts";
+import { copyableText, factList, keepLineBreaks } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, finishedFirstSteps, hasFinishedFirstSteps, type FirstStep } from "./first-steps.ts";
 import { SNIPPETS, snippetsOf } from "./snippets.ts";
@@ -119,11 +119,8 @@ function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
 
 /** A block of code that keeps its line breaks and indents, also when it is copied. */
 function codeBlock(text: string): Html {
-  const lines = text.trimEnd().split("\n");
-  return html`<pre class="code" tabindex="0"><code class="copy">${lines.map((line, index) =>
-    index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`,
-  )}</code></pre>`;
+  return html`<pre
+    class="code"
+    tabindex="0"
+  ><code class="copy">${keepLineBreaks(text.trimEnd())}</code></pre>`;
 }
-
-/** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
-const LINE_BREAK = trustMarkup("\n");

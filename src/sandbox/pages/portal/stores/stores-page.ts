@@ -30,7 +30,6 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
     title: FRAME_TEXTS.stores,
     live: "store",
     path: "/stores",
-    style: "stores",
     columns: (store) => row(view, store, { isFirst: store === stores[0] }),
     read: () => accept({ items, next: null }),
     none: html``,

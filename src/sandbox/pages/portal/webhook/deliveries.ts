@@ -9,7 +9,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -18,7 +18,7 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 
 type ListContext = Pick<PortalContext, "store" | "world">;
 
-/** The page of deliveries with its filters; `around` is the rest of the page. Refuses invalid filters. */
+/** The page of deliveries with its filters; `around` is the rest of the page. Refuses invalid filters and positions. */
 export function deliveriesPage(
   context: ListContext,
   view: View,
@@ -38,27 +38,22 @@ export function deliveriesPage(
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
     columns: deliveryRow(context, view, view.query.has("endpoint")),
-    read: (query) => readDeliveries(context.store, view.storeId, query),
+    read: ({ endpoint, before, ...query }) => {
+      const { deliveries } = context.store;
+      const state = oneOf("state", query["state"], DELIVERY_STATES);
+      if (!state.ok) return state;
+      const type = oneOf("type", query["type"], EVENT_TYPES);
+      if (!type.ok) return type;
+      if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
+        return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
+      const filter = { endpointId: endpoint ?? null, state: state.value, type: type.value };
+      const page = { ...filter, storeId: view.storeId, before, limit: PAGE };
+      const { deliveries: items, nextBefore: next } = deliveries.page(page);
+      return accept({ items, next });
+    },
     none: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
     around,
   });
-}
-
-/** Refuses an invalid filter with `invalid_parameter`, and an unknown position with `not_found`. */
-function readDeliveries(
-  { deliveries }: PortalContext["store"],
-  storeId: string,
-  { endpoint, before, ...query }: ListQuery,
-): Outcome<ListPart<Delivery>> {
-  const state = oneOf("state", query["state"], DELIVERY_STATES);
-  if (!state.ok) return state;
-  const type = oneOf("type", query["type"], EVENT_TYPES);
-  if (!type.ok) return type;
-  if (before !== undefined && deliveries.find(before)?.storeId !== storeId)
-    return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
-  const filter = { storeId, endpointId: endpoint ?? null, state: state.value, type: type.value };
-  const { deliveries: items, nextBefore: next } = deliveries.page({ ...filter, before, limit: PAGE });
-  return accept({ items, next });
 }
 
 /** `isOfOne`: all go to one endpoint, which the page shows elsewhere. */

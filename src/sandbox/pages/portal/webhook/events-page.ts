@@ -3,9 +3,9 @@ import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE, parsePosition, type ListPart, type ListQuery } from "../list.ts";
+import { listPage, PAGE, parsePosition } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
-import { rawBytes, copyableText, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
+import { rawBytes, copyableText, noItems, linkTo, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { orderLink } from "./deliveries.ts";
 import { sampleBody } from "./sample-body.ts";
@@ -13,15 +13,29 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
+/** Refuses an invalid position with `invalid_parameter`. */
 export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+  const now = storeTime(context, view.storeId);
+  const path = "/webhooks/events";
   return listPage<StoredEvent>(view, {
     title: WEBHOOK_TEXTS.tabEvents,
     live: "writes",
-    path: "/webhooks/events",
+    path,
     caption: WEBHOOK_TEXTS.newestEvents,
     style: "events",
-    columns: (event) => eventRow(view, event, storeTime(context, view.storeId)),
-    read: (query) => readEvents(context, view.storeId, query),
+    columns: (event) => [
+      [COMMON_TEXTS.time, linkTo(storePath(view, `${path}/${event.id}`), listTime(event.createdAt, now))],
+      [COMMON_TEXTS.eventType, event.type],
+      [COMMON_TEXTS.order, orderLink(view, event)],
+      [WEBHOOK_TEXTS.sequence, String(event.sequence)],
+    ],
+    read: (query) =>
+      mapValue(parsePosition(query), (before) => {
+        const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE + 1 };
+        const found = context.store.events.latest(filter).toReversed();
+        const items = found.slice(0, PAGE);
+        return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
+      }),
     none: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
     around: (list) =>
       html`${webhookTabs(view, "events")}
@@ -43,28 +57,4 @@ function sample(context: PortalContext, view: View, type: string): Html {
     <summary>${type}</summary>
     ${rawBytes(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
   </details>`;
-}
-
-/** Refuses an invalid position with `invalid_parameter`. */
-function readEvents(
-  { store }: PortalContext,
-  storeId: string,
-  query: ListQuery,
-): Outcome<ListPart<StoredEvent>> {
-  return mapValue(parsePosition(query), (before) => {
-    const filter = { storeId, type: null, checkoutId: null, before, limit: PAGE + 1 };
-    const found = store.events.latest(filter).toReversed();
-    const items = found.slice(0, PAGE);
-    return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
-  });
-}
-
-function eventRow(view: View, event: StoredEvent, now: number): TableRow {
-  const page = storePath(view, `/webhooks/events/${event.id}`);
-  return [
-    [COMMON_TEXTS.time, linkTo(page, listTime(event.createdAt, now))],
-    [COMMON_TEXTS.eventType, event.type],
-    [COMMON_TEXTS.order, orderLink(view, event)],
-    [WEBHOOK_TEXTS.sequence, String(event.sequence)],
-  ];
 }

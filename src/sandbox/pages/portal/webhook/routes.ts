@@ -1,3 +1,4 @@
+import { filledFields } from "../fields.ts";
 import { storePath } from "../forms.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import {
@@ -73,10 +74,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   }),
   actionRoute(`${WEBHOOKS}/events/{id}/replay`, {
     operation: "replayEvent",
-    read: (fields) => {
-      const endpoint = fields.get("endpoint_id") ?? "";
-      return endpoint === "" ? {} : { endpoint_id: endpoint };
-    },
+    read: (fields) => filledFields(fields, ["endpoint_id"]),
     leadsTo: (view, { deliveries: [first, ...more] }) =>
       first === undefined || more.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
@@ -95,10 +93,7 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   }),
   actionRoute(`${WEBHOOKS}/deliveries/retry`, {
     operation: "retryDeliveries",
-    read: (fields) => {
-      const endpoint = fields.get("endpoint_id") ?? "";
-      return endpoint === "" ? {} : { endpoint_id: endpoint };
-    },
+    read: (fields) => filledFields(fields, ["endpoint_id"]),
     notice: ({ retried, more }) => ({
       words: WEBHOOK_TEXTS.notices.retried(retried, more),
       tone: retried === 0 ? "" : "good",
