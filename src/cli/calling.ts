@@ -6,6 +6,7 @@ import {
   type RequestOf,
 } from "../core/control/operations.ts";
 import type { ControlTarget } from "../client/control/control.ts";
+import type { SpanOrMoment } from "../core/duration.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import type { Printer } from "./printer.ts";
 import { callAt, type Remedies } from "./target/call.ts";
@@ -109,12 +110,13 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** A time by the store's clock, at least 0: a span from now, in milliseconds; negative spans are in the past. */
-export async function momentFromNow(
+/** A time by the store's clock, at least 0. A span counts from the store's time, into the past or the future. */
+export async function storeMoment(
   context: Context,
-  spanMs: number,
-  target?: ControlTarget,
+  time: SpanOrMoment,
+  { into, target }: { readonly into: "past" | "future"; readonly target?: ControlTarget },
 ): Promise<number> {
-  const clock = await callSandbox(context, { name: "showClock", body: undefined }, target);
-  return Math.max(0, clock.now + spanMs);
+  if ("at" in time) return time.at;
+  const { now } = await callSandbox(context, { name: "showClock", body: undefined }, target);
+  return Math.max(0, now + (into === "past" ? -time.spanMs : time.spanMs));
 }

@@ -123,6 +123,20 @@ export function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
+/** The line after a page of a list: the command that prints the next page. `before`: its position; null at the end. */
+export function nextPageText(
+  { world, printer }: { readonly world: Pick<World, "env">; readonly printer: Pick<Printer, "style"> },
+  {
+    list,
+    before,
+    found = "",
+  }: { readonly list: string; readonly before: string | null; readonly found?: string },
+): string {
+  if (before === null) return "";
+  const command = `${programName(world)} ${list} list --before ${before}`;
+  return `\n${printer.style.dim(`${found}more, with the same filters:\n  ${command}`)}`;
+}
+
 /** A hint with its commands as the user has to type them. Text after a quotation mark is left unchanged. */
 export function hintAsTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];

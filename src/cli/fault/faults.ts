@@ -9,7 +9,7 @@ import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { PROBABILITY_FORM, matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
-import { runnerFor } from "../calling.ts";
+import { runnerFor, storeMoment } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
@@ -21,7 +21,6 @@ import {
 } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
-import { momentFromNow } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 
@@ -192,7 +191,7 @@ async function requestOf(
     profile,
     match: isNarrowed ? match : undefined,
     times,
-    until: await endOf(context, until),
+    until: until && (await storeMoment(context, until, { into: "future" })),
     seed,
     status,
     latencyMs,
@@ -219,11 +218,6 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
     [FAULT_PARAMETERS.status.name]: "--status",
   }),
 );
-
-async function endOf(context: Context, until: SpanOrMoment | undefined): Promise<number | undefined> {
-  if (until === undefined) return undefined;
-  return "at" in until ? until.at : await momentFromNow(context, until.spanMs);
-}
 
 /** Faults in the order in which they apply, oldest first; an empty column is left out. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {

@@ -17,7 +17,7 @@ import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, findTarget, isStoreToken } from "../target/control.ts";
-import { momentFromNow } from "../calling.ts";
+import { storeMoment } from "../calling.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { output } from "../output/output.ts";
 
@@ -125,7 +125,7 @@ async function sinceOf(
     await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, nextAfter });
     return { eventId };
   }
-  return { at: await momentFromNow(context, -since.spanMs, target) };
+  return { at: await storeMoment(context, since, { into: "past", target }) };
 }
 
 /** In the folder's journal, or in memory without a folder. The end of the enclosing block closes it. */

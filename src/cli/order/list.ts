@@ -7,7 +7,7 @@ import { printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { choiceParser, wholeNumberParser } from "../parsers.ts";
-import { programName } from "../printer.ts";
+import { nextPageText } from "../printer.ts";
 import { findId, sandboxToList } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
@@ -68,18 +68,16 @@ function registerList(group: Group, { object, command }: ListKind): void {
         before: await findId(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
-      text: async (listed, printer, { context: { world } }) => {
-        const { checkouts, nextBefore, searched, searchedBackTo } = listed;
+      text: async (listed, printer, { context }) => {
+        const { checkouts, nextBefore: before, searched, searchedBackTo } = listed;
         const rows =
           checkouts.length === 0 ? emptyListText(command, listed) : await checkoutLines(listed, printer);
         const refused = listed.refused.map(refusedOrderLine);
-        const found = [rows, ...refused].join("\n");
-        if (nextBefore === null) return found;
-        const looked =
+        const found =
           searched === null || searchedBackTo === null
             ? ""
             : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
-        return `${found}\n${printer.style.dim(`${looked}more, with the same filters:\n  ${programName(world)} ${command} list --before ${nextBefore}`)}`;
+        return [rows, ...refused].join("\n") + nextPageText(context, { list: command, before, found });
       },
     }),
   });

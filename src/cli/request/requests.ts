@@ -5,7 +5,7 @@ import { faultReason } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText, shortId } from "../../core/text.ts";
-import { runnerFor } from "../calling.ts";
+import { runnerFor, storeMoment } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -72,7 +72,7 @@ export function registerRequests(group: Group): void {
 
 async function runList(context: Context, options: ListOptions): Promise<number> {
   const { status, method, path, orderId, since, limit } = options;
-  const from = since && (await storeMoment(context, since));
+  const from = since && (await storeMoment(context, since, { into: "past" }));
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, query);
   const listed = await callSandbox(context, { name: "listRequests", body: query });
@@ -81,13 +81,6 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   return context.printer.result(answerOutput("listRequests", listed), () =>
     requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer),
   );
-}
-
-/** A moment by the store's clock; a span counts back from the store's time. */
-async function storeMoment(context: Context, since: SpanOrMoment): Promise<number> {
-  if ("at" in since) return since.at;
-  const { now } = await callSandbox(context, { name: "showClock", body: undefined });
-  return now - since.spanMs;
 }
 
 /** Until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */

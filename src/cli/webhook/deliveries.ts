@@ -3,7 +3,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, choiceParser, parseId, wholeNumberParser } from "../parsers.ts";
-import { programName } from "../printer.ts";
+import { nextPageText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
@@ -62,11 +62,10 @@ export function registerDeliveries(group: Group): void {
         limit,
         before,
       }),
-      text: async ({ deliveries, nextBefore }, printer, { context: { world } }) => {
+      text: async ({ deliveries, nextBefore: before }, printer, { context }) => {
         if (deliveries.length === 0) return "no matching deliveries";
         const rows = await deliveryLines(deliveries, printer);
-        if (nextBefore === null) return rows;
-        return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${programName(world)} deliveries list --before ${nextBefore}`)}`;
+        return rows + nextPageText(context, { list: "deliveries", before });
       },
     }),
   });

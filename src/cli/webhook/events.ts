@@ -14,7 +14,7 @@ import {
   parseSpanOrMoment,
   wholeNumberParser,
 } from "../parsers.ts";
-import { fieldLines, programName } from "../printer.ts";
+import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
 import { findId } from "../target/ids.ts";
 import {
@@ -27,7 +27,7 @@ import {
 } from "./wait.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
-import { momentFromNow } from "../calling.ts";
+import { storeMoment } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
@@ -172,13 +172,11 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
     options.wait === true
       ? await nextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
-  const { events, nextBefore } = listed;
-  const { printer, world } = context;
+  const { events, nextBefore: before } = listed;
+  const { printer } = context;
   return printer.result(answerOutput("listEvents", listed), async () => {
     if (events.length === 0) return "no matching events";
-    const rows = await eventLines(events, printer.width);
-    if (nextBefore === null) return rows;
-    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${programName(world)} events list --before ${nextBefore}`)}`;
+    return (await eventLines(events, printer.width)) + nextPageText(context, { list: "events", before });
   });
 }
 
@@ -233,7 +231,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<number> {
   const { endpoint, since = DEFAULT_SINCE } = options;
   const endpointId = await findId(context, "endpoint", endpoint);
-  const from = "at" in since ? since.at : await momentFromNow(context, -since.spanMs);
+  const from = await storeMoment(context, since, { into: "past" });
   const replayed = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from, endpointId },
