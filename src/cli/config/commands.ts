@@ -1,6 +1,5 @@
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { snakeCase } from "../../core/text.ts";
-import type { RequestedStore } from "../../core/config/schema.ts";
 import { findDifferentSettings } from "../../core/config/settings.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { callControl } from "../../client/control/control.ts";
@@ -10,6 +9,7 @@ import { toSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
+import { hideSecretsOf } from "./running-differences.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -158,7 +158,7 @@ async function send(
 ): Promise<ApplyAnswer> {
   const resolved = unwrap(await file.stores());
   const target = await sandboxTarget(context);
-  for (const secret of secretsOf(resolved)) context.printer.hide(secret);
+  hideSecretsOf(resolved, context.printer);
   const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
   const body = { stores: resolved, prune: options.prune === true, dryRun };
   const done = await callControl(context.world, target, { name: "applyConfig", body });
@@ -168,10 +168,6 @@ async function send(
       code: done.error.code,
     });
   return { answer: answered(done), settings: settingsOf(file, served) };
-}
-
-function secretsOf(stores: readonly RequestedStore[]): string[] {
-  return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */

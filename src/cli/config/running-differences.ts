@@ -107,6 +107,11 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
+/** From now on, no output shows the keys and signing secrets of a file's stores. */
+export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Context["printer"]): void {
+  for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
+}
+
 /** Loads the table of operations only when it is called. */
 async function planAt(
   context: Context,
@@ -115,8 +120,7 @@ async function planAt(
 ): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");
   const { printer, version } = context;
-  for (const { apiKeys = [], signingSecret = "" } of stores)
-    for (const secret of [...apiKeys, signingSecret]) printer.hide(secret);
+  hideSecretsOf(stores, printer);
   const target = { origin: localOrigin(run.port ?? 0), token: run.control_token, version };
   const body = { stores, prune: false, dryRun: true };
   return (await callAt(context, target, { name: "applyConfig", body })).changes;
