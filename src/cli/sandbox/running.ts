@@ -55,7 +55,7 @@ export function askHealth(
 /** Asks a running sandbox for its description; warns once if its version differs. */
 export async function describeRun(context: Context, run: RunRecord): Promise<RunningSandbox> {
   const { world } = context;
-  noteVersionOf(context, run);
+  noteVersion(context, run.version);
   const origin = localOrigin(run.port ?? 0);
   const described = await describeRunning(world, { origin, token: run.control_token });
   if (described.ok) return { run, description: described.value };
@@ -75,11 +75,6 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
     message: `the sandbox of this folder (pid ${run.pid}, ${origin}) does not answer: ${message}`,
     next: "run checkout sandbox stop, then start it again",
   });
-}
-
-/** Warns once that a sandbox has another version than this command (decision 65). */
-export function noteVersionOf(context: Context, { version }: RunRecord): void {
-  if (version !== context.version) noteVersion(context, version);
 }
 
 function startingProblem({ pid }: RunRecord): Problem {

@@ -5,7 +5,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import { register, startCommand, valueOption, type Context, type Group } from "../command.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
-import { noteTarget } from "../target/notes.ts";
+import { noteTarget, noteVersion } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
@@ -22,7 +22,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { askHealth, describeRun, noteVersionOf } from "./running.ts";
+import { askHealth, describeRun } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
@@ -204,7 +204,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
     if (signal.aborted) throw new Refused(interruptedProblem());
     if ("baseUrl" in seen) {
       noteTarget(context, { url: seen.baseUrl });
-      if (seen.run !== undefined) noteVersionOf(context, seen.run);
+      if (seen.run !== undefined) noteVersion(context, seen.run.version);
       return await printer.result(
         output("reachable", { ok: true, base_url: seen.baseUrl }),
         () => `ready: ${seen.baseUrl}`,

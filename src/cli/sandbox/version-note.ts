@@ -13,7 +13,7 @@ export async function noteSandboxVersion(
   const printer = await createPrinter(world, { json: false });
   try {
     const run = surroundingsOf(world, dir === undefined ? {} : { dir }).run();
-    if (run !== undefined && run.version !== version) noteVersion({ printer, version }, run.version);
+    if (run !== undefined) noteVersion({ printer, version }, run.version);
   } catch (error) {
     const problem = error instanceof Refused ? error.problem : storageProblem(error);
     if (problem === undefined) throw error;

@@ -31,11 +31,12 @@ export function noteTarget(
     );
 }
 
-/** Once; `other` is undefined if the sandbox does not report its version. */
+/** Once, if a sandbox has another version (decision 65); undefined if it does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   other: string | undefined,
 ): void {
+  if (other === version) return;
   const theirs = other === undefined ? "of an older version" : printableVersion(other);
   printer.traceOnce(
     `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox, so that both have the same version`,

@@ -164,14 +164,16 @@ function idOfStore(stores: Credentials["stores"], text: string): string {
 }
 
 /** The address is unknown, or the key is only for the folder's running sandbox. */
-function whyNoService(world: World, folder: string, { address, isKeyKept }: UnsentTo): string | undefined {
+function whyNoService(
+  world: World,
+  folder: string,
+  { address, isKeyKept }: { readonly address: string | null; readonly isKeyKept: boolean },
+): string | undefined {
   const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   if (address === null)
     return `no other service is named ${unread("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`;
   return isKeyKept ? `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}` : undefined;
 }
-
-type UnsentTo = { readonly address: string | null; readonly isKeyKept: boolean };
 
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
@@ -221,7 +223,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
     isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
   const { sandbox } = settings;
-  if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
+  if (sandbox !== undefined) noteVersion(context, sandbox.version);
   return { target: requireService(context, settings), settings };
 }
 
