@@ -1,5 +1,6 @@
 import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
-import { invalidOption } from "./command.ts";
+import type { Option } from "commander";
+import { invalidOption, valueOption } from "./command.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
 import { isHost, parseSchedule, parseRateLimitText } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
@@ -92,6 +93,12 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
     }
     return number;
   };
+}
+
+/** `--limit` of a list of things. */
+export function limitOption(things: string, { most, usual } = { most: 1000, usual: 100 }): Option {
+  const about = `maximum number of ${things}, 1 to ${most} (default: ${usual})`;
+  return valueOption("--limit <n>", about, wholeNumberParser(1, most));
 }
 
 /** The refusal of an amount with decimals names the likely value, in the currency of the same command line. */

@@ -6,7 +6,7 @@ import { formatAmount } from "../../core/money.ts";
 import { printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
-import { choiceParser, wholeNumberParser } from "../parsers.ts";
+import { choiceParser, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
 import { findId, sandboxToList } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -49,11 +49,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
       ),
       valueOption("--order-id <id>", `only ${command} with this order_id`),
       valueOption("--search <text>", `only ${command} whose order_id or description contains this text`),
-      valueOption(
-        "--limit <n>",
-        `maximum number of ${command}, 1 to 200 (default: 50)`,
-        wholeNumberParser(1, 200),
-      ),
+      limitOption(command, { most: 200, usual: 50 }),
       valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),
     ],

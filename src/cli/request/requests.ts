@@ -7,7 +7,7 @@ import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor, storeMoment } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { parseSpanOrMoment, wholeNumberParser } from "../parsers.ts";
+import { parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -20,15 +20,11 @@ import type { SpanOrMoment } from "../../core/duration.ts";
 import { answerOutput } from "../output/answer.ts";
 import { output } from "../output/output.ts";
 
-type ListOptions = CommonOptions & {
-  readonly follow?: boolean;
-  readonly status?: string;
-  readonly method?: string;
-  readonly path?: string;
-  readonly orderId?: string;
-  readonly since?: SpanOrMoment;
-  readonly limit?: number;
-};
+type ListOptions = CommonOptions &
+  Pick<RequestOf<"listRequests">, "status" | "method" | "path" | "orderId" | "limit"> & {
+    readonly follow?: boolean;
+    readonly since?: SpanOrMoment;
+  };
 
 export function registerRequests(group: Group): void {
   register<ListOptions>(group, {
@@ -54,11 +50,7 @@ export function registerRequests(group: Group): void {
         "only requests since this time: a span such as 10m before the store's time, or an ISO 8601 time",
         parseSpanOrMoment,
       ),
-      valueOption(
-        "--limit <n>",
-        "maximum number of requests, 1 to 1000 (default: 100)",
-        wholeNumberParser(1, 1000),
-      ),
+      limitOption("requests"),
     ],
     run: runList,
   });

@@ -1,21 +1,16 @@
-import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
-import { parseAnyId, choiceParser, parseId, wholeNumberParser } from "../parsers.ts";
+import { parseAnyId, choiceParser, parseId, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-type ListOptions = CommonOptions & {
-  readonly endpoint?: string;
-  readonly event?: string;
-  readonly checkout?: string;
-  readonly orderId?: string;
-  readonly state?: DeliveryState;
-  readonly limit?: number;
-  readonly before?: string;
-};
+type ListOptions = CommonOptions &
+  Pick<RequestOf<"listDeliveries">, "orderId" | "state" | "limit" | "before"> &
+  Partial<Record<"endpoint" | "event" | "checkout", string>>;
 
 type RetryOptions = CommonOptions & { readonly endpoint?: string; readonly orderId?: string };
 
@@ -44,11 +39,7 @@ export function registerDeliveries(group: Group): void {
         `only deliveries in this state: ${DELIVERY_STATES.join(", ")}`,
         choiceParser(DELIVERY_STATES),
       ),
-      valueOption(
-        "--limit <n>",
-        "maximum number of deliveries, 1 to 1000 (default: 100)",
-        wholeNumberParser(1, 1000),
-      ),
+      limitOption("deliveries"),
       valueOption("--before <id>", "next_before of the previous page, to show the next page", parseId),
     ],
     conflicts: [["checkout", "orderId"]],

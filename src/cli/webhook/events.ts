@@ -6,14 +6,7 @@ import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
-import {
-  parseUuid,
-  parseAnyId,
-  choiceParser,
-  parseId,
-  parseSpanOrMoment,
-  wholeNumberParser,
-} from "../parsers.ts";
+import { parseUuid, parseAnyId, choiceParser, parseId, parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
 import { findId } from "../target/ids.ts";
@@ -35,14 +28,11 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
 import { answerOutput } from "../output/answer.ts";
 
-type ListOptions = WebhookWaitOptions & {
-  readonly type?: string;
-  readonly checkout?: string;
-  readonly orderId?: string;
-  readonly since?: Since;
-  readonly before?: string;
-  readonly limit?: number;
-};
+type ListOptions = WebhookWaitOptions &
+  Pick<RequestOf<"listEvents">, "type" | "orderId" | "before" | "limit"> & {
+    readonly checkout?: string;
+    readonly since?: Since;
+  };
 type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
 type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: SpanOrMoment };
@@ -73,11 +63,7 @@ export function registerEvents(group: Group): void {
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption("--since <event>", "only events after this event_id or position", parseSince),
       valueOption("--before <event_id>", "next_before of the previous page, to show the next page", parseId),
-      valueOption(
-        "--limit <n>",
-        "maximum number of events, 1 to 1000 (default: 100)",
-        wholeNumberParser(1, 1000),
-      ),
+      limitOption("events"),
       ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
     ],
     conflicts: [
