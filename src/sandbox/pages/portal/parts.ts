@@ -156,6 +156,14 @@ export function nextPartLink(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
+/** A part of a page with its title. */
+export function section(title: Text, content: Html, more: Html | "" = ""): Html {
+  return html`<section>
+    <h2>${title}</h2>
+    ${content} ${more}
+  </section>`;
+}
+
 /** The content of an empty list: a description, the command that adds the first item, and a button if there is one. */
 export function noItems(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">

@@ -15,6 +15,7 @@ import {
   goodStateBadge,
   noItems,
   factList,
+  section,
   table,
 } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
@@ -149,11 +150,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
       typed: typedValues(view, path, enabling),
     }),
   });
-  return html`<section>
-    <h2>${COMMON_TEXTS.capabilities}</h2>
-    ${list}
-    <div class="panel actions">${another}</div>
-  </section>`;
+  return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${another}</div>`);
 }
 
 /** The prices; unapproved prices come first. */
@@ -190,10 +187,7 @@ function prices(view: View, { prices: all }: Summary): Html {
       ),
     },
   );
-  return html`<section>
-    <h2>${ADMIN_TEXTS.catalog}</h2>
-    ${list}
-  </section>`;
+  return section(ADMIN_TEXTS.catalog, list);
 }
 
 function auditLog(acts: readonly RecordedAction[]): Html {
@@ -210,8 +204,6 @@ function auditLog(acts: readonly RecordedAction[]): Html {
     ],
     { none: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
   );
-  return html`<section>
-    <h2>${ADMIN_TEXTS.log}</h2>
-    ${list} ${acts.length > MAX_ACTIONS ? html`<p class="hint">${ADMIN_TEXTS.newest(MAX_ACTIONS)}</p>` : ""}
-  </section>`;
+  const hint = html`<p class="hint">${ADMIN_TEXTS.newest(MAX_ACTIONS)}</p>`;
+  return section(ADMIN_TEXTS.log, list, acts.length > MAX_ACTIONS ? hint : "");
 }

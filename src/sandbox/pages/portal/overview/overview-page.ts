@@ -9,7 +9,7 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
-import { ageOf, answerBadge, linkButton, linkTo, table, listTime } from "../parts.ts";
+import { ageOf, answerBadge, linkButton, linkTo, section, table, listTime } from "../parts.ts";
 import { dueItemsUntil, type PendingItem } from "../store/due.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -29,13 +29,6 @@ export async function overviewPage(context: PortalContext, view: View): Promise<
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
   ${due(context, view, now)} ${unpaid(context, view, now)}`;
   return accept({ title: FRAME_TEXTS.overview, main, live: "store" });
-}
-
-function part(title: Text, content: Html, more: Html | "" = ""): Html {
-  return html`<section>
-    <h2>${title}</h2>
-    ${content} ${more === "" ? "" : html`<p>${more}</p>`}
-  </section>`;
 }
 
 function hintPart(words: Text): Html {
@@ -79,7 +72,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
     },
     { none, opens: true },
   );
-  return part(OVERVIEW_TEXTS.failing, list);
+  return section(OVERVIEW_TEXTS.failing, list);
 }
 
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
@@ -116,8 +109,8 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
   const more =
     found.length === 0
       ? ""
-      : linkTo(listUrl(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused);
-  return part(OVERVIEW_TEXTS.refused, list, more);
+      : html`<p>${linkTo(listUrl(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused)}</p>`;
+  return section(OVERVIEW_TEXTS.refused, list, more);
 }
 
 /** The newest refused requests among the newest requests. */
@@ -150,10 +143,10 @@ function due(context: PortalContext, view: View, now: number): Html {
     ],
     { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
   );
-  return part(
+  return section(
     OVERVIEW_TEXTS.due,
     list,
-    items.length === 0 ? "" : linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.dueOn),
+    items.length === 0 ? "" : html`<p>${linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.dueOn)}</p>`,
   );
 }
 
@@ -164,11 +157,11 @@ function unpaid({ store }: PortalContext, view: View, now: number): Html {
     lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
   const open = lists.at(places);
-  if (open.length === 0) return part(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
+  if (open.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
   const isMore = open.length > MAX_UNPAID;
   const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
   const count = OVERVIEW_TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
-  return part(
+  return section(
     OVERVIEW_TEXTS.unpaid,
     html`<p>
       ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldest, now)}`}

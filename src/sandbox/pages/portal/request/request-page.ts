@@ -12,7 +12,7 @@ import { COLON, COMMA, selectorOf, type Words } from "../../../../core/language.
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { answerBadge, copyableText, momentWithDate, factList, linkTo } from "../parts.ts";
+import { answerBadge, copyableText, momentWithDate, factList, linkTo, section } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -29,10 +29,7 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
       ${requestFacts(view, request, existing ?? newestOf(context, view, request.orderId))}
     </section>
     ${whyPart(request, explained)} ${differencePart(explained)}
-    <section>
-      <h2>${REQUEST_TEXTS.exchange}</h2>
-      ${requestDetails(request, existing)}
-    </section>`;
+    ${section(REQUEST_TEXTS.exchange, requestDetails(request, existing))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
 
@@ -126,10 +123,7 @@ function ladder(method: string, code: ErrorCode | null): Html {
 
 function differencePart({ differences }: Explanation): Html {
   if (differences.length === 0) return html``;
-  return html`<section>
-    <h2>${REQUEST_TEXTS.differences}</h2>
-    ${differencesTable(differences)}
-  </section>`;
+  return section(REQUEST_TEXTS.differences, differencesTable(differences));
 }
 
 /** A rule quoted in the interface's English words, or a decision in its own words. */

@@ -5,7 +5,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { momentWithDate, factList, linkTo, table, type Facts, type TableRow } from "../parts.ts";
+import { momentWithDate, factList, linkTo, section, table, type Facts, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { isMoving, movePart } from "./clock-move.ts";
 import { dueItemsUntil, MAX_PENDING_ITEMS, type PendingItem, type PendingItems } from "./due.ts";
@@ -137,11 +137,8 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
     isMore && known === items.length ? `${Math.min(known, MAX_PENDING_ITEMS - 1)}+` : String(known);
   const list = table(TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), { opens: true });
   const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
-  return html`<section>
-    <h2>${TEXTS.due}</h2>
-    <p>${TEXTS.counts(count(soon), count(items.length))}</p>
-    ${list} ${more}
-  </section>`;
+  const counts = html`<p>${TEXTS.counts(count(soon), count(items.length))}</p>`;
+  return section(TEXTS.due, html`${counts} ${list}`, more);
 }
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {

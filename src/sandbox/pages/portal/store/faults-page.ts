@@ -17,7 +17,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyableText, momentWithDate, table, type TableRow } from "../parts.ts";
+import { copyableText, momentWithDate, section, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { addFaultForm } from "./fault-form.ts";
@@ -132,8 +132,5 @@ function profiles(view: View): Html {
     [TEXTS.holds, PROFILE_FAULTS[profile].map((fault) => html`<code>${fault.action}</code> `)],
     [TEXTS.addProfile, actionForm(view, { action, label: TEXTS.addProfile, fields: { profile } })],
   ]);
-  return html`<section>
-    <h2>${TEXTS.profiles}</h2>
-    ${list}
-  </section>`;
+  return section(TEXTS.profiles, list);
 }

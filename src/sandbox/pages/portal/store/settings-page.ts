@@ -7,7 +7,7 @@ import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { copyableText, noItems, factList, badStateBadge, table } from "../parts.ts";
+import { copyableText, noItems, factList, badStateBadge, section, table } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
@@ -109,9 +109,6 @@ function servedSettings({ description }: PortalContext): Html {
     [TEXTS.value, text === NO_VALUE_TEXT ? TEXTS.noValue : html`<code>${text}</code>`],
     [COMMON_TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
   ]);
-  return html`<section>
-    <h2>${TEXTS.served}</h2>
-    <p class="hint">${TEXTS.servedHint(version, String(pid), dataDir)}</p>
-    ${list}
-  </section>`;
+  const hint = html`<p class="hint">${TEXTS.servedHint(version, String(pid), dataDir)}</p>`;
+  return section(TEXTS.served, hint, list);
 }

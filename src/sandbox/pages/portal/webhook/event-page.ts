@@ -3,7 +3,7 @@ import { refuseFact } from "../../../../core/refusals.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { rawBytes, copyableText, momentWithDate, noItems, factList } from "../parts.ts";
+import { rawBytes, copyableText, momentWithDate, noItems, factList, section } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -23,6 +23,9 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
   const isWanted = deliveries.length > 0;
+  const sent = isWanted
+    ? deliveryTable(context, view, { deliveries, isOfOne: false })
+    : undelivered(context, view, event);
   const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
   const main = html`<section class="panel">
@@ -34,25 +37,12 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ])}
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
-    <section>
-      <h2>${WEBHOOK_TEXTS.exactBody}</h2>
-      ${rawBytes(COMMON_TEXTS.body, event.body)}
-    </section>
-    <section>
-      <h2>${WEBHOOK_TEXTS.deliveries}</h2>
-      ${
-        isWanted
-          ? deliveryTable(context, view, { deliveries, isOfOne: false })
-          : undelivered(context, view, event)
-      }
-    </section>
+    ${section(WEBHOOK_TEXTS.exactBody, rawBytes(COMMON_TEXTS.body, event.body))}
+    ${section(WEBHOOK_TEXTS.deliveries, sent)}
     ${
       last === undefined || attempt === undefined
         ? ""
-        : html`<section>
-            <h2>${WEBHOOK_TEXTS.lastSent}</h2>
-            ${attemptDetails(context, last, attempt)}
-          </section>`
+        : section(WEBHOOK_TEXTS.lastSent, attemptDetails(context, last, attempt))
     }`;
   return accept({ title: event.type, main, live: "writes" });
 }

@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
 import { listPage, PAGE, parsePosition } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
-import { rawBytes, copyableText, noItems, linkTo, listTime } from "../parts.ts";
+import { rawBytes, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { orderLink } from "./deliveries.ts";
 import { sampleBody } from "./sample-body.ts";
@@ -44,10 +44,7 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
           <p class="hint">${WEBHOOK_TEXTS.samplesHint}</p>
           ${EVENT_TYPES.map((type) => sample(context, view, type))}
         </details>
-        <section>
-          <h2>${WEBHOOK_TEXTS.newestEvents}</h2>
-          ${list}
-        </section>`,
+        ${section(WEBHOOK_TEXTS.newestEvents, list)}`,
   });
 }
 
