@@ -36,7 +36,7 @@ export const common = {
 } satisfies InputOptions;
 
 /**
- * What every bundle is like. White space stays: Node prints the whole line that throws an uncaught error, and test
+ * The options of every bundle. White space stays: Node prints the whole line that throws an uncaught error, and test
  * runners show it.
  */
 export const output = {

@@ -39,7 +39,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     rows(of(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
     "## `checkout sandbox start`",
     wrapped(
-      "The field is that of `sandbox` in [`checkout.config.json`](configuration.md). A list has commas in a variable.",
+      "The fields are in the section `sandbox` of [`checkout.config.json`](configuration.md). In a variable, commas separate the items of a list.",
     ),
     sandboxRows(of(/^CHECKOUT_SANDBOX_/)),
     "## `checkout listen`",

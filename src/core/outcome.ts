@@ -3,7 +3,7 @@ import type { FactValues } from "./fact.ts";
 import type { Words } from "./language.ts";
 import { printableLiteral } from "./text.ts";
 
-/** What was refused: the name of its sentence in the tables of `core/refusals.ts`, and the sentence's values. */
+/** The name of a refusal's sentence in the tables of `core/refusals.ts`, and the sentence's values. */
 export type RefusalFact = { readonly fact: string; readonly values: FactValues };
 
 /** A code of the closed list, and a message with the expected and the received value (decision 4). */
@@ -20,13 +20,13 @@ export type Refusal = {
   readonly field?: string | undefined;
   /** The message without the name of the field with which it begins. */
   readonly withoutField?: Words;
-  /** What helps; sent by the control API, and never by v1. */
+  /** The next step; sent by the control API, and never by v1. */
   readonly next?: string | undefined;
   /** The path of the refused field of a configuration; the message begins with it. Sent by the control API. */
   readonly path?: readonly (string | number)[] | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
-  /** What was refused, without words; undefined for a refusal that is only a text. */
+  /** The refusal without words; undefined for a refusal that is only a text. */
   readonly told?: RefusalFact;
 };
 

@@ -83,7 +83,7 @@ function serveFolder<Value>(
     const ready = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     isUsed();
-    // Before the announcement: who reads it may delete the folder at once.
+    // Before the announcement: its reader may delete the folder at once.
     const { held } = source;
     const lost = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
     try {

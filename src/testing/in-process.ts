@@ -101,7 +101,7 @@ export async function startInProcess(
       stop.resolve();
       await ended;
     },
-    // An error of the end is that of `close`.
+    // An error at the end is thrown by `close`.
     ended: ended.then(
       () => undefined,
       () => undefined,

@@ -9,7 +9,7 @@ export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediat
 const monotonic: () => number = performance.now.bind(performance);
 
 const NATIVE_CODE = "[native code]";
-/** A larger difference between two clocks of this machine is a replaced one. */
+/** A larger difference between two clocks of this machine means that a test has replaced one. */
 const MAX_DIFFERENCE_MS = 60_000;
 
 export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : Date.now;

@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import type { OperationName } from "../../core/control/operations.ts";
 
 export type Kind = {
-  /** What the result is, for the documentation. */
+  /** A description of the result, for the documentation. */
   readonly about: string;
   /** The commands that print it, without `checkout`. */
   readonly commands: readonly string[];

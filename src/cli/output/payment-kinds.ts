@@ -166,7 +166,7 @@ export const PAYMENT_KINDS = {
     operations: ["listPrices"],
   },
   faults: {
-    about: "a list of faults: those that are set, or that were added or removed",
+    about: "the active, added or removed faults",
     commands: ["faults add", "faults list", "faults clear"],
     jq: ".faults[].id",
     operations: ["addFault", "listFaults", "clearFaults"],

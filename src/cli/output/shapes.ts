@@ -87,7 +87,7 @@ export const journalEntry = z.object({
 
 export const forgottenKey = z.object({ forgotten: text });
 
-/** A value of a detail may be a detail of its own. Causes of older versions have a text. */
+/** A value of a detail may be another detail. Causes of older versions have a text. */
 const detail = z.object({ fact: text, values: z.array(z.unknown()) });
 const cause = z.object({
   code: text,

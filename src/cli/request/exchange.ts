@@ -1,4 +1,4 @@
-// What a command shows of its requests while it waits: a spinner, retries, and with --show-headers every header.
+// The progress that a command shows while it waits: a spinner, retries, and with --show-headers every header.
 import type { Option } from "commander";
 import type { ApiRequest, ExchangeObserver } from "../../client/api/exchange.ts";
 import { displayHeader } from "../../core/request/redaction.ts";

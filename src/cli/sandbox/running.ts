@@ -35,7 +35,7 @@ export async function findRunningSandbox(
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** What a sandbox answers to /healthz, which needs no token. */
+/** The answer of a sandbox to /healthz, which needs no token. */
 export function askHealth(
   { send }: Pick<World, "send">,
   origin: string,

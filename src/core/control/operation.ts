@@ -32,7 +32,7 @@ export type Operation<
   readonly part?: SandboxPart;
 };
 
-/** What only a whole sandbox has: it is about a folder, a process, or all stores at once. */
+/** The parts that only a whole sandbox has: they are about a folder, a process, or all stores at once. */
 export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
 /**

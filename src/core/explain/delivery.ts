@@ -20,7 +20,7 @@ export type StoryDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  /** The endpoint's address; for a removed endpoint, the address of the last attempt, or null. */
+  /** The endpoint's URL; for a removed endpoint, the URL of the last attempt, or null. */
   readonly endpointUrl: string | null;
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
@@ -48,7 +48,7 @@ export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause |
   return { code: "injected", values: [fault], cause, next: "checkout faults list" };
 }
 
-/** What an attempt was told: the text of its answer, otherwise of its error; undefined if there is none. */
+/** The text that an attempt received: from its answer, otherwise from its error; undefined if there is none. */
 export function textSaid(
   answer: string | Uint8Array | null,
   message: string | null | undefined,

@@ -9,7 +9,7 @@ const CREATE_AGAIN: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",
 ];
-/** What the status, the last change and the times of a checkout do not say. */
+/** The part of a summary that follows from neither the last change nor the times of a checkout. */
 const BESIDE_STATUS: Readonly<Partial<Record<Status, Words>>> = {
   created: UNUSED,
   failed: CREATE_AGAIN,

@@ -1,4 +1,4 @@
-// What went wrong between a request and its answer, as codes with values. Their sentences: core/explain/delivery-causes.ts;
+// Faults between a request and its answer, as codes with values. Their sentences: core/explain/delivery-sentences.ts;
 // where the codes come from: web/failure.ts.
 import * as z from "zod/mini";
 

@@ -289,7 +289,7 @@ function prepareRetries(connection: Connection) {
 /** Maximum number of deliveries examined in a search for one event type. */
 const MAX_EXAMINED = 1000;
 
-/** A position after all deliveries. */
+/** A position greater than that of any delivery. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** A filter for the deliveries before a position. */

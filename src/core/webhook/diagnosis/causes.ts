@@ -130,7 +130,7 @@ export type Diagnosis = {
   readonly message: string;
   /** Whether the cause is proven: undoing it gives a valid signature, or the fault is visible in the request. */
   readonly proven: boolean;
-  /** What the message says of this request, without words; null if it is the same for every request. */
+  /** The part of the message about this request, without words; null if it is the same for every request. */
   readonly detail: string | DetailFact | null;
 };
 

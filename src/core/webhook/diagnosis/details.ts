@@ -1,4 +1,4 @@
-// What was found with a cause, as a part of the cause's message: core/webhook/diagnosis/causes.ts.
+// A finding beside a cause, as a part of the cause's message: core/webhook/diagnosis/causes.ts.
 
 const DETAILS = {
   secret_has_white_space: "The secret used for the verification has white space in or around it.",

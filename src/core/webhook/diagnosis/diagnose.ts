@@ -98,7 +98,7 @@ function* searchCauses(
   return [...certain, ...hintsOf(rawBody)];
 }
 
-/** What the form of a body shows, or else its likely causes, of which none is certain. */
+/** The cause that the form of a body shows, otherwise the likely causes, of which none is certain. */
 function hintsOf(rawBody: Uint8Array): readonly Diagnosis[] {
   const shown = provenDiagnoses(formFindings(rawBody));
   if (shown.length > 0) return shown;

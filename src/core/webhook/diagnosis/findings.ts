@@ -82,7 +82,7 @@ function isTimeZone(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
-/** What is visible in a body: the form in which it was handed on, or bytes that are not UTF-8. */
+/** The visible findings in a body: the form in which it was handed on, or bytes that are not UTF-8. */
 export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   const forms = bodyForms(rawBody);
   if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));

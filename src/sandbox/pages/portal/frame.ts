@@ -35,7 +35,7 @@ export function framePage(context: PortalContext, view: View, content: PageConte
   });
 }
 
-/** A page as a file of its own, with the name of its store. */
+/** A page as a separate file, with the name of its store. */
 export function savedPage(store: string, { title, main }: PageContent): Html {
   const name = displayStoreName(store);
   return wholeFile({

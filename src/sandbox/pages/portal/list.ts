@@ -29,7 +29,7 @@ type ListPart<Item> = {
   readonly items: readonly Item[];
   /** The position before which the next part begins; null at the end of the list. */
   readonly next: string | number | null;
-  /** What the rows cover, if they are not the whole part of the list. */
+  /** The scope of the rows, if they are not the whole part of the list. */
   readonly extent?: Html;
   /** The link to the next part, if a search stopped before this part was full. Default: the older rows. */
   readonly searchOn?: { readonly hint: Text; readonly label: Text } | undefined;

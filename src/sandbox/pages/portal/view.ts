@@ -65,7 +65,9 @@ export type RefusedForm = {
   readonly words: Words;
 };
 
-/** What an open page shows: everything in its store, everything but requests, or the checkout or delivery of its id. */
+/**
+ * The scope of an open page: everything in its store, everything but requests, or the checkout or delivery of its id.
+ */
 export const LIVE_TOPICS = ["store", "writes", "checkout", "delivery"] as const;
 export type LiveTopic = (typeof LIVE_TOPICS)[number];
 

@@ -34,10 +34,10 @@ export function wholePage(page: {
   });
 }
 
-/** What a browser may load for a page that is a file of its own: nothing. */
+/** The sources from which a browser may load parts of a page in a separate file: none. */
 const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
 
-/** A whole page as a file of its own, which a browser shows without any other file. */
+/** A whole page as a separate file, which a browser shows without any other file. */
 export function wholeFile(page: {
   readonly title: Text;
   readonly styles: readonly Asset[];

@@ -99,7 +99,7 @@ function terms(
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
-    // Whoever opens it can pay.
+    // Everyone who opens it can pay.
     checkout_url: view.mayPost(storePath(view, `/checkouts/${id}/pay`))
       ? [CHECKOUTS_TEXTS.paymentPage, paymentPage]
       : HIDDEN_FIELD,

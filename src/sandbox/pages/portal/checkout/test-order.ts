@@ -42,7 +42,7 @@ export function testOrderPart({ store }: PortalContext, view: View): Html {
   </details>`;
 }
 
-/** An empty amount is that of the price, or the default. */
+/** An empty amount is the price's amount, or the default. */
 export function parseTestOrderForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const chosen = filledFields(fields, ["object", "price_id"]);
   if ((fields.get("amount_minor") ?? "") === "") return accept(chosen);

@@ -15,7 +15,7 @@ type StoreChanges = {
 type LiveChanges = {
   /** Returns the tag of a page that is read after this call; its function keeps the page's changes from then on. */
   readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
-  /** What a page with this tag has missed: nothing, something, or the store's erasure. */
+  /** The changes since the state in a page's tag: none, some, or the store's erasure. */
   readonly missedSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
 };
 
