@@ -10,7 +10,7 @@ await update({
   root: import.meta.dirname,
   out: values.out,
   kind: values.executable ? "executable" : "package",
-  // Loaded only where there is something to build.
+  // Loaded only if there is something to build.
   make: async (folder) => {
     if (values.executable) await (await import("./bin/build/executable.ts")).buildExecutable(folder);
     else await (await import("./bin/build/package.ts")).buildPackage(folder);

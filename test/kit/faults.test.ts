@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startSandbox, type Fault, type Store } from "../../src/testing/testing.ts";
+import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
+import { english } from "../../src/core/language.ts";
 
 const ORDER = {
   order_id: "order-1",
@@ -78,6 +80,10 @@ async function storyOfDeliveries(store: Store): Promise<readonly string[]> {
   return [...told, ...due].map((text) => text.replaceAll(/127\.0\.0\.1:\d+\//g, "hooks"));
 }
 
+function heldBy(fault: string): string {
+  return english(EXPLAIN_SENTENCES.heldBy(fault));
+}
+
 test("a delivery that a fault holds back names the fault, the waiting deliveries and its arrival", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
@@ -86,24 +92,24 @@ test("a delivery that a fault holds back names the fault, the waiting deliveries
   const { id } = await store.orders.create(ORDER);
   await store.pay(id);
   expect(await storyOfDeliveries(store)).toEqual([
-    "→ hooks  held back by fault delay, next attempt in 2 s",
+    `→ hooks  ${heldBy("delay")}, next attempt in 2 s`,
     "→ hooks  waiting for order.created, which fault delay holds back",
     "→ hooks  waiting for order.created, which fault delay holds back",
-    "due: attempt 1 of order.created → hooks, held back by fault delay",
+    `due: attempt 1 of order.created → hooks, ${heldBy("delay")}`,
   ]);
   const [created] = await store.deliveries.list({ type: "order.created" });
   expect([created?.fault?.action, created?.attempts]).toEqual(["delay", []]);
   expect((await store.timeline(created?.id ?? "")).summary).toBe(
-    "delivery of order.created: due after 0 attempts; held back by fault delay",
+    `delivery of order.created: due after 0 attempts; ${heldBy("delay")}`,
   );
   await store.clock.advance("2s");
-  const late = "held back by fault delay, arrived 2026-01-01T00:00:02.000Z, 2 s after the event";
+  const late = `${heldBy("delay")}, arrived 2026-01-01T00:00:02.000Z, 2 s after the event`;
   await store.deliveries.waitFor("order.succeeded");
   expect(await storyOfDeliveries(store)).toEqual([
     `→ hooks  200, ${late}`,
-    "→ hooks  held back by fault reorder, next attempt in 5 s",
+    `→ hooks  ${heldBy("reorder")}, next attempt in 5 s`,
     "→ hooks  200, arrived 2026-01-01T00:00:02.000Z, 2 s after the event",
-    "due: attempt 1 of order.pending → hooks, held back by fault reorder",
+    `due: attempt 1 of order.pending → hooks, ${heldBy("reorder")}`,
   ]);
   await store.clock.advance("5s");
   expect(receiver.received.map(({ type }) => type)).toEqual([
@@ -112,7 +118,7 @@ test("a delivery that a fault holds back names the fault, the waiting deliveries
     "order.pending",
   ]);
   expect(await storyOfDeliveries(store)).toContain(
-    "→ hooks  200, held back by fault reorder, arrived 2026-01-01T00:00:07.000Z, 7 s after the event",
+    `→ hooks  200, ${heldBy("reorder")}, arrived 2026-01-01T00:00:07.000Z, 7 s after the event`,
   );
 });
 
@@ -123,7 +129,7 @@ test("a delivery that a fault held back for less than a second has its time of a
   await store.orders.create(ORDER);
   await store.clock.advance(300);
   expect(await storyOfDeliveries(store)).toEqual([
-    "→ hooks  200, held back by fault delay, arrived 2026-01-01T00:00:00.300Z, 300 ms after the event",
+    `→ hooks  200, ${heldBy("delay")}, arrived 2026-01-01T00:00:00.300Z, 300 ms after the event`,
   ]);
 });
 

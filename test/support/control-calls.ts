@@ -217,7 +217,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
   return called;
 }
 
-/** Calls of a service, with the token that each path wants. */
+/** Calls of a service, with the token that each path requires. */
 function callsOf({ send: sendTo, tokens }: ControlledService) {
   const send = async (path: string, token: string, { method, body }: Sent): Promise<Answer> => {
     const answer = await sendTo({

@@ -33,7 +33,10 @@ const STATUSES = new Set(["created", "pending", "succeeded", ...ENDED]);
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A careful shop in process, from which a mistake changes one part: a key for each attempt, a state for each checkout. */
+/**
+ * A careful shop in this process, with a key for each attempt and a state for each checkout; a mistake changes one part
+ * of it.
+ */
 export class CarefulShop {
   readonly orders = new Map<string, Order>();
   readonly seen = new Set<string>();

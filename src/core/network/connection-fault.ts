@@ -29,7 +29,7 @@ export const CONNECTION_FAULTS = [
   "silent",
   "closed",
   "expects_tls",
-  // No whole answer, or none of HTTP/1.
+  // No whole answer, or an answer that is not HTTP/1.
   "unfinished_head",
   "unfinished_body",
   "slow_body",

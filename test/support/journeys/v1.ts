@@ -14,7 +14,7 @@ type Refused = Partial<SiteCall> & {
   readonly after?: readonly string[];
 };
 
-/** Each refusal of the API; a sentence says why no journey meets it. */
+/** Each refusal of the API: its request, or the reason why no journey has one. */
 const REFUSALS: Readonly<Record<ErrorCode, Refused | string>> = {
   invalid_request: { headers: { Host: "" } },
   invalid_json: { body: "{" },
