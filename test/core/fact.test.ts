@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { namesIn, partOf, partWords } from "../../src/core/fact.ts";
 import { wordsOf } from "../../src/core/outcome.ts";
 import { refuseFact } from "../../src/core/refusals.ts";
+import { reasonWords } from "../../src/core/webhook/endpoint.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
 test("a text has the same values in both languages", () => {
@@ -22,5 +23,16 @@ test("a fact within a refusal is told in the language of the refusal", () => {
   expect(partWords(rule)).toEqual([
     expect.stringContaining("localhost, 127.0.0.1"),
     expect.stringContaining("localhost、127.0.0.1"),
+  ]);
+});
+
+test("the reason of an endpoint without deliveries is told in both languages", () => {
+  const hold = partOf("foreign_store", { store: "s-1" });
+  const held = reasonWords({ reason: "kept as a text", cause: null, hold });
+  expect(held).toEqual(wordsOf(refuseFact("nothing_delivered", { hold }).refusal));
+  expect(held[0]).not.toBe(held[1]);
+  expect(reasonWords({ reason: "kept as a text", cause: null })).toEqual([
+    "kept as a text",
+    "kept as a text",
   ]);
 });

@@ -1,5 +1,7 @@
 import { isPartName, partWords, type Part } from "../fact.ts";
 import type { Words } from "../language.ts";
+import { wordsOf } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import type { PartName } from "../refusals/parts.ts";
 import type { EndpointEntry } from "./shapes.ts";
 
@@ -30,7 +32,8 @@ export function isPolledAddress(url: string): boolean {
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
 /** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
-export function reasonWords(endpoint: Pick<EndpointEntry, "reason" | "cause">): Words {
+export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" | "cause" | "hold">): Words {
+  if (hold !== undefined) return wordsOf(refuseFact("nothing_delivered", { hold }).refusal);
   const why = reasonOf(endpoint);
   return typeof why === "string" ? [why, why] : partWords(why);
 }

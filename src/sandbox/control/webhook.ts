@@ -1,11 +1,13 @@
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
+import { english } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import {
   effectiveEndpoint,
   LISTENER_DISCONNECTED,
+  reasonWords,
   type Endpoint,
   type EffectiveEndpoint,
 } from "../../core/webhook/endpoint.ts";
@@ -44,8 +46,8 @@ function addHold(
   const hold = heldBack(endpoint.storeId);
   const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
   if (hold === undefined || isOwn) return endpoint;
-  const { message } = refuseFact("nothing_delivered", { hold }).refusal;
-  return { ...endpoint, cause: null, reason: message, hold };
+  const held = { ...endpoint, cause: null, hold };
+  return { ...held, reason: english(reasonWords(held)) };
 }
 
 /** The handlers of operations on endpoints, events and deliveries. */

@@ -77,7 +77,7 @@ export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">
 }
 
 export function endpointState(
-  endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "pausedBy" | "failingSince">,
+  endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "hold" | "pausedBy" | "failingSince">,
 ): Html {
   const { state, reason, pausedBy, failingSince } = endpoint;
   const isFailing = state === "enabled" && failingSince !== null;
