@@ -20,7 +20,7 @@ export type Subject<SubjectName extends string> = {
   readonly traffic: Traffic;
 };
 
-/** `bare-http POST` is the same baseline, sent the requests that the creates are. */
+/** `bare-http POST` is the same baseline, which gets the requests of the creates. */
 type Name = "bare-http" | "bare-http POST" | "hono" | "bare-sqlite" | "create" | "retrieve";
 
 type Results = Record<Name, LoadResult[]>;

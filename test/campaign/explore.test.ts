@@ -65,7 +65,7 @@ const THOUSANDS = LANGUAGES.flatMap((language) => [
 ]);
 
 test.each(FULL ? THOUSANDS : [])(
-  "explore holds for a careful shop in $language in 1,000 schedules, with $cores",
+  "explore finds no fault in a careful shop in $language in 1,000 schedules, with $cores",
   async ({ language, isBusy }) => {
     const { ran, broken } = await exploreCareful(language, { schedules: 1000, seed: SEED, isBusy });
     expect(broken).toEqual([]);

@@ -125,7 +125,7 @@ test("a HEAD request does not use up a secret that is shown once", async () => {
   expect(shows).toEqual([false, false, true, false]);
 });
 
-test("of two cookies with our name ours counts, and another port's does not", async () => {
+test("of two cookies with our name only ours counts, not the cookie of another port", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const [name = "", value = ""] = cookie.split("=");

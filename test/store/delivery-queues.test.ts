@@ -252,7 +252,7 @@ test("waiting checkouts cost nothing: a search reads only rows that can be sent"
   expect(count.read).toBeLessThan(160);
 });
 
-test("the next replay is sent without reading the queue of replays, which hides no other checkout", () => {
+test("the next replay is found without reading the queue of replays, and no checkout waits for the queue", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1) queues.add(1, false, 0);
