@@ -3,29 +3,29 @@
 import { gzipSync } from "node:zlib";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
-import {
-  badlySigned,
-  claim,
-  flipDigits,
-  forged,
-  genuine,
-  open,
-  unusual,
-  wrongDigits,
-  type Mutations,
-} from "./webhook-case.ts";
+import type { Words } from "../../language.ts";
 import {
   addSpaces,
   backdateEvent,
+  badlySigned,
   changeDigit,
   changeEveryOther,
   changeMiddle,
+  claim,
   claimLivemode,
   claimOtherStore,
+  flipDigits,
+  forged,
+  genuine,
   indentBody,
+  open,
   placeSignature,
+  unusual,
   writeUnusually,
-} from "./webhook-mutations.ts";
+  wrongDigits,
+  type Form,
+  type Mutations,
+} from "./webhook-case.ts";
 
 /** Number of correct digits in a signature that ends early: half of them. */
 export const RIGHT_DIGITS = 32;
@@ -49,9 +49,18 @@ const CREDENTIALS = { Authorization: "Bearer 0000", Cookie: "session=0000", "X-A
 const BAD: Mutations = { signature: wrongDigits };
 const UNSIGNED: Mutations = { without: ["signature"] };
 const AGAIN: Mutations = { event: "first" };
-const LIVE = claim(claimLivemode);
-const OTHER_STORE = claim(claimOtherStore);
-const NO_STORE = claim(() => ({ store_id: undefined }));
+type TitledForm = Form & { readonly title: Words };
+/** What an event claims about itself. */
+type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["sent"]> };
+const LIVE: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
+const OTHER_STORE: Claim = {
+  words: ["with another store", "属于另一商店"],
+  change: claim(claimOtherStore),
+};
+const NO_STORE: Claim = {
+  words: ["without store_id", "没有 store_id"],
+  change: claim(() => ({ store_id: undefined })),
+};
 
 /** What a program finds in place of a secret, at most three for one request. */
 const UNSET = ["", "undefined", "null"] as const;
@@ -137,9 +146,15 @@ export const TEST_FORMS = {
   unsigned_10: sentFor("10.0.0.1", UNSIGNED),
   unsigned_172: sentFor("172.17.0.1", UNSIGNED),
   unsigned_192: sentFor("192.168.0.1", UNSIGNED),
-  unknown_type: claiming(claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` }))),
-  other_family: claiming(claim(() => ({ type: "ping" }))),
-  other_store: claiming(OTHER_STORE),
+  unknown_type: claiming({
+    words: ["of a type that does not exist", "事件类型不存在"],
+    change: claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` })),
+  }),
+  other_family: claiming({
+    words: ["of a type in another form", "类型格式不像事件类型"],
+    change: claim(() => ({ type: "ping" })),
+  }),
+  other_store: claiming({ ...OTHER_STORE, words: ["of another store", "属于另一商店"] }),
   no_store: claiming(NO_STORE),
   live: claiming(LIVE),
   even_digits: forged(undefined, { signature: changeEveryOther("first") }),
@@ -180,10 +195,10 @@ export const TEST_FORMS = {
   secrets_known: forged("takes_guessed_secret", {
     secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
   }),
-  live_empty: forged("chooses_secret", { signed: LIVE, secret: () => "" }),
-  live_undefined: forged("chooses_secret", { signed: LIVE, secret: () => "undefined" }),
+  live_empty: forged("chooses_secret", { signed: LIVE.change, secret: () => "" }),
+  live_undefined: chosen(LIVE, ["undefined"]),
   live_printed: chosen(LIVE, PRINTED),
-  other_store_none: forged("chooses_secret", { signed: OTHER_STORE, secret: () => "None" }),
+  other_store_none: chosen(OTHER_STORE, ["None"]),
   other_store_unset: chosen(OTHER_STORE, UNSET),
   other_store_printed: chosen(OTHER_STORE, PRINTED),
   no_store_unset: chosen(NO_STORE, UNSET),
@@ -208,37 +223,54 @@ export const TEST_FORMS = {
   good_at_the_end: genuine("shuts_out"),
 } as const;
 
+/** The title of a badly signed form. */
+export function badly([text, chinese]: Words): Words {
+  return [`badly signed, ${text}`, `签名错误，${chinese}`];
+}
+
 /** Another content type; undefined: none. */
-function asType(type: string | undefined) {
-  return badlySigned("skips_other_types", { headers: { "Content-Type": type } });
+function asType(type: string | undefined): TitledForm {
+  const title: Words =
+    type === undefined ? ["without a content type", "没有内容类型"] : [`as ${type}`, `内容类型为 ${type}`];
+  return { ...badlySigned("skips_other_types", { headers: { "Content-Type": type } }), title: badly(title) };
 }
 
 /** A badly signed event with false claims about itself. */
-function claiming(sent: ReturnType<typeof claim>) {
-  return { ...badlySigned("skips_by_content", { sent }), expected: "4xx" } as const;
+function claiming({ words, change }: Claim): TitledForm {
+  return { ...badlySigned("skips_by_content", { sent: change }), expected: "4xx", title: badly(words) };
 }
 
 /** Signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
-function guessed(...secrets: readonly string[]) {
-  return forged("takes_guessed_secret", { secret: () => secrets });
+function guessed(...secrets: readonly string[]): TitledForm {
+  const text = secrets.join(", ");
+  const title: Words = [`signed with the text ${text}`, `用文本 ${text}签名`];
+  return { ...forged("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
 /** Rightly signed with what a program finds where it has no secret, for an event by which it may choose one. */
-function chosen(signed: ReturnType<typeof claim>, secrets: readonly string[]) {
-  return forged("chooses_secret", { signed, secret: () => secrets });
+function chosen({ words, change }: Claim, secrets: readonly string[]): TitledForm {
+  const texts = secrets.map((secret) => secret || '""').join(", ");
+  const noun = secrets.length === 1 ? "text" : "texts";
+  const title: Words = [`${words[0]}, signed with the ${noun} ${texts}`, `${words[1]}，用文本 ${texts}签名`];
+  return { ...forged("chooses_secret", { signed: change, secret: () => secrets }), title };
 }
 
 /** Said to come from an address that a receiver may take for its own proxy, or for the service. */
-function sentFor(address: string, how: Mutations) {
-  const host = address.includes(":") ? `"[${address}]"` : address;
+function sentFor(address: string, how: Mutations): TitledForm {
+  const host = address.includes(":") ? `[${address}]` : address;
   const headers = {
     "X-Forwarded-For": address,
     "X-Real-IP": address,
     "X-Client-IP": address,
     "True-Client-IP": address,
     "CF-Connecting-IP": address,
-    Forwarded: `for=${host};proto=https`,
+    Forwarded: `for=${host === address ? host : `"${host}"`};proto=https`,
     Via: "1.1 checkout",
   };
-  return unusual("skips_by_sender", { ...how, headers });
+  const [text, chinese] = how === BAD ? ["badly signed", "签名错误"] : ["unsigned", "没有签名"];
+  const title: Words = [
+    `${text}, with X-Forwarded-For, X-Real-IP and Forwarded of ${host}`,
+    `${chinese}，X-Forwarded-For、X-Real-IP 和 Forwarded 为 ${host}`,
+  ];
+  return { ...unusual("skips_by_sender", { ...how, headers }), title };
 }
