@@ -161,3 +161,8 @@ export function camelCase(name: string): string {
 export function shortId(id: string): string {
   return id.slice(-8);
 }
+
+/** Text for publication: secrets are redacted, and invisible characters appear as `\u{…}`. */
+export function publishableText(text: string): string {
+  return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
+}

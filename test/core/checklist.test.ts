@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
-import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
+import {
+  checklistJunit,
+  isReady,
+  reportMarkdown,
+  type ChecklistReport,
+} from "../../src/core/readiness/report.ts";
 import { judgeService } from "../../src/core/readiness/other-service.ts";
 import type { Calibration } from "../../src/core/calibration/calibration.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
@@ -763,7 +768,7 @@ test("the JUnit file has a failure or error exactly if the exit code is not 0", 
       calibration: null,
     } as const;
     expect([facts, allowRisks, isReady(report, { allowRisks })]).toEqual([facts, allowRisks, ready]);
-    const xml = junitXml(report, { allowRisks });
+    const xml = checklistJunit(report, { allowRisks });
     const faults = xml.match(/<(failure|error) /g) ?? [];
     expect([facts, allowRisks, faults.length === 0]).toEqual([facts, allowRisks, ready]);
     const [, failures, errors] = /failures="(\d+)" errors="(\d+)"/.exec(xml) ?? [];
@@ -921,7 +926,7 @@ test("a published report escapes markup and mentions from outside, and has no se
     judgedAt: NOW,
     calibration: { record: { service: hostile, at: new Date(NOW).toISOString(), assumptions: [] }, ageMs: 0 },
   };
-  const xml = junitXml(report, { allowRisks: false });
+  const xml = checklistJunit(report, { allowRisks: false });
   expect(xml).not.toMatch(/<b>|<\/failure><b|abcdefgh|[\u202e\ufffe]|]]>/);
   expect(xml).toContain("&lt;/failure&gt;&lt;b&gt;&amp;&quot;&apos;");
   const markdown = reportMarkdown(report);

@@ -1,7 +1,7 @@
 import type { ExplorationResult } from "../../client/judge/search/search.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { english } from "../../core/language.ts";
-import { escapeXml } from "../../core/readiness/report.ts";
+import { junitXml } from "../../core/readiness/junit.ts";
 import { scheduleSize } from "../../core/judge/schedule.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -74,38 +74,22 @@ function notRunText(count: number, size: number): string {
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
 export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: ExplorationResult): string {
   const cases = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).map((name) => {
-    const found = broken.filter(({ invariant }) => invariant === name);
-    const open = notJudged.find(({ invariant }) => invariant === name);
-    const failures = found.map(
-      ({ cause, text, story, rerun }) =>
-        `      <failure type="${cause}" message="${escapeXml(text)}">${escapeXml(`${story}\n${rerun}`)}</failure>`,
-    );
-    const skipped = open === undefined ? [] : [`      <skipped message="${escapeXml(open.reason)}"/>`];
-    return {
-      isBroken: found.length > 0,
-      isSkipped: found.length === 0 && open !== undefined,
-      lines: [
-        `    <testcase classname="checkout.explore" name="${name}">`,
-        ...(found.length > 0 ? failures : skipped),
-        `      <system-out>${escapeXml(english(JUDGED_INVARIANTS[name].rule))}</system-out>`,
-        "    </testcase>",
-      ],
-    };
+    const failures = broken
+      .filter(({ invariant }) => invariant === name)
+      .map(({ cause: type, text: message, story, rerun }) => {
+        const text = `${story}\n${rerun}`;
+        return { element: "failure", type, message, text } as const;
+      });
+    const skipped = notJudged
+      .filter(({ invariant }) => invariant === name)
+      .slice(0, 1)
+      .map(({ reason: message }) => ({ element: "skipped", message }) as const);
+    const faults = failures.length > 0 ? failures : skipped;
+    return { name, faults, output: [english(JUDGED_INVARIANTS[name].rule)] };
   });
-  const count = (isOne: (one: (typeof cases)[number]) => boolean): number => cases.filter(isOne).length;
-  const counts = `tests="${cases.length}" failures="${count((one) => one.isBroken)}" errors="0"`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="checkout explore" ${counts}>`,
-    `  <testsuite name="checkout explore" ${counts} skipped="${count((one) => one.isSkipped)}">`,
-    "    <properties>",
-    `      <property name="schedules" value="${schedules}"/>`,
-    `      <property name="not_run" value="${notRun.length}"/>`,
-    `      <property name="seed" value="${escapeXml(seed)}"/>`,
-    "    </properties>",
-    ...cases.flatMap(({ lines }) => lines),
-    "  </testsuite>",
-    "</testsuites>",
-    "",
-  ].join("\n");
+  return junitXml({
+    name: "checkout explore",
+    properties: { schedules, not_run: notRun.length, seed },
+    cases,
+  });
 }

@@ -1,6 +1,6 @@
 import {
+  checklistJunit,
   isReady,
-  junitXml,
   reportJson,
   reportMarkdown,
   type ChecklistReport,
@@ -89,7 +89,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   await printer.result(output("checklist", reportJson(shown)), () =>
     markdown === true ? reportMarkdown(shown) : checklistText(shown, printer),
   );
-  file?.write(junitXml(report, { allowRisks }));
+  file?.write(checklistJunit(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 

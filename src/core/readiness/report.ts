@@ -6,7 +6,8 @@ import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { countNotJudged } from "./exploration.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
-import { printable, redactSecrets } from "../text.ts";
+import { junitXml } from "./junit.ts";
+import { publishableText } from "../text.ts";
 import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";
 
 export type ChecklistReport = Checklist & {
@@ -117,60 +118,30 @@ export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }:
 }
 
 /** With a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
-export function junitXml(report: ChecklistReport, tolerance: Tolerance): string {
+export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
-  const faults = items.map((item) => faultOf(item, tolerance));
-  const count = (element: Fault["element"]): number =>
-    faults.filter((fault) => fault?.element === element).length;
-  const counts = `tests="${items.length}" failures="${count("failure")}" errors="${count("error")}"`;
-  const property = (name: string, value: string): string =>
-    `      <property name="${name}" value="${escapeXml(value)}"/>`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="checkout checklist" ${counts}>`,
-    `  <testsuite name="checkout checklist" ${counts} skipped="0" timestamp="${toIso(judgedAt)}">`,
-    "    <properties>",
-    property("verdict", verdict),
-    property("service", service),
-    ...(storeId === null ? [] : [property("store_id", storeId)]),
-    property("livemode", "false"),
-    "    </properties>",
-    ...items.map((item, index) => testCase(item, faults[index])),
-    "  </testsuite>",
-    "</testsuites>",
-    "",
-  ].join("\n");
+  return junitXml({
+    name: "checkout checklist",
+    timestamp: toIso(judgedAt),
+    properties: { verdict, service, ...(storeId !== null && { store_id: storeId }), livemode: "false" },
+    cases: items.map((item) => ({
+      name: item.name,
+      faults: faultsOf(item, tolerance),
+      output: [
+        english(ITEM_TITLES[item.name]),
+        ...item.evidence.map(evidenceLine),
+        ...item.assumptions.map((risk) => `risk: ${risk}`),
+      ],
+    })),
+  });
 }
 
-/** Why an item is not a passed test: the element, its type and its message. */
-type Fault = { readonly element: "failure" | "error"; readonly type: string; readonly message: string };
-
-function faultOf({ status, reason, assumptions }: ChecklistItem, tolerance: Tolerance): Fault | undefined {
-  if (status === "fail") return { element: "failure", type: status, message: reason };
-  if (status === "unknown") return { element: "error", type: status, message: reason };
-  if (assumptions.length === 0 || tolerance.allowRisks) return undefined;
-  return { element: "failure", type: "risk", message: assumptions.join("; ") };
-}
-
-function testCase(item: ChecklistItem, fault: Fault | undefined): string {
-  const { name, next } = item;
-  const faultLines =
-    fault === undefined
-      ? []
-      : [
-          `      <${fault.element} type="${fault.type}" message="${escapeXml(fault.message)}">${escapeXml(`next: ${next}`)}</${fault.element}>`,
-        ];
-  const output = [
-    english(ITEM_TITLES[name]),
-    ...item.evidence.map(evidenceLine),
-    ...item.assumptions.map((risk) => `risk: ${risk}`),
-  ];
-  return [
-    `    <testcase classname="checkout.checklist" name="${name}">`,
-    ...faultLines,
-    `      <system-out>${output.map(escapeXml).join("\n")}</system-out>`,
-    "    </testcase>",
-  ].join("\n");
+function faultsOf({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
+  const text = `next: ${next}`;
+  if (status === "fail") return [{ element: "failure", type: status, message: reason, text } as const];
+  if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];
+  if (assumptions.length === 0 || allowRisks) return [];
+  return [{ element: "failure", type: "risk", message: assumptions.join("; "), text } as const];
 }
 
 /** The report as Markdown, for a pull request: everything from outside is plain text, without mentions. */
@@ -202,21 +173,6 @@ function markdownItem(item: ChecklistItem): string[] {
   ];
 }
 
-const XML_NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-    "'": "&apos;",
-  }),
-);
-
-/** Escapes text for XML: redacts secrets, and shows control characters as `\u{…}`. */
-export function escapeXml(text: string): string {
-  return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
-}
-
 /** Text as inline code in Markdown; the text itself may contain backticks. */
 function code(text: string): string {
   const inside = publishableText(text);
@@ -231,9 +187,4 @@ function escapeMarkdown(text: string): string {
   return publishableText(text)
     .replace(/[\\`*_{}[\]<>()#+!|~&$:]/g, "\\$&")
     .replaceAll("@", "@&#8203;");
-}
-
-/** Text for publication: secrets are redacted, and invisible characters appear as `\u{…}`. */
-function publishableText(text: string): string {
-  return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

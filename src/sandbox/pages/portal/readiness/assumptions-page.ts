@@ -1,15 +1,14 @@
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
-import { verdictOn, type Calibration } from "../../../../core/calibration/calibration.ts";
+import { verdictOn, verdictsOf, type Calibration } from "../../../../core/calibration/calibration.ts";
 import type { Dialect } from "../../../../core/shape/dialect.ts";
 import { differencesOn } from "../../../../core/webhook/dialect-differences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { html } from "../../../../web/html.ts";
+import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { storePath } from "../forms.ts";
 import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { calibrationNotice } from "./calibration.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
 /** As stored on disk: the operation would first write pending uses, but a GET of a page changes nothing. */
@@ -60,3 +59,14 @@ function calibratedCell(record: Calibration, decision: number, now: number): Tab
 }
 
 const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as const;
+
+/** Its service, its age, and the number of each verdict; empty if there is none. */
+export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
+  if (record === undefined) return html``;
+  const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
+  const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
+  // By this machine's clock, which also dated the calibration.
+  return html`<p>
+    ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
+  </p>`;
+}

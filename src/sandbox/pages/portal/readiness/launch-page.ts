@@ -6,14 +6,14 @@ import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
-import { ageOf, copyableText, textWithMoments, linkTo } from "../parts.ts";
+import { ageOf, copyableText, table, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, runningDrills } from "./drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
+import { countNotJudged } from "../../../../core/readiness/exploration.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
-import { calibrationNotice } from "./calibration.ts";
-import { explorationPart } from "./exploration.ts";
+import { calibrationNotice } from "./assumptions-page.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 import type {
   ChecklistItem,
@@ -38,6 +38,23 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
     </p>
     ${calibrationNotice(await context.calibration(), context)}`;
   return accept({ title: FRAME_TEXTS.launch, main, live: "store" });
+}
+
+/** The last exploration of the store, with the results at each place; empty if there was none. */
+function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
+  if (exploration === null) return html``;
+  const { schedules, broken, places, at } = exploration;
+  const told = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
+  const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
+  return html`<section class="explored">
+    <h3>${told} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
+    ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
+      [LAUNCH_TEXTS.place, place, "head", "english"],
+      [LAUNCH_TEXTS.held, String(held.length), "number"],
+      [LAUNCH_TEXTS.broke, names(breaking), "english"],
+      [LAUNCH_TEXTS.notJudged, names(notJudged), "english"],
+    ])}
+  </section>`;
 }
 
 function checklist(view: View, { verdict, items }: JudgedChecklist, known: ReadinessFacts): Html {

@@ -1,0 +1,64 @@
+// JUnit XML, as CI services read it: one suite with the results of a command.
+import { publishableText } from "../text.ts";
+
+/** Why a case did not pass. */
+type Fault = { readonly message: string } & (
+  | { readonly element: "failure" | "error"; readonly type: string; readonly text: string }
+  | { readonly element: "skipped" }
+);
+
+type Case = { readonly name: string; readonly faults: readonly Fault[]; readonly output: readonly string[] };
+
+type Suite = {
+  /** The command: `checkout checklist`. */
+  readonly name: string;
+  /** As ISO 8601; undefined for none. */
+  readonly timestamp?: string;
+  readonly properties: Readonly<Record<string, string | number>>;
+  readonly cases: readonly Case[];
+};
+
+export function junitXml({ name, timestamp, properties, cases }: Suite): string {
+  const count = (element: Fault["element"]): number =>
+    cases.filter(({ faults }) => faults.some((fault) => fault.element === element)).length;
+  const counts = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}"`;
+  const at = timestamp === undefined ? "" : ` timestamp="${timestamp}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="${name}" ${counts}>`,
+    `  <testsuite name="${name}" ${counts} skipped="${count("skipped")}"${at}>`,
+    "    <properties>",
+    ...Object.entries(properties).map(
+      ([key, value]) => `      <property name="${key}" value="${escapeXml(String(value))}"/>`,
+    ),
+    "    </properties>",
+    ...cases.flatMap((one) => [
+      `    <testcase classname="${name.replace(" ", ".")}" name="${one.name}">`,
+      ...one.faults.map(faultXml),
+      `      <system-out>${one.output.map(escapeXml).join("\n")}</system-out>`,
+      "    </testcase>",
+    ]),
+    "  </testsuite>",
+    "</testsuites>",
+    "",
+  ].join("\n");
+}
+
+function faultXml(fault: Fault): string {
+  const message = `message="${escapeXml(fault.message)}"`;
+  if (fault.element === "skipped") return `      <skipped ${message}/>`;
+  const { element, type, text } = fault;
+  return `      <${element} type="${type}" ${message}>${escapeXml(text)}</${element}>`;
+}
+
+const XML_NAMES: ReadonlyMap<string, string> = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&apos;"],
+]);
+
+function escapeXml(text: string): string {
+  return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
+}
