@@ -3,8 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { openDrillLease, openExploreLease } from "../readiness/open-lease.ts";
-import { deliverForDrill, postToEndpoint } from "../readiness/posts.ts";
-import { recordDrill } from "../readiness/drills.ts";
+import { deliverForDrill, postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** A drill as the API shows it. */

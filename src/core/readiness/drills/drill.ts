@@ -1,5 +1,5 @@
 // The record of a drill, which `checklist run` makes (cli/judge/). What the sandbox does meanwhile:
-// sandbox/readiness/open-lease.ts, posts.ts; its own requests: `isDrillRequest` in sandbox/api/caller.ts.
+// sandbox/readiness/open-lease.ts, drills.ts; its own requests: `isDrillRequest` in sandbox/api/caller.ts.
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
