@@ -21,7 +21,7 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
 import type { RecordedAttemptResult, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
 import type { Attempt, Price } from "../../src/core/checkout/shapes.ts";
-import type { Exploration } from "../../src/core/readiness/exploration.ts";
+import type { Exploration } from "../../src/core/readiness/shapes.ts";
 import type { Waiver } from "../../src/core/readiness/shapes.ts";
 import { aCheckout, insertion } from "../support/rows.ts";
 

@@ -2,7 +2,7 @@
 // request or a delivery that only another fault causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { fractionOf } from "../fault/fraction.ts";
-import type { PlaceResults } from "../readiness/exploration.ts";
+import type { PlaceResults } from "../readiness/shapes.ts";
 import { isUuid } from "../text.ts";
 import type { ObservedDelivery } from "./observation.ts";
 import {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { placeResults } from "../readiness/exploration.ts";
+import { placeResults } from "../readiness/shapes.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { PAYER_OUTCOMES } from "./schedule.ts";
 

@@ -4,11 +4,16 @@ import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
-import { countNotJudged } from "./exploration.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { junitXml } from "./junit.ts";
 import { publishableText } from "../text.ts";
-import type { Checklist, ChecklistItem, Evidence, JudgedChecklist } from "./shapes.ts";
+import {
+  countNotJudged,
+  type Checklist,
+  type ChecklistItem,
+  type Evidence,
+  type JudgedChecklist,
+} from "./shapes.ts";
 
 export type ChecklistReport = Checklist & {
   /** `sandbox`: judged by all facts. `service`: judged by v1 answers. */

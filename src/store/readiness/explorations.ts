@@ -1,6 +1,6 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { Exploration } from "../../core/readiness/exploration.ts";
+import type { Exploration } from "../../core/readiness/shapes.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
 /** An exploration as stored: the places are JSON. */

@@ -4,12 +4,13 @@ import { assumptionEntry } from "../../calibration/shapes.ts";
 import { price } from "../../checkout/shapes.ts";
 import { returnOrigin } from "../../config/store-fields.ts";
 import { SCOPES } from "../../credential.ts";
-import { exploration, explored } from "../../readiness/exploration.ts";
 import { DRILL_KINDS } from "../../readiness/names.ts";
 import {
   actionRequest,
   capability,
   checklist,
+  exploration,
+  explored,
   note,
   readinessFacts,
   recordedAction,

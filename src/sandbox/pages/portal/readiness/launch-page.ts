@@ -10,16 +10,16 @@ import { ageOf, copyableText, table, textWithMoments, linkTo } from "../parts.ts
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, runningDrills } from "./drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
-import { countNotJudged } from "../../../../core/readiness/exploration.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { calibrationNotice } from "./assumptions-page.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
-import type {
-  ChecklistItem,
-  JudgedChecklist,
-  ReadinessFacts,
-  Evidence,
+import {
+  countNotJudged,
+  type ChecklistItem,
+  type Evidence,
+  type JudgedChecklist,
+  type ReadinessFacts,
 } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
