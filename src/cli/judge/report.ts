@@ -7,7 +7,6 @@ import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
@@ -200,5 +199,5 @@ async function formsText({ verdict, steps }: PartRecord, look: DrillLayout): Pro
   const hasNote = steps.some(({ passed, cause }) => passed && cause !== null);
   return verdict === "passed" && !hasNote && !look.all
     ? `${head}: ${steps.length} steps`
-    : `${head}\n${await drillLines(steps.map(inEnglish), { titles: WEBHOOK_STEPS, ...look })}`;
+    : `${head}\n${await drillLines(steps, look)}`;
 }

@@ -231,10 +231,7 @@ async function report(
     failed: `failed ${failed} of ${steps.length} steps`,
     unknown: "could not be reached, so the drill has no result",
   }[verdict];
-  const lines = [
-    `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps.map(inEnglish), { titles: WEBHOOK_STEPS, ...look }),
-  ];
+  const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${what}`, await drillLines(steps, look)];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(checkout, orderView)}`);
   return lines.join("\n");
 }

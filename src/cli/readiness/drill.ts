@@ -1,27 +1,28 @@
 import { english } from "../../core/language.ts";
-import { stepTitle, type JudgedDrill, type StepTitles } from "../../core/readiness/drills/drill.ts";
+import { stepTitle } from "../../core/readiness/drills/drill.ts";
+import { inEnglish } from "../../core/readiness/drills/said.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
-import type { ShownStep } from "../../core/readiness/drill-shapes.ts";
+import type { DrillStep, DrillVerdict, ShownStep } from "../../core/readiness/drill-shapes.ts";
 
 /** The layout of a drill's report; `all` lists each passed step instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
-export function verdictMark(verdict: JudgedDrill["verdict"], style: Style): string {
+export function verdictMark(verdict: DrillVerdict, style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
-
-type StepLayout = DrillLayout & { readonly titles: StepTitles };
 
 /** Width of the mark before a step, in columns. */
 const MARK_PLACES = 4;
 /** Maximum number of steps listed with a cause or note. */
 const MAX_NAMED = 3;
 
-/** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
-export async function drillLines(steps: readonly ShownStep[], look: StepLayout): Promise<string> {
+/** Of the forms of webhooks: the causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
+export async function drillLines(drilled: readonly DrillStep[], look: DrillLayout): Promise<string> {
   const { style, all } = look;
+  const steps = drilled.map(inEnglish);
   const failed = steps.filter(({ passed }) => !passed);
   const passedSteps = steps.filter(({ passed }) => passed);
   const causes = [...new Set(failed.map(({ cause }) => cause))];
@@ -48,12 +49,9 @@ export async function drillLines(steps: readonly ShownStep[], look: StepLayout):
 }
 
 /** A table of steps with their marks; empty without steps. */
-async function stepLines(
-  steps: readonly ShownStep[],
-  { titles, style, width }: Omit<StepLayout, "all">,
-): Promise<string[]> {
+async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLayout): Promise<string[]> {
   if (steps.length === 0) return [];
-  const rows = steps.map(({ name, expected, got }) => [english(stepTitle(titles, name)), expected, got]);
+  const rows = steps.map(({ name, expected, got }) => [titleOf(name), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
   const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
   const marked = shown.map((text, at) => {
@@ -64,16 +62,15 @@ async function stepLines(
 }
 
 /** The notes of passed steps, each once. */
-function noteLines(
-  passedSteps: readonly ShownStep[],
-  { titles, style }: Omit<StepLayout, "width" | "all">,
-): string[] {
+function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): string[] {
   const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {
-    const names = passedSteps
-      .filter((step) => step.cause === note)
-      .map(({ name }) => english(stepTitle(titles, name)));
+    const names = passedSteps.filter((step) => step.cause === note).map(({ name }) => titleOf(name));
     const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
     return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(few)})`)}`;
   });
+}
+
+function titleOf(name: string): string {
+  return english(stepTitle(WEBHOOK_STEPS, name));
 }

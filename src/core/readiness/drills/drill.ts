@@ -3,9 +3,7 @@
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
-import type { DrillFact, DrillStep, DrillVerdict } from "../drill-shapes.ts";
-
-export type JudgedDrill = { readonly verdict: DrillVerdict; readonly steps: readonly DrillStep[] };
+import type { DrillFact } from "../drill-shapes.ts";
 
 export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
 
