@@ -215,7 +215,7 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
 }
 
 const unchanged = (text: string): string => text;
-const PLAIN: Style = {
+export const PLAIN: Style = {
   bold: unchanged,
   dim: unchanged,
   red: unchanged,

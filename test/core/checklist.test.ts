@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
+import { checklistMarkdown } from "../../src/cli/readiness/text.ts";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
-import {
-  checklistJunit,
-  isReady,
-  reportMarkdown,
-  type ChecklistReport,
-} from "../../src/core/readiness/report.ts";
+import { checklistJunit, isReady, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import { judgeService } from "../../src/core/readiness/other-service.ts";
 import type { Calibration } from "../../src/core/calibration/calibration.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
@@ -744,7 +740,7 @@ test("a report lists the items by title, in their order", () => {
     judgedAt: NOW,
     calibration: null,
   } as const;
-  const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
+  const shown = [...checklistMarkdown(report).matchAll(/^✓ (.+) \(\w+: pass\)$/gm)];
   expect(shown.map(([, title]) => title)).toEqual(titles);
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
@@ -909,7 +905,7 @@ test("an item that rests on another service's calibration is a risk, and names i
 });
 
 test("a published report escapes markup and mentions from outside, and has no secret", () => {
-  const hostile = `</failure><b>&"'\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
+  const hostile = `</failure><b>&"'\`\`\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
   const item: ChecklistItem = {
     name: "production_gate",
     status: "fail",
@@ -929,10 +925,8 @@ test("a published report escapes markup and mentions from outside, and has no se
   const xml = checklistJunit(report, { allowRisks: false });
   expect(xml).not.toMatch(/<b>|<\/failure><b|abcdefgh|[\u202e\ufffe]|]]>/);
   expect(xml).toContain("&lt;/failure&gt;&lt;b&gt;&amp;&quot;&apos;");
-  const markdown = reportMarkdown(report);
+  const markdown = checklistMarkdown(report);
   expect(markdown).not.toMatch(/abcdefgh|[\u202e\ufffe]/);
-  const outsideCode = markdown.replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)/gs, "");
-  expect(outsideCode).not.toMatch(/<b>|(?<!\\)\[x|@(?!&#8203;)|http:/);
-  expect(markdown).toContain("``` </failure>");
+  expect(markdown.replace(/^(`{5,})text\n[^]+\n\1$/m, "code")).toBe("## Launch checklist\n\ncode");
   for (const published of [xml, markdown]) expect(published).not.toContain("\u0007");
 });

@@ -1,15 +1,9 @@
-import {
-  checklistJunit,
-  isReady,
-  reportJson,
-  reportMarkdown,
-  type ChecklistReport,
-} from "../../core/readiness/report.ts";
+import { checklistJunit, isReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
 import { prepareJunitFile } from "./junit-file.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { judge } from "./judge.ts";
-import { checklistText } from "./text.ts";
+import { checklistMarkdown, checklistText } from "./text.ts";
 import {
   listOption,
   registerAction,
@@ -87,7 +81,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const report = await judge(context, options, stop.signal);
   const shown = narrowReport(report, item);
   await printer.result(output("checklist", reportJson(shown)), () =>
-    markdown === true ? reportMarkdown(shown) : checklistText(shown, printer),
+    markdown === true ? checklistMarkdown(shown) : checklistText(shown, printer),
   );
   file?.write(checklistJunit(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;

@@ -9,8 +9,8 @@ import {
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";
-import { printable } from "../../core/text.ts";
-import type { Printer } from "../printer.ts";
+import { printable, publishableText } from "../../core/text.ts";
+import { PLAIN, type Printer } from "../printer.ts";
 import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
 type TextLayout = Pick<Printer, "style" | "wrap">;
@@ -44,4 +44,13 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
     ...assumptions.map((risk) => wrap(`  ${style.red("!")} risk: ${printable(risk)}`, 4)),
     ...(status === "pass" ? [] : [`  ${style.cyan("→")} ${printable(next)}`]),
   ];
+}
+
+/** The report for a pull request: as code, in which nothing from outside is markup or a mention. */
+export function checklistMarkdown(report: ChecklistReport): string {
+  const text = checklistText(report, { style: PLAIN, wrap: (line) => line });
+  const published = text.split("\n").map(publishableText).join("\n");
+  const longest = Math.max(2, ...Array.from(published.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `## Launch checklist\n\n${fence}text\n${published}\n${fence}`;
 }

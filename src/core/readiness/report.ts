@@ -6,7 +6,6 @@ import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { junitXml } from "./junit.ts";
-import { publishableText } from "../text.ts";
 import {
   countNotJudged,
   type Checklist,
@@ -147,49 +146,4 @@ function faultsOf({ status, reason, assumptions, next }: ChecklistItem, { allowR
   if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];
   if (assumptions.length === 0 || allowRisks) return [];
   return [{ element: "failure", type: "risk", message: assumptions.join("; "), text } as const];
-}
-
-/** The report as Markdown, for a pull request: everything from outside is plain text, without mentions. */
-export function reportMarkdown(report: ChecklistReport): string {
-  const { items, service, storeId, judgedAt } = report;
-  const calibrated = calibrationLine(report);
-  const explored = explorationLine(report);
-  const of = storeId === null ? "" : `store ${code(storeId)} at `;
-  return [
-    `## Launch checklist: ${english(READINESS_SENTENCES.verdict[report.verdict]).toLowerCase()}`,
-    "",
-    `${verdictLine(report)}. Judged ${toIso(judgedAt)}, ${of}${code(service)}. ${english(READINESS_SENTENCES.testMode)}`,
-    "",
-    ...items.flatMap(markdownItem),
-    ...(calibrated === undefined ? [] : ["", escapeMarkdown(calibrated)]),
-    ...(explored === undefined ? [] : ["", escapeMarkdown(explored)]),
-  ].join("\n");
-}
-
-const MARKS = { pass: "✅", fail: "❌", unknown: "❔" } as const;
-
-function markdownItem(item: ChecklistItem): string[] {
-  const { name, status, reason, evidence, assumptions, next } = item;
-  return [
-    `- ${MARKS[status]} **${english(ITEM_TITLES[name])}** (${status}): ${escapeMarkdown(reason)}`,
-    ...evidence.map((one) => `  - ${code(evidenceLine(one))}`),
-    ...assumptions.map((risk) => `  - ⚠️ Risk: ${escapeMarkdown(risk)}`),
-    ...(status === "pass" ? [] : [`  - Next: ${code(next)}`]),
-  ];
-}
-
-/** Text as inline code in Markdown; the text itself may contain backticks. */
-function code(text: string): string {
-  const inside = publishableText(text);
-  const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  const blank = longest > 0 || inside.trim() === "" ? " " : "";
-  return `${fence}${blank}${inside}${blank}${fence}`;
-}
-
-/** Text in Markdown: without markup, links and mentions. */
-function escapeMarkdown(text: string): string {
-  return publishableText(text)
-    .replace(/[\\`*_{}[\]<>()#+!|~&$:]/g, "\\$&")
-    .replaceAll("@", "@&#8203;");
 }
