@@ -141,11 +141,8 @@ function usableAnswer({ method }: ProbeRequest, { result, resent }: Asked): Prob
 /** A create that was sent again may be answered as a replay, although it is the first of its key in the run. */
 function withoutMark(answer: ProbeAnswer): ProbeAnswer {
   if (answer.resent !== true) return answer;
-  return { ...answer, headers: omitHeader(answer.headers, REPLAYED) };
-}
-
-function omitHeader(headers: ProbeAnswer["headers"], name: string): ProbeAnswer["headers"] {
-  return Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
+  const { [REPLAYED]: _mark, ...headers } = answer.headers;
+  return { ...answer, headers };
 }
 
 function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {

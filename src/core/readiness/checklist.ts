@@ -12,7 +12,7 @@ import { english, type Translator, type Words } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES as SAID } from "./sentences.ts";
-import { proofOf, worstProof, type Proof } from "./proof.ts";
+import { evidenceOf, proofOf, worstProof, type Proof } from "./proof.ts";
 import type {
   Checklist,
   ChecklistItem,
@@ -83,17 +83,15 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
 function actionEvidence(...acts: readonly (RecordedAction | null)[]): SaidEvidence[] {
   return acts
     .filter((act) => act !== null)
-    .map(({ actor, action, note, number, at }) => ({
-      what: SAID.act(actor, action, note),
-      reference: `act ${number}`,
-      at,
-    }));
+    .map(({ actor, action, note, number, at }) =>
+      evidenceOf(SAID.act(actor, action, note), `act ${number}`, at),
+    );
 }
 
 function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: SaidEvidence[] = [
-    { what: SAID.store(active), reference: storeId, at: activeSince },
-    ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
+    evidenceOf(SAID.store(active), storeId, activeSince),
+    ...capabilityLines(capabilities).map((what) => evidenceOf(what)),
   ];
   const inactive = { reason: SAID.storeInactive, next: "checkout admin activate" };
   return { status: "fail", evidence, ...(active ? judgeCapabilities(capabilities) : inactive) };
@@ -139,11 +137,9 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
   const { status, risks } = proof;
   const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const count = SAID.origins(returnOrigins.length);
-  const registered = returnOrigins.map(({ origin, createdAt }): SaidEvidence => ({
-    what: [origin, origin],
-    reference: null,
-    at: createdAt,
-  }));
+  const registered = returnOrigins.map(({ origin, createdAt }) =>
+    evidenceOf([origin, origin], null, createdAt),
+  );
   return {
     status,
     reason: status === "pass" || proof.reason === undefined ? count : SAID.but(count, proof.reason),
@@ -163,11 +159,7 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused = known
     .filter(({ state }) => state === "paused")
-    .map((one) => ({
-      what: SAID.endpointPaused(one.url, reasonWords(one)),
-      reference: one.id,
-      at: null,
-    }));
+    .map((one) => evidenceOf(SAID.endpointPaused(one.url, reasonWords(one)), one.id));
   const [first] = known;
   if (first === undefined)
     return {
@@ -230,5 +222,5 @@ function judgeByProofs(
 }
 
 function keyUse(use: KeyUseFact | null, what: (key: string) => Words): SaidEvidence[] {
-  return use === null ? [] : [{ what: what(use.key), reference: use.requestId, at: use.at }];
+  return use === null ? [] : [evidenceOf(what(use.key), use.requestId, use.at)];
 }

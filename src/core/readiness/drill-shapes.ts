@@ -22,21 +22,16 @@ const said = z.union([drillText, factOfValues]);
 export type SaidValue = DomainOf<typeof value>;
 export type Said = DomainOf<typeof said>;
 
-/** The fields of a step with such statements. */
-function stepFields<Statement extends typeof drillText | typeof said>(statement: Statement) {
-  return z.strictObject({
-    name: drillText,
-    passed: z.boolean(),
-    expected: statement,
-    got: statement,
-    /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
-    cause: z.nullable(statement),
-    /** The id of the step's event or request. */
-    reference: z.nullable(drillText),
-  });
-}
-
-export const drillStep = stepFields(said);
+export const drillStep = z.strictObject({
+  name: drillText,
+  passed: z.boolean(),
+  expected: said,
+  got: said,
+  /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
+  cause: z.nullable(said),
+  /** The id of the step's event or request. */
+  reference: z.nullable(drillText),
+});
 /** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
@@ -53,7 +48,7 @@ const resultFields = {
 };
 /** The result of a drill, as it is stored, and as the API shows it in English. */
 export const drillResult = z.object({ ...resultFields, steps: z.array(drillStep) });
-const shownStep = stepFields(drillText);
+const shownStep = z.extend(drillStep, { expected: drillText, got: drillText, cause: z.nullable(drillText) });
 export const shownDrill = z.object({ ...resultFields, steps: z.array(shownStep) });
 export type DrillFact = DomainOf<typeof drillResult>;
 export type ShownStep = DomainOf<typeof shownStep>;

@@ -71,16 +71,22 @@ function riskOf({ drill, reason, at }: Waiver): Words {
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
+export function evidenceOf(
+  what: Words,
+  reference: string | null = null,
+  at: number | null = null,
+): SaidEvidence {
+  return { what, reference, at };
+}
+
 /** A drill as evidence, with its first failed steps. */
 function drillAs(what: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
   const failed = steps.filter((step) => !step.passed);
   const more = failed.length - MAX_STEPS_SHOWN;
   return [
-    { what: SAID.ended(what, passed, steps.length - failed.length, steps.length), reference: id, at },
-    ...failed
-      .slice(0, MAX_STEPS_SHOWN)
-      .map((step) => ({ what: stepSaid(step), reference: step.reference, at })),
-    ...(more > 0 ? [{ what: SAID.moreFailed(more), reference: id, at }] : []),
+    evidenceOf(SAID.ended(what, passed, steps.length - failed.length, steps.length), id, at),
+    ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepSaid(step), step.reference, at)),
+    ...(more > 0 ? [evidenceOf(SAID.moreFailed(more), id, at)] : []),
   ];
 }
 
