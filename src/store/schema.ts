@@ -21,7 +21,7 @@ import { EXPLORATIONS_DDL } from "./readiness/explorations.ts";
 import { EXPLORE_LEASES_DDL } from "./readiness/explore-leases.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
-import { STORE_DIALECT_DDL, STORES_DDL } from "./stores.ts";
+import { STORE_DIALECT_DDL, STORE_DIALECT_NAMES_MIGRATION, STORES_DDL } from "./stores.ts";
 import { TOKENS_DDL } from "./tokens.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ROWS_DDL } from "./webhook/delivery-rows.ts";
@@ -91,6 +91,7 @@ export const SANDBOX_FILE: FileKind = {
     REPLAY_QUEUES_DDL,
     STORE_DIALECT_DDL,
     TOKENS_DDL,
+    STORE_DIALECT_NAMES_MIGRATION,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

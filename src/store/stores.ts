@@ -50,6 +50,17 @@ export const STORE_DIALECT_DDL = `
 ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
 `;
 
+/** Its fields had other names first: `"eventFields":` outside a string is a key, as quotes within one are escaped. */
+export const STORE_DIALECT_NAMES_MIGRATION = [
+  ["eventFields", "event_fields"],
+  ["signatureForm", "signature_form"],
+  ["unknownSession", "unknown_session"],
+  ["bothForms", "both_forms"],
+  ["eventId", "event_id"],
+]
+  .map(([old, name]) => `UPDATE stores SET dialect = replace(dialect, '"${old}":', '"${name}":');\n`)
+  .join("");
+
 const FIRST_STORE = "";
 
 export function storesTable(connection: Connection, scheduler: Scheduler) {

@@ -57,7 +57,7 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
 }
 
 /** Two or more Latin words in a row, but the keys of a shortcut such as `g c`. */
-const SENTENCE = /(?<![\w/.-])(?!g [a-z]\b)[A-Za-z][a-z']*(?: [A-Za-z][a-z']*)+/g;
+const SENTENCE = /(?<![\w/.[-])(?!g [a-z]\b)[A-Za-z][a-z']*(?: [A-Za-z][a-z']*)+/g;
 /** Code, sent bytes, and quotations from v1 and the interface. */
 const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>.*?<\/\2>/gs;
 const COMMAND = /\bcheckout(?: [a-z-]+)+/g;

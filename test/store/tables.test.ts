@@ -16,6 +16,7 @@ import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { EXPLORATIONS_DDL, explorationsTable } from "../../src/store/readiness/explorations.ts";
 import { EXPLORE_LEASES_DDL, exploreLeasesTable } from "../../src/store/readiness/explore-leases.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { STORE_DIALECT_NAMES_MIGRATION } from "../../src/store/stores.ts";
 import { TOKENS_DDL, tokensTable } from "../../src/store/tokens.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Delivery } from "../../src/store/webhook/deliveries.ts";
@@ -334,6 +335,36 @@ test("the migration for exploration leases adds a table with one row for each st
   expect(table.all()).toEqual(["s", "t"]);
   for (const held of ["t", "u"]) table.end(held);
   expect(table.all()).toEqual(["s"]);
+  connection.close();
+});
+
+test("the migration of dialects renames their fields, and no name of a service", () => {
+  const { length } = SANDBOX_FILE.migrations;
+  const opened = openDatabase(IN_MEMORY, {
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 1) },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const connection = opened.value;
+  const names = { events: { "order.succeeded": 'it "eventFields": paid' }, replay: { status: 200 } };
+  const old = {
+    ...names,
+    eventFields: { sequence: null },
+    headers: { eventId: "X-Id" },
+    signatureForm: "hex",
+    unknownSession: 400,
+    bothForms: "amount",
+  };
+  connection.exec(insertion("merchants") + insertion("stores", { dialect: JSON.stringify(old) }));
+  connection.exec(STORE_DIALECT_NAMES_MIGRATION);
+  const { dialect } = connection.prepare<[], { dialect: string }>("SELECT dialect FROM stores").get() ?? {};
+  expect(JSON.parse(dialect ?? "")).toEqual({
+    ...names,
+    event_fields: { sequence: null },
+    headers: { event_id: "X-Id" },
+    signature_form: "hex",
+    unknown_session: 400,
+    both_forms: "amount",
+  });
   connection.close();
 });
 
