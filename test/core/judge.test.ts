@@ -148,7 +148,9 @@ test("a history uses only orders that it created, and declares the needs of its 
     expect([name, used.filter((of) => !created.has(of))]).toEqual([name, []]);
     const visits = history.steps.some((step) =>
       step.act === "at_once"
-        ? step.acts.some((act) => "visit" in act || "steps" in act)
+        ? step.acts.some(
+            (act) => "visit" in act || ("steps" in act && act.steps.some((one) => one.act === "visit")),
+          )
         : step.act === "visit",
     );
     const needs = history.needs ?? [];

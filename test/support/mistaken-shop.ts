@@ -391,6 +391,40 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  api_refuses: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      override async take(event: ShopEvent): Promise<number> {
+        const { id, status } = event.data;
+        if (status === "created" && (await this.site.told(id)).status === "") this.closed.add(id);
+        return this.closed.has(id) ? 200 : super.take(event);
+      }
+    },
+  ],
+  many_at_once: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly counts = new Map<number, number>();
+      // It takes the first ten payments of a moment, and ends the work on all.
+      override async take(event: ShopEvent): Promise<number> {
+        if (event.data.status !== "succeeded") return super.take(event);
+        const now = this.site.harness.clock.now();
+        const count = (this.counts.get(now) ?? 0) + 1;
+        this.counts.set(now, count);
+        return count > 10 ? 200 : super.take(event);
+      }
+    },
+  ],
+  webhook_api_refuses: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const { status } = await this.site.told(event.data.id);
+        return status === "" && event.data.status === "succeeded" ? 200 : super.take(event);
+      }
+    },
+  ],
   webhook_after_question: [
     "booked_once",
     class extends CarefulShop {

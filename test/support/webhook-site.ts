@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/core/json.ts";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished } from "vitest";
@@ -97,9 +98,10 @@ export async function openWebhookSite(args: readonly string[] = []) {
 
   const told = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
     const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-    // A fault may have lost the answer.
-    const text = String(answer.body) || "{}";
-    const { data } = JSON.parse(text) as { readonly data?: Awaited<ReturnType<typeof told>> };
+    // A fault may have lost or cut the answer.
+    const { data } = (parseJson(String(answer.body)) ?? {}) as {
+      readonly data?: Awaited<ReturnType<typeof told>>;
+    };
     return data ?? { status: "", order_id: "" };
   };
 

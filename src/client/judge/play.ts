@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { isUnbooked } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../core/judge/neighbours.ts";
-import type { Act, History, OrderName, Step } from "../../core/judge/step.ts";
+import { ORDER_NAMES, type Act, type History, type OrderName, type Step } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
@@ -80,9 +80,8 @@ export async function playHistory(
 function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: CheckoutObject): void {
   if (orders.size > 0) return;
   const id = bench.newId();
-  const names = ["a", "b", "c"] as const;
-  const ids = neighbours === undefined ? [id, bench.newId(), bench.newId()] : neighbourIds(id, neighbours);
-  names.forEach((name, at) => orders.set(name, newPurchase(ids[at] ?? bench.newId(), kind)));
+  const ids = neighbours === undefined ? [id] : neighbourIds(id, neighbours);
+  ORDER_NAMES.forEach((name, at) => orders.set(name, newPurchase(ids[at] ?? bench.newId(), kind)));
 }
 
 /** Plays a step; returns false if the rest of the history cannot follow. */

@@ -13,8 +13,9 @@ import type { ShopField } from "./shop.ts";
 /** Maximum number of requests to which a fault applies. */
 export const ALWAYS = 10_000;
 
-/** The orders of a history: the subject `a`, and its neighbours. */
-export type OrderName = "a" | "b" | "c";
+/** The orders of a history: the subject `a`, its neighbours `b` and `c`, and more of a busy moment. */
+export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
+export type OrderName = (typeof ORDER_NAMES)[number];
 
 /** How another checkout of an order_id differs from the order. */
 export type OtherTerms = OtherAmount | "other_currency";

@@ -6,11 +6,15 @@ import { MISSING_FIELDS, missingStepName } from "../../readiness/drills/judge-se
 import { CLIENT_HISTORIES } from "./client.ts";
 import type { Neighbour } from "../neighbours.ts";
 import { RETURN_HISTORIES } from "./returns.ts";
-import type { History, OrderName, OtherTerms, Step } from "../step.ts";
+import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import { TIME_HISTORIES } from "./times.ts";
 import {
   API_AGAIN,
   API_BUSY,
+  API_FAILS,
+  API_REFUSES,
+  apiAnswers,
+  atOnce,
   cancel,
   create,
   each,
@@ -29,6 +33,7 @@ import {
   tellOf,
   told,
   wait,
+  type ApiFault,
 } from "./steps.ts";
 
 /** The ends of a checkout without a payment. */
@@ -121,6 +126,20 @@ const THREE_AT_ONCE: readonly Step[] = [
   { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
   ...onEach(look),
 ];
+
+/** A payment of each order arrives while the API answers in another way. */
+function underAnswers(faults: readonly ApiFault[], title: Words): Row {
+  const moments = faults.flatMap((fault, at) => {
+    const of = ORDER_NAMES[at] ?? "a";
+    return [apiAnswers(fault, of), ...on(of, payment)];
+  });
+  return {
+    title,
+    needs: ["create"],
+    steps: [...onEach(create, known, pay), ...moments, API_AGAIN, ...onEach(look), ...onEach(tell, look)],
+    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+  };
+}
 
 /** Only a is paid; then b ends, which must change nothing of a. */
 function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): Row {
@@ -259,6 +278,36 @@ const EVENT_HISTORIES = each(EVENTS, {
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
     steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+  },
+  webhook_api_refuses: underAnswers(API_REFUSES, [
+    "payments while the API answers 401, 403, 429",
+    "API 返回 401、403、429 时的支付",
+  ]),
+  webhook_api_fails: underAnswers(API_FAILS, [
+    "payments while the API answers 500, or nothing whole",
+    "API 返回 500 或不完整响应时的支付",
+  ]),
+  api_refuses: {
+    title: ["a payment after the API has refused questions", "API 拒绝查询之后的支付"],
+    steps: [
+      create,
+      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), known, wait(700)]),
+      API_AGAIN,
+      pay,
+      tell,
+      look,
+    ],
+    causes: { booked_when_paid: "gives_up_refused" },
+  },
+  many_at_once: {
+    title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
+    needs: ["create", "names"],
+    steps: [
+      atOnce(create, known, pay),
+      { act: "at_once", acts: ORDER_NAMES.map((of) => ({ tell: of })) },
+      atOnce(look),
+    ],
+    causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],

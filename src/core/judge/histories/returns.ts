@@ -4,8 +4,11 @@ import type { History, Step } from "../step.ts";
 import {
   API_AGAIN,
   API_BUSY,
+  API_FAILS,
+  API_REFUSES,
   API_SILENT,
   API_SLOW,
+  apiAnswers,
   cancel,
   create,
   each,
@@ -121,6 +124,20 @@ export const RETURN_HISTORIES = each(RETURNS, {
     title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
     steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
+  },
+  return_api_refuses: {
+    title: ["returns while the API refuses or cuts its answers", "API 拒绝或截断响应时返回"],
+    steps: [
+      create,
+      known,
+      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), visit]),
+      API_AGAIN,
+      look,
+      pay,
+      tell,
+      look,
+    ],
+    causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up_refused" },
   },
   return_other_session: {
     title: ["return with the session of another order", "使用另一个订单的会话返回"],

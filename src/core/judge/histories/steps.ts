@@ -1,7 +1,8 @@
 // The steps of which histories are made, with the subject; `on` has them with another order.
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
-import { ALWAYS, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
+import type { ScheduledFault } from "../schedule.ts";
+import { ALWAYS, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
 type OrderStep = Extract<Step, { of: OrderName }>;
 
@@ -60,28 +61,44 @@ export function nothingBy(...steps: readonly OrderStep[]): readonly Step[] {
   return [create, known, ...steps, look, ...on("b", ...beside)];
 }
 
+/** The same steps with each order at one moment. */
+export function atOnce(...steps: readonly OrderStep[]): Step {
+  return {
+    act: "at_once",
+    acts: ORDER_NAMES.map((of) => ({ steps: on(of, ...steps), part: 0, during: "event" })),
+  };
+}
+
 /** The steps with each of the three orders. */
 export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
   return (["a", "b", "c"] as const).flatMap((of) => on(of, ...steps));
 }
 
-const RETRIEVES = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
-const BUSY = [{ action: "status", status: 503, match: RETRIEVES, times: ALWAYS }] as const;
-export const API_BUSY: Step = { act: "faults", of: "a", faults: BUSY };
-/** For all orders. */
-export const API_AWAY: Step = { act: "faults", of: "all", faults: BUSY };
+export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
+
+/** The API then answers each question about these orders in this way. */
+export function apiAnswers(fault: ApiFault, of: OrderName | "all" = "a"): Step {
+  const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
+  return { act: "faults", of, faults: [{ ...fault, match, times: ALWAYS }] };
+}
+
+export const API_BUSY = apiAnswers({ action: "status", status: 503 });
+export const API_AWAY = apiAnswers({ action: "status", status: 503 }, "all");
+/** Answers that refuse a question, and answers that say nothing: neither tells anything of the order. */
+export const API_REFUSES = [
+  { action: "status", status: 401 },
+  { action: "status", status: 403 },
+  { action: "rate_limit" },
+] as const;
+export const API_FAILS = [
+  { action: "status", status: 500 },
+  { action: "empty" },
+  { action: "truncate" },
+] as const;
+export const API_SILENT = apiAnswers({ action: "lose_request" });
 /** How long the API then delays each answer, in milliseconds. */
 export const SLOW_API_MS = 300;
-export const API_SLOW: Step = {
-  act: "faults",
-  of: "a",
-  faults: [{ action: "latency", latencyMs: SLOW_API_MS, match: RETRIEVES, times: ALWAYS }],
-};
-export const API_SILENT: Step = {
-  act: "faults",
-  of: "a",
-  faults: [{ action: "lose_request", match: RETRIEVES, times: ALWAYS }],
-};
+export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS });
 export const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
 
 /** What a purchase breaks that is made again after an end. */

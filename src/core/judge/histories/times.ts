@@ -1,9 +1,16 @@
 // The histories of time: restarts, a customer who pays late, an API that is away for a while.
-import type { Step } from "../step.ts";
+import type { Words } from "../../language.ts";
+import type { History, Step } from "../step.ts";
 import { API_AGAIN, API_AWAY, create, each, known, look, on, onEach, pay, payment, tell } from "./steps.ts";
 
-const BOTH_AT_ONCE: Step = { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }] };
-const GIVES_UP = { booked_when_paid: "gives_up_at_start" } as const;
+const BOTH_AT_ONCE: Extract<Step, { act: "at_once" }> = {
+  act: "at_once",
+  acts: [{ tell: "a" }, { tell: "b" }],
+};
+const KILLED_AT_ANSWERS: Step = {
+  act: "at_once",
+  acts: [...BOTH_AT_ONCE.acts, { tell: "c" }, { steps: [{ act: "restart" }], part: 1, during: "event" }],
+};
 const LOST_AT_RESTART = {
   booked_when_paid: "lost_at_restart",
   booked_once: "lost_at_restart",
@@ -13,6 +20,56 @@ const LOST_AT_RESTART = {
 const LASTING = { part: "duplicates" } as const;
 const RESTARTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGES = { part: "duplicates", needs: ["create"], isAlone: true } as const;
+
+type Row = Omit<History, "part">;
+type Ending = Extract<Step, { act: "restart" }>;
+
+/** Where a restart comes: the steps before and after it. */
+const MOMENTS = {
+  at_event: moment(["60 ms after the payment event", "收到支付事件 60 毫秒后"], { during: "a", afterMs: 60 }),
+  within_event: moment(["while the payment event is handled", "处理支付事件期间"], {
+    during: "a",
+    part: 0.75,
+  }),
+  after_answer: {
+    title: ["right after the answer to the payment event", "返回支付事件的响应后"],
+    before: [pay, payment],
+    restart: {},
+    after: [look, payment, look],
+    causes: LOST_AT_RESTART,
+  },
+  before_payment: {
+    title: ["between the create and the payment", "下单之后、支付之前"],
+    before: [],
+    restart: {},
+    after: [pay, tell, look],
+    causes: { booked_when_paid: "gives_up_at_start" },
+  },
+} as const satisfies Readonly<Record<string, Moment>>;
+
+type Moment = Pick<Row, "title" | "causes"> & {
+  readonly before: readonly Step[];
+  readonly restart: Omit<Ending, "act">;
+  readonly after: readonly Step[];
+};
+
+function moment(title: Words, restart: Moment["restart"]): Moment {
+  return { title, before: [pay], restart, after: [tell, look], causes: LOST_AT_RESTART };
+}
+
+/** A restart at each moment: by a kill, or by an orderly stop. */
+function restarts<Name extends "restart" | "stop">(
+  name: Name,
+  [english, chinese]: Words,
+): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
+  const how: Pick<Ending, "how"> = name === "stop" ? { how: name } : {};
+  const rows = Object.entries<Moment>(MOMENTS).map(([at, { title, before, restart, after, causes = {} }]) => {
+    const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
+    const steps = [create, known, ...before, { act: "restart", ...restart, ...how } as const, ...after];
+    return [`${name}_${at}`, { title: titles, steps, causes }] as const;
+  });
+  return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
+}
 
 /** The histories of time, in the order in which they start. */
 export const TIME_HISTORIES = {
@@ -24,30 +81,13 @@ export const TIME_HISTORIES = {
     },
   }),
   ...each(RESTARTS, {
-    restart_at_event: {
-      title: ["a restart 60 ms after the payment event", "收到支付事件 60 毫秒后重启"],
-      steps: [create, known, pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
+    ...restarts("restart", ["a kill", "强制重启"]),
+    ...restarts("stop", ["an orderly stop", "正常停止"]),
+    restart_at_answers: {
+      title: ["a kill at the moment of three answers", "三个响应返回的时刻强制重启"],
+      needs: ["create"],
+      steps: [...onEach(create, known, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
       causes: LOST_AT_RESTART,
-    },
-    restart_within_event: {
-      title: ["a restart while the shop handles the payment event", "商店处理支付事件期间重启"],
-      steps: [create, known, pay, { act: "restart", during: "a", part: 0.75 }, tell, look],
-      causes: LOST_AT_RESTART,
-    },
-    restart_after_answer: {
-      title: ["a restart right after the answer to the payment event", "返回支付事件的响应后立即重启"],
-      steps: [create, known, pay, payment, { act: "restart" }, look, payment, look],
-      causes: LOST_AT_RESTART,
-    },
-    restart_before_payment: {
-      title: ["a restart between the create and the payment", "下单之后、支付之前重启"],
-      steps: [create, known, { act: "restart" }, pay, tell, look],
-      causes: GIVES_UP,
-    },
-    stop_before_payment: {
-      title: ["an orderly stop between the create and the payment", "下单之后、支付之前正常停止"],
-      steps: [create, known, { act: "restart", how: "stop" }, pay, tell, look],
-      causes: GIVES_UP,
     },
   }),
   ...each(OUTAGES, {

@@ -229,8 +229,8 @@ const JUDGE_CAUSES = {
     "查询 API 的程序和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
-    "The API did not answer while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
-    "商店处理支付事件时 API 没有响应，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
+    "The API did not answer, or not with the order, while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
+    "商店处理支付事件时 API 没有响应，或响应中没有订单，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
   ],
   forgets: [
     "The payment is booked again when its event arrives much later, after many other events: the shop most likely remembers events for a short time, or only the last few. Keep the event_id of every event for at least 120 hours.",
@@ -251,6 +251,10 @@ const JUDGE_CAUSES = {
   gives_up_late: [
     "The customer paid some time after the order was created, and the payment was not booked: the shop had stopped asking about the order, or had cancelled it by a time limit of its own. An order is open until its checkout ends: wait for its final event, and book a payment that comes late.",
     "顾客在下单一段时间之后才支付，却没有入账：商店已停止查询该订单，或按自己的时限取消了它。收款单结束之前订单都是未完成的：请等待最终事件，迟到的支付也要入账。",
+  ],
+  gives_up_refused: [
+    "The API refused questions about an open order with 401 and 429, and the payment that followed was not booked: such an answer says nothing about the order. Leave it open, and ask again later.",
+    "API 用 401 和 429 拒绝了对未完成订单的查询，之后的支付没有入账：这样的响应不说明订单的状态。请保持订单未完成，稍后再查询。",
   ],
   lost_after_outage: [
     "The API answered 503 for some questions and then came back, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and took no answer for unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
