@@ -55,7 +55,7 @@ import { judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
 /** The default budget of a run, in milliseconds: more for a shop that shows payments slowly, by so many times its time. */
-const BUDGET_MS = { least: 120_000, most: 360_000 } as const;
+const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
 const BUDGET_OF_PAYMENTS = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** An endpoint that answers faster gets the forged webhooks before the histories, in milliseconds. */
