@@ -197,6 +197,11 @@ test("verifyWebhook returns events of every type, with the signed id", () => {
   expect(verifyWebhook(request({ body: later }))).toMatchObject({ ok: false, code: "event_invalid" });
   const reviewed = eventBody("order", "pending").replace("order.pending", "order.reviewed");
   expect(verifyWebhook(request({ body: reviewed }))).toMatchObject({ ok: true });
+  const disputed = eventBody("order", "succeeded").replaceAll("succeeded", "disputed");
+  expect(verifyWebhook(request({ body: disputed }))).toMatchObject({
+    ok: true,
+    event: { type: "order.disputed", data: { status: "disputed" } },
+  });
   // The merchant's types equal the types of the contract.
   const same = (wire: CheckoutWire): WebhookCheckout => wire;
   const back = (seen: WebhookCheckout): CheckoutWire => seen;

@@ -8,7 +8,7 @@ import {
 } from "../../core/judge/client.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
 import type { CreateFact } from "../../core/judge/observation.ts";
-import type { Step } from "../../core/judge/step.ts";
+import type { OrderName, Step } from "../../core/judge/step.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import {
@@ -21,6 +21,7 @@ import {
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
+import { lookLater } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create that is refused for good, in milliseconds. */
@@ -64,7 +65,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   }
   const live = liveCheckouts(purchase).length;
   const isNew = purchase.checkouts.length > known;
-  const isDead = isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
+  const isDead = known > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
   const fact = {
     isRefused,
     isAgain,
@@ -76,9 +77,20 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   };
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
-  else if (!isRefused && purchase.checkouts.length === 0)
+  else if (!isRefused && purchase.checkouts.length === 0) {
+    if (await isShownPaid(play, of)) return false;
     throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
+  }
   return purchase.isShared !== true && (!isDead || expects === "nothing");
+}
+
+/** Whether the shop shows a purchase as paid for which it has created no order. */
+async function isShownPaid({ bench, facts, orders }: Play, of: OrderName): Promise<boolean> {
+  const purchase = orders.get(of);
+  if (bench.shop.view === undefined || purchase === undefined) return false;
+  const look = await lookLater(bench, of, purchase);
+  facts.push(...(look.view?.paid === true ? [look] : []));
+  return look.view?.paid === true;
 }
 
 /** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */

@@ -8,7 +8,8 @@ import {
   verifySignature,
   type VerifyInput,
 } from "./signature.ts";
-import { CHECKS, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
+import { STATUSES } from "../checkout/checkout.ts";
+import { CHECKS, CHECKS_OF_LATER, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
  * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
@@ -46,9 +47,11 @@ function faultyField(body: unknown, dialect: Dialect | undefined): string | unde
   const isNeeded = (field: string): boolean => field === "event_id" || isSent(dialect, field);
   const envelope = firstFault(body, CHECKS.envelope, isNeeded);
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
-  const change = firstFault(body, CHECKS.change, isNeeded);
+  const isKnown = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
+  const { change: ofChange, checkout } = isKnown ? CHECKS : CHECKS_OF_LATER;
+  const change = firstFault(body, ofChange, isNeeded);
   if (change !== undefined) return change;
-  const field = firstFault(body["data"] as Record<string, unknown>, CHECKS.checkout);
+  const field = firstFault(body["data"] as Record<string, unknown>, checkout);
   return field && `data.${field}`;
 }
 

@@ -151,6 +151,17 @@ const CHECKOUT: Checks<CheckoutWire> = {
 export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 
 /**
+ * The same for an event of a type that only later versions of the service send, whose statuses may be new too.
+ *
+ * @internal
+ */
+export const CHECKS_OF_LATER: typeof CHECKS = {
+  envelope: ENVELOPE,
+  change: { ...CHANGE, previous_status: (value) => value === null || isText(value) },
+  checkout: { ...CHECKOUT, status: isText },
+};
+
+/**
  * Why a webhook is refused: its signature, a signed body that is not an event, or a header that contradicts the body.
  */
 export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" | "event_id_mismatch";
