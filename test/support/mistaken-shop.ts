@@ -324,6 +324,23 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  created_early: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly unknown = new Set<string>();
+      private readonly made = new Set<string>();
+      override async create(orderId: string, key: string): Promise<Checkout | undefined> {
+        const made = await super.create(orderId, key);
+        if (made !== undefined) this.made.add(made.id);
+        return made;
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        const { id, order_id: orderId } = event.data;
+        if (!this.made.has(id) && this.orders.has(orderId)) this.unknown.add(id);
+        return this.unknown.has(id) ? 200 : super.take(event);
+      }
+    },
+  ],
   elsewhere_first: [
     "booked_when_paid",
     class extends CarefulShop {

@@ -21,7 +21,7 @@ import {
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
 import { advance, deliverAll } from "./clock.ts";
-import { purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
+import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
 import { awaitReading, LEAST_QUIET_MS, lookAt, quietMs } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
 
@@ -31,6 +31,8 @@ const RESTARTED_MS = 15_000;
 const TAKEN_AGAIN_MS = 500;
 const QUESTION_MS = 2500;
 const ASKED_AGAIN_MS = 50;
+/** How long a shop may need until it sends its create, in milliseconds. */
+const CREATED_MS = 10_000;
 /** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
 const AGAIN_MS = [200, 500, 1100, 2500, 5000];
 /** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
@@ -90,7 +92,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "look":
       return look(play, step.of, isLast);
     case "create":
-      return buy(play, step);
+      return step.isToldMeanwhile === true ? buyWhileTold(play, step) : buy(play, step);
     case "create_elsewhere":
       // The shop knows its own order first, also if it was busy.
       await deliverOpen(play, step.of);
@@ -134,6 +136,28 @@ async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean
   const fact = await lookAt(bench, of, purchaseOf(play, of), waitMs);
   play.facts.push(fact);
   return !isUnbooked(fact);
+}
+
+/** The shop creates an order, and its first event arrives before the answer. */
+async function buyWhileTold(play: Play, step: Extract<Step, { act: "create" }>): Promise<boolean> {
+  const { bench } = play;
+  const { world, call, signal } = bench;
+  const purchase = purchaseOf(play, step.of);
+  const ended = new AbortController();
+  const bought = buy(play, step).finally(() => ended.abort());
+  const orderId = expectedOrderId(bench, purchase);
+  const list = { name: "listCheckouts", body: { orderId: orderId ?? purchase.cartId } } as const;
+  const { checkouts } = await poll(world, () => call(list), {
+    isEnough: (found) => found.checkouts.length > 0,
+    waitMs: CREATED_MS,
+    firstPauseMs: ASKED_AGAIN_MS,
+    signal: AbortSignal.any([signal, ended.signal]),
+  });
+  if (checkouts.length > 0) {
+    if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
+    await tell(play, { act: "tell", of: step.of, statuses: ["created"] });
+  }
+  return bought;
 }
 
 async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pay" }>): Promise<boolean> {

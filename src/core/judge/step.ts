@@ -50,13 +50,15 @@ export type Step =
   /**
    * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
    * answer, for which the customer tries again and by which the purchase is judged from the service's log; without
-   * `nothing` the page of an ended checkout ends the history.
+   * `nothing` the page of an ended checkout ends the history. `isToldMeanwhile`: the event of the creation arrives before
+   * the answer does.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
       readonly expects?: "refusal" | "answer" | "nothing";
+      readonly isToldMeanwhile?: true;
     }
   /**
    * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the

@@ -35,6 +35,15 @@ const LOST = at(1, "lose_answer");
 const CREATES = { part: "idempotency", needs: ["create", "names"], isAlone: true } as const;
 const OTHERS = { part: "idempotency", needs: ["create"] } as const;
 
+const SLOW_ANSWER = {
+  action: "latency",
+  latencyMs: 1500,
+  match: { method: "POST" },
+  times: 1,
+} as const satisfies ScheduledFault;
+
+const BOOKED = { part: "duplicates", needs: ["create", "names"], isAlone: true } as const;
+
 /** The histories of the client, in the order in which they start. */
 export const CLIENT_HISTORIES = {
   ...each(CREATES, {
@@ -91,6 +100,19 @@ export const CLIENT_HISTORIES = {
         create,
       ],
       causes: { one_order: "conflict_new_order" },
+    },
+  }),
+  ...each(BOOKED, {
+    created_early: {
+      title: ["its first event before the answer to the create", "创建的响应之前先收到首个事件"],
+      steps: [
+        { act: "faults", of: "a", faults: [SLOW_ANSWER] },
+        { act: "create", of: "a", isToldMeanwhile: true },
+        pay,
+        tell,
+        look,
+      ],
+      causes: { booked_when_paid: "early_forgotten" },
     },
   }),
   ...each(OTHERS, {

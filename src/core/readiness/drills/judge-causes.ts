@@ -61,6 +61,10 @@ const JUDGE_CAUSES = {
       "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
     ],
   }),
+  early_forgotten: [
+    "An event arrived before the answer to the create, and the payment that followed was not booked: the shop does not know the order yet, and remembers that. Store the order before the create is sent, or answer 503 until it is stored.",
+    "创建的响应返回之前事件先到达，之后的支付没有入账：商店此时还不认识该订单，并记住了这一点。请在发送创建请求之前保存订单，或在保存之前返回 503。",
+  ],
   shares_order: [
     "Two purchases got one order and one payment page: draw the order number in the statement that stores it, under a unique index, and use it once.",
     "两次购买得到了同一个订单和同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引，且只使用一次。",
