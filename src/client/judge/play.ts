@@ -374,7 +374,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
     ...parts.map(async ({ steps, part, during, delayMs = 0 }) => {
       const { visitMs = 0 } = purchaseOf(play, "a");
       await wait(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
-      for (const step of steps) await playStep(play, step);
+      for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
 }
