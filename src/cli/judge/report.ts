@@ -152,7 +152,27 @@ function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string
     : `checkout checklist run --seed ${seed}${kept}`;
 }
 
-/** The result for people: each finding with its story and the command that repeats it, then the parts. */
+/** Findings with one likely mistake: the first with its story and the command that repeats it, the others by name. */
+function mistakeText(
+  report: RunReport,
+  style: DrillLayout["style"],
+  {
+    cause,
+    found: [first, ...others],
+  }: { readonly cause: string; readonly found: readonly Judged<"broken">[] },
+): string {
+  if (first === undefined) return "";
+  const arrow = style.cyan("→");
+  return [
+    `${style.red("✗")} ${titleOf(first)}: ${printable(englishOf(first.verdict.got))}`,
+    `  ${arrow} ${cause}`,
+    ...first.story.map((line) => style.dim(`    ${line}`)),
+    `  ${arrow} ${rerunOf(report, first.name)}`,
+    ...others.map((one) => `  ${style.red("✗")} also ${titleOf(one)} (--only ${one.name})`),
+  ].join("\n");
+}
+
+/** The result for people: each likely mistake with its findings, then the parts. */
 export async function runText(report: RunReport, look: DrillLayout): Promise<string> {
   const { style, all } = look;
   const { judged, seed, records, missing } = report;
@@ -160,14 +180,8 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const broken = judged.filter(isBroken);
   const open = judged.filter(isOpen);
   const held = heldIn(judged);
-  const findings = broken.map((one) =>
-    [
-      `${style.red("✗")} ${titleOf(one)}: ${printable(englishOf(one.verdict.got))}`,
-      `  ${arrow} ${englishOf(causeOf(one.verdict))}`,
-      ...one.story.map((line) => style.dim(`    ${line}`)),
-      `  ${arrow} ${rerunOf(report, one.name)}`,
-    ].join("\n"),
-  );
+  const mistakes = Map.groupBy(broken, (one) => englishOf(causeOf(one.verdict)));
+  const findings = [...mistakes].map(([cause, found]) => mistakeText(report, style, { cause, found }));
   const unclear = open
     .filter((one) => !isLeftOut(one))
     .map((one) => `not judged: ${titleOf(one)}: ${englishOf(one.verdict.reason)}`);
@@ -190,6 +204,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
         : []),
       ...[...hints, ...notes].map((line) => `  ${arrow} ${line}`),
       `${mark} ${judged.length} histories: ${counts} (seed ${printable(seed)})`,
+      ...(verdictOfRun(report) === "passed" ? [`  ${arrow} checkout checklist`] : []),
     ].join("\n"),
   ].join("\n\n");
 }
