@@ -139,12 +139,13 @@ test("one of the other amounts equals the first in whole units, truncated or rou
 
 test("a history uses only orders that it created, and declares the needs of its steps", () => {
   for (const [name, history] of Object.entries<History>(HISTORIES)) {
-    const created = new Set(
-      history.steps.flatMap((step) =>
-        step.act === "create" || step.act === "create_elsewhere" ? [step.of] : [],
-      ),
+    const flat = history.steps.flatMap((step): readonly Step[] =>
+      step.act === "at_once" ? step.acts.flatMap((act) => ("steps" in act ? act.steps : [])) : [step],
     );
-    const used = history.steps.flatMap((step: Step) => ("of" in step && step.of !== "all" ? [step.of] : []));
+    const created = new Set(
+      flat.flatMap((step) => (step.act === "create" || step.act === "create_elsewhere" ? [step.of] : [])),
+    );
+    const used = flat.flatMap((step) => ("of" in step && step.of !== "all" ? [step.of] : []));
     expect([name, used.filter((of) => !created.has(of))]).toEqual([name, []]);
     const visits = history.steps.some((step) =>
       step.act === "at_once"

@@ -17,6 +17,7 @@ import {
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
+import { refusesAgain } from "../../client/judge/play.ts";
 import { HISTORIES, HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
@@ -287,7 +288,11 @@ type LeasedRun = Run & {
 
 async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
-  const { bench, plain, parts, base, onJudged, until, signal } = run;
+  const { plain, parts, base, onJudged, until, signal } = run;
+  const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
+  const again = mayRestart ? uninterrupted(signal, refusesAgain(run.bench, plain.purchase)) : undefined;
+  const recording = { ...plain.recording, refusesAgain: (await again) === true };
+  const bench = { ...run.bench, recording };
   const only = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const plan = { parts: historyParts, only, until, onJudged };

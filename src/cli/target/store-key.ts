@@ -1,5 +1,6 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
+import { catchRefusal } from "../problem.ts";
 import { callAt } from "./call.ts";
 import { isStoreToken } from "./control.ts";
 import { isOwnSandbox } from "./surroundings.ts";
@@ -20,7 +21,14 @@ export async function withStoreKey(
   const apiKey = { value, source: "a key for this command" };
   return {
     context: { ...context, around: { ...around, apiKey } },
-    [Symbol.asyncDispose]: async () =>
-      void (await callAt(context, control, { name: "revokeKey", id: keyId, body: {} })),
+    [Symbol.asyncDispose]: async () => {
+      const revoked = await catchRefusal(
+        callAt(context, control, { name: "revokeKey", id: keyId, body: {} }),
+      );
+      if (!revoked.ok)
+        context.printer.talk(
+          `the key of this command is still active: ${revoked.refusal.message}; checkout keys revoke ${keyId}`,
+        );
+    },
   };
 }

@@ -117,6 +117,8 @@ export type Recording = {
   readonly namesCheckout: boolean;
   /** The slowest answer to an event, in milliseconds. */
   readonly answerMs: number;
+  /** Whether it refuses an event that it has accepted before. */
+  readonly refusesAgain?: boolean;
 };
 
 /** Before the plain purchase has shown anything. */

@@ -72,7 +72,7 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   const results: CaseResult[] = [];
   const send = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
-    if (shouldContinue(results) && isWanted()) results.push(await send.form(name));
+    if (shouldContinue(results) && isWanted()) results.push(...(await send.form(name)));
   };
   const last = names.slice(-2);
   for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
@@ -83,7 +83,7 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   await mapInLanes(middle, lanes, run);
   const repeated: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (isWanted()) repeated.push(await send.form(name));
+    if (isWanted()) repeated.push(...(await send.form(name)));
   });
   for (const name of last) await run(name);
   const usedRetired = receiver.retiredSecret !== undefined;
@@ -91,7 +91,8 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   return { results: sorted, repeated, names, usedRetired, probed };
 }
 
-type PacedAnswer = PostedAnswer & { readonly limited: boolean };
+/** `isOpen`: the receiver was busy when the forms were no longer wanted, so this says nothing of it. */
+type PacedAnswer = PostedAnswer & { readonly limited: boolean; readonly isOpen?: true };
 type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
@@ -106,15 +107,18 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
   };
   const first = event();
   const pace = createPace(world, isWanted);
-  const form = async (name: CaseName): Promise<CaseResult> => {
+  const form = async (name: CaseName): Promise<readonly CaseResult[]> => {
     const own = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
     const { eventId, ...basic } = buildDrillRequest(name, { own, first, order }, keys);
     const request = buildCaseRequest(name, basic, keys);
-    const { limited, ...sent } = await pace(() => post(request, DRILL_CASES[name].connection ?? "kept"));
+    const { limited, isOpen, ...sent } = await pace(() =>
+      post(request, DRILL_CASES[name].connection ?? "kept"),
+    );
     const { milliseconds } = sent;
-    return { name, eventId, milliseconds, answer: answerOf(sent), ...(limited ? { limited } : {}) };
+    const answer = answerOf(sent);
+    return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
   };
   return { form, event, post: (request: DrillRequest) => pace(() => post(request, "kept")) };
 }
@@ -162,7 +166,8 @@ function createPace(world: Pick<World, "now" | "sleep">, isWanted: () => boolean
     for (let tries = 1; ; tries += 1) {
       const posted = await (paused > 0 ? inTurn(() => rest().then(send)) : send());
       if (!isBusy(posted)) return { ...posted, limited: tries > 1 };
-      if (tries === MAX_ATTEMPTS || !isWanted()) return { ...posted, limited: false };
+      if (!isWanted()) return { ...posted, limited: false, isOpen: true };
+      if (tries === MAX_ATTEMPTS) return { ...posted, limited: false };
       const named = parseRetryAfter(posted.retryAfter ?? undefined, world.now());
       const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
       if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };

@@ -317,6 +317,12 @@ function refusedIn(answers: Answers): Answers[number] | undefined {
   return answers.find(({ status }) => status === null || status < 200 || status > 299);
 }
 
+/** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
+export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
+  const [first] = await eventsOf(bench, lastCheckout(purchase).id);
+  return first !== undefined && refusedIn(await deliver(bench, { eventId: first.eventId })) !== undefined;
+}
+
 /** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
 async function deliverOpen(play: Play, of: OrderName): Promise<void> {
   const { bench, facts, isAfterOutage } = play;
@@ -423,7 +429,7 @@ async function restart(
   { how, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
 ): Promise<boolean> {
   const { bench } = play;
-  const { world, shop, signal } = bench;
+  const { world, shop, signal, recording } = bench;
   const telling =
     during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
@@ -444,7 +450,7 @@ async function restart(
   const refused = refusedIn(
     await poll(world, sendAgain, { isEnough, waitMs, firstPauseMs: TAKEN_AGAIN_MS, signal }),
   );
-  if (refused === undefined || signal.aborted) return true;
+  if (refused === undefined || signal.aborted || recording.refusesAgain === true) return true;
   const cause = "refuses_since_restart";
   play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refused), isForeign: false, cause });
   return false;

@@ -228,13 +228,15 @@ export async function lookAgain(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
       if (seen === undefined || !isHistory(name)) return one;
-      if (signal.aborted)
-        return mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
+      const interrupted = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
+      if (signal.aborted) return interrupted;
       // What a shop shows of an order that only another system has created is not judged.
       const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
       );
       const looks = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
+      // A look that was cut off shows nothing.
+      if (signal.aborted) return interrupted;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
       const later = { looks, settleMs: shop.settleMs, sinceMs };
       return {

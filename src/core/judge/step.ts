@@ -113,8 +113,11 @@ export type Step =
   /** The service itself delivers until nothing is due: the store's clock is moved. */
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
-/** `names`: its order_ids can be chosen; `command`: a command creates its orders, which can be killed. */
-export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "command";
+/**
+ * `names`: its order_ids can be chosen; `command`: a command creates its orders, which can be killed; `served`: the run
+ * serves it, and so can ask it to stop.
+ */
+export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "command" | "served";
 
 /** A history of a part of the checklist. */
 export type History = {

@@ -22,7 +22,7 @@ export const HOLDS = {
 } as const;
 
 /** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
-const ENDPOINT_REASONS = {
+export const ENDPOINT_REASONS = {
   switched_off: ["it was switched off", "已手动停用"],
   removed: ["it was removed", "已删除"],
   gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],

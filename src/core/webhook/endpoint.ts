@@ -1,4 +1,5 @@
 import { isPartName, partWords, type Part } from "../fact.ts";
+import { ENDPOINT_REASONS } from "../refusals/parts.ts";
 import type { Words } from "../language.ts";
 import { wordsOf } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
@@ -40,7 +41,7 @@ export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" 
 
 /** As `reasonWords`, as a value of a refusal. */
 export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Part | string {
-  if (cause === null || !isPartName(cause.fact)) return reason ?? "";
+  if (cause === null || !isPartName(cause.fact) || !(cause.fact in ENDPOINT_REASONS)) return reason ?? "";
   return { fact: cause.fact, values: { value: cause.value } };
 }
 

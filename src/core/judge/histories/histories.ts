@@ -166,10 +166,10 @@ const MIXED = {
 } as const;
 const OTHER_TERMS = { never_unpaid: "other_terms" } as const;
 const UNKNOWN_TYPE = {
-  never_unpaid: "unknown_type",
-  final_stays: "unknown_type",
-  booked_once: "unknown_type",
-  booked_when_paid: "unknown_type",
+  never_unpaid: "books_unknown_type",
+  final_stays: "books_unknown_type",
+  booked_once: "books_unknown_type",
+  booked_when_paid: "books_unknown_type",
 } as const;
 
 const EVENTS = { part: "duplicates" } as const;
@@ -305,7 +305,7 @@ const EVENT_HISTORIES = each(EVENTS, {
     steps: [
       atOnce(create, known, pay),
       { act: "at_once", acts: ORDER_NAMES.map((of) => ({ tell: of })) },
-      atOnce(look),
+      ...ORDER_NAMES.flatMap((of) => on(of, look)),
     ],
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },

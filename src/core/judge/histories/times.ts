@@ -66,7 +66,8 @@ function restarts<Name extends "restart" | "stop">(
   const rows = Object.entries<Moment>(MOMENTS).map(([at, { title, before, restart, after, causes = {} }]) => {
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
     const steps = [create, known, ...before, { act: "restart", ...restart, ...how } as const, ...after];
-    return [`${name}_${at}`, { title: titles, steps, causes }] as const;
+    const needs: History["needs"] = name === "stop" ? ["served"] : [];
+    return [`${name}_${at}`, { title: titles, steps, causes, needs }] as const;
   });
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
 }

@@ -172,7 +172,7 @@ const JUDGE_CAUSES = {
     "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
     "收到签名错误的事件后就入账：在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
-  unknown_type: [
+  books_unknown_type: [
     "An event of a type that this version does not have books the order, or changes a paid one: the shop takes every type that it does not know for a payment, or for an end. Ignore unknown types, and answer 2xx.",
     "收到本版本没有的事件类型就入账，或改变了已支付的订单：商店把不认识的类型都当作支付或结局。请忽略未知类型，并返回 2xx。",
   ],
