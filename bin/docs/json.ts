@@ -1,3 +1,4 @@
+import { DELIVERY_STATES, DELIVERY_STATE_TEXTS } from "../../src/core/webhook/delivery.ts";
 import type { Kind } from "../../src/cli/output/kind.ts";
 import { KINDS } from "../../src/cli/output/kinds.ts";
 import { code, page, table, wrapped } from "./markdown.ts";
@@ -17,6 +18,16 @@ export function jsonPage(): string {
         "wherever one is printed; `data` of a create and of `sessions get` is the old form and will go.",
     ),
     table(["kind", "what it is", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
+    wrapped(
+      "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
+        "recorded a single part. The `state` of a delivery is one of " +
+        `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}; ` +
+        "so what failed at least once is found by its attempts:",
+    ),
+    table(
+      ["to read", "from", "jq"],
+      READINGS.map(([what, from, jq]) => [what, code(`${from} --json`), filter(jq)]),
+    ),
     wrapped("`exec` and `mcp` print what the other program prints."),
   ]);
 }
@@ -29,8 +40,23 @@ npx checkout events list --order-id order-7001 --json | jq -r '.events[].type'
 EOF
 \`\`\``;
 
+const READINGS = [
+  ["whether every rule held", "checklist run", ".ok"],
+  ["each judged part with its verdict", "checklist run", ".items[] | [.part, .verdict] | @tsv"],
+  ["each finding with its cause", "checklist run", ".broken[] | [.history, .cause] | @tsv"],
+  [
+    "deliveries that failed at least once",
+    "deliveries list",
+    ".deliveries[] | select(any(.attempts[]; .finished_at and (.status == null or .status > 299))).id",
+  ],
+] as const;
+
+function filter(jq: string): string {
+  return code(`jq -r '${jq}'`);
+}
+
 function rowOf([name, { about, commands, jq }]: readonly [string, Kind]): readonly string[] {
-  return [code(name), about, printedBy(commands), code(`jq -r '${jq}'`)];
+  return [code(name), about, printedBy(commands), filter(jq)];
 }
 
 /** The commands of one group together: `endpoints add, remove`. */

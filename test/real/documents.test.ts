@@ -150,6 +150,21 @@ test("the CI script of the documents creates, waits, moves the clock and reads e
   expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
 });
 
+/** A part of the results that the last filters of docs/json.md read. */
+const RUN = {
+  items: [{ part: "duplicates", verdict: "failed" }],
+  broken: [{ history: "event_twice", cause: "booked twice" }],
+};
+const ENDED = "2026-11-21T10:52:33.496Z";
+const DELIVERIES = {
+  deliveries: [
+    { id: "refused", attempts: [500, 200].map((status) => ({ finished_at: ENDED, status })) },
+    { id: "unanswered", attempts: [{ finished_at: ENDED, status: null }] },
+    { id: "accepted", attempts: [{ finished_at: ENDED, status: 204 }] },
+    { id: "running", attempts: [{ finished_at: null, status: null }] },
+  ],
+};
+
 test("the lines with jq of docs/json.md print what the page says, and jq reads every filter of its table", async ({
   annotate,
 }) => {
@@ -167,6 +182,17 @@ test("the lines with jq of docs/json.md print what the page says, and jq reads e
   if (hasJq) {
     const program = filters.map((filter, at) => `def f${at}: ${filter};`).join(" ");
     await promisify(execFile)("jq", ["-n", `${program} empty`]);
+    const values = JSON.stringify({ ok: false, ...RUN, ...DELIVERIES });
+    const last = filters
+      .slice(-4)
+      .map((filter) => ["-c", 'printf %s "$1" | jq -r "$2"', "sh", values, filter]);
+    const shown = await Promise.all(last.map((typed) => promisify(execFile)("sh", typed)));
+    expect(shown.map(({ stdout }) => stdout)).toEqual([
+      "false\n",
+      "duplicates\tfailed\n",
+      "event_twice\tbooked twice\n",
+      "refused\nunanswered\n",
+    ]);
   } else {
     await annotate("there is no jq here: a part of it in test/support/jq.ts runs the lines");
     const stand = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, "test/support/jq-here.ts")}" "$@"\n`;

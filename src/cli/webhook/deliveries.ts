@@ -1,5 +1,5 @@
 import type { RequestOf } from "../../core/control/operations.ts";
-import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
+import { DELIVERY_STATES, DELIVERY_STATE_TEXTS } from "../../core/webhook/delivery.ts";
 import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
@@ -20,6 +20,8 @@ export const ENDPOINT_REMEDIES = {
     "checkout endpoints list shows the states; to enable an endpoint: checkout endpoints enable <id>",
 } as const;
 
+const STATES_TEXT = DELIVERY_STATES.map((state) => `${state} (${DELIVERY_STATE_TEXTS[state]})`).join(", ");
+
 export function registerDeliveries(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
@@ -36,7 +38,7 @@ export function registerDeliveries(group: Group): void {
       valueOption("--order-id <id>", "only deliveries of this order_id"),
       valueOption(
         "--state <state>",
-        `only deliveries in this state: ${DELIVERY_STATES.join(", ")}`,
+        `only deliveries in this state: ${STATES_TEXT}`,
         choiceParser(DELIVERY_STATES),
       ),
       limitOption("deliveries"),

@@ -121,8 +121,7 @@ function registerReplays(group: Group): void {
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary:
-      "deliver again what has failed: given up, or waiting after a failed attempt; at most 1000 of each",
+    summary: "deliver again what was given up, or waits after a failed attempt; at most 1000 of each",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",

@@ -52,9 +52,17 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** The state of a delivery. `dropped`: by an injected fault, or because its endpoint was removed. */
+/** The state of a delivery. */
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What each state says, for the help and the documents. */
+export const DELIVERY_STATE_TEXTS = {
+  due: "waits, also after failed attempts",
+  succeeded: "accepted with a 2xx",
+  failed: "given up after the last attempt or a 410",
+  dropped: "by a fault, or because its endpoint was removed",
+} as const satisfies Record<DeliveryState, string>;
 
 /** Deliveries that make an attempt for another delivery of the same event to the same endpoint: an accepted replay. */
 export const ATTEMPT_MAKERS = ["replay"] as const;
