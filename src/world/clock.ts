@@ -42,6 +42,7 @@ export const clock = {
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
+/** A negative time, such as one until a moment that has passed meanwhile, is none. */
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -50,7 +51,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener("abort", end);
       resolve();
     };
-    const timer = setTimeout(end, milliseconds);
+    const timer = setTimeout(end, Math.max(0, milliseconds));
     signal?.addEventListener("abort", end);
   });
 }

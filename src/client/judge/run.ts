@@ -223,7 +223,8 @@ export async function lookAgain(
     ...judged.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
     ...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
   );
-  if (until > world.monotonic()) await world.sleep(until - world.monotonic(), signal);
+  const leftMs = until - world.monotonic();
+  if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
     judged.map(async (one) => {
       const { name, seen, verdict } = one;
@@ -372,9 +373,10 @@ export async function awaitMemories(
   { paidAt }: PlainPurchase,
   { until }: Pick<RunPlan, "until">,
 ): Promise<boolean> {
-  const begins = Math.max(paidAt + MEMORY_MS, world.monotonic());
+  const now = world.monotonic();
+  const begins = Math.max(paidAt + MEMORY_MS, now);
   if (begins >= until) return false;
-  await world.sleep(begins - world.monotonic(), signal);
+  await world.sleep(begins - now, signal);
   return !signal.aborted;
 }
 
