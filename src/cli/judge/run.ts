@@ -18,7 +18,7 @@ import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/play.ts";
-import { HISTORIES, HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
+import { HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -161,11 +161,11 @@ async function refuseHeld(context: Context, control: ControlTarget): Promise<voi
 }
 
 async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
-  const unknown = options.only?.find((name) => !Object.hasOwn(HISTORIES, name));
+  const unknown = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
   if (unknown !== undefined)
     throw refuseUsage(
       `--only: there is no history ${unknown}`,
-      `histories: ${Object.keys(HISTORIES).join(", ")}`,
+      `histories: ${Object.keys(HISTORY_TITLES).join(", ")}`,
     );
   const control = await controlTarget(context);
   const described = await describeShop(context, options);
@@ -303,15 +303,17 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
   if (isForged && isForgedFirst) others.push(...(await drillWebhooks(context, run)));
   const judged = [plainHistory(plain), ...(await runHistories(bench, plan))];
-  const goesOn = only === undefined && !judged.some(isStuck);
+  const goesOn = !judged.some(isStuck);
   if (isForged && goesOn && !isForgedFirst) others.push(...(await drillWebhooks(context, run)));
   const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
-  if (goesOn && isPatient && options.quick !== true) {
+  const isLate = only?.has(MUCH_LATER) ?? (isPatient && options.quick !== true);
+  if (goesOn && isLate) {
     if (whyOver(bench, plan) === undefined) printer.talk("what a shop does late, after more than 30 s");
     const isTime = await awaitMemories(bench, plain, plan);
     // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
     const isFooled = others.some(({ part, verdict }) => part === "webhook" && verdict === "failed");
-    if (parts.has("duplicates") && !isFooled) judged.push(await tellMuchLater(bench, plain, isTime));
+    if ((only !== undefined || parts.has("duplicates")) && !isFooled)
+      judged.push(await tellMuchLater(bench, plain, isTime));
   }
   const later = await lookAgain(bench, judged);
   for (const [at, one] of later.entries())
