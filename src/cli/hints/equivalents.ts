@@ -7,9 +7,24 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
   return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
 }
 
-/** The corrected line for typed words; undefined if there is no row for them. */
+/** The corrected line for typed words; undefined if there is no row for them, or its line has no place for the value. */
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
-  return LINES.get(words.join(" "))?.replace(/<\w+>/, (place) => wordOr(place, value));
+  const line = LINES.get(words.join(" "));
+  if (value !== undefined && line?.includes("<") === false) return undefined;
+  return line?.replace(/<\w+>/, (place) => wordOr(place, value));
+}
+
+/** The corrected line of a program that was typed after `run`; undefined for other words, such as a part of the checklist. */
+export function correctedRun(typed: readonly string[], isWhole: boolean): string | undefined {
+  const [run, program = ""] = typed;
+  if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
+  const command = isWhole ? typed.slice(1).map((word) => wordOr("", word)) : [""];
+  return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
+}
+
+/** Whether the command may remove something, so that only its own name or another tool's name for it suggests it. */
+export function isDestroying(command: string): boolean {
+  return DESTROYING.has(command.split(" ").at(-1) ?? "");
 }
 
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
@@ -37,7 +52,7 @@ export function didYouMean(meant: readonly string[]): string {
 const EQUIVALENTS = {
   /** Whole lines; `<…>` is replaced by the word that follows the typed ones. */
   lines: {
-    "orders pay | sessions pay | pay": "checkout sandbox pay <id>",
+    "orders pay | sessions pay | pay | charge": "checkout sandbox pay <id>",
     "orders cancel | sessions cancel | sandbox cancel | cancel":
       "checkout sandbox pay <id> --outcome cancelled",
     "orders expire | sessions expire | sandbox expire | expire":
@@ -68,7 +83,16 @@ const EQUIVALENTS = {
     listen: "checkout listen --forward http://localhost:<port>/hooks",
     "portal | dashboard | ui | console | sandbox open": "checkout open",
     launch: "checkout checklist",
-    "why | story": "checkout explain <id>",
+    "why | story | inspect | logs <id> | deliveries get | deliveries show": "checkout explain <id>",
+    "list | payments | payments list": "checkout orders list",
+    "auth | auth status": "checkout whoami",
+    "production open": "checkout admin open-gate",
+    "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
+    "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
+    "idempotency delete | idempotency remove": "checkout idempotency forget <key>",
+    "checklist run duplicate": "checkout checklist run duplicates",
+    "checklist run webhook": "checkout checklist run webhooks",
+    "checklist run browser_return": "checkout checklist run browser-return",
     "faults add latency --duration": "checkout faults add latency --latency <duration>",
     "sandbox pay --outcome success": "checkout sandbox pay <id> --outcome succeeded",
     "sandbox pay --outcome paid": "checkout sandbox pay <id> --outcome succeeded",
@@ -84,7 +108,8 @@ const EQUIVALENTS = {
     "ps | sandbox info": ["sandbox status"],
     "sandbox clear": ["sandbox reset"],
     "restart | sandbox restart": "run checkout sandbox stop and checkout sandbox start; the state stays",
-    login: "there is no account; checkout sandbox start creates the API key, and checkout env prints it",
+    "login | auth login":
+      "there is no account; checkout sandbox start creates the API key, and checkout env prints it",
     init: "no set-up is needed; checkout sandbox start creates the store and its API key",
     "update | upgrade":
       "install the newer package with npm, as you installed this one; checkout --version prints the version",
@@ -99,12 +124,17 @@ const EQUIVALENTS = {
     "config set":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
+    "orders update | sessions update | orders edit | sessions edit":
+      "an order cannot be changed; checkout orders create --order-id <id> creates another one",
+    "deliveries retry <id> | deliveries replay | deliveries resend":
+      "no delivery is sent again alone: checkout explain <id> names its event, and checkout events replay <event_id> delivers that again",
+    "admin approve": ["admin approve-credential", "admin approve-price"],
     "orders delete | sessions delete":
       "nothing is deleted alone; checkout sandbox reset deletes the whole history",
     "sandbox pay --decline": "checkout sandbox pay <id> --outcome declined",
     "sandbox pay --fail": "checkout sandbox pay <id> --outcome failed",
     "sandbox pay --cancel": "checkout sandbox pay <id> --outcome cancelled",
-    "sandbox pay --status": ["--outcome"],
+    "sandbox pay --status | sandbox pay --result": ["--outcome"],
     "faults add --ms | faults add --delay": ["--latency"],
     "env --shell": ["--format"],
     "--allow-env":
@@ -126,6 +156,12 @@ const EQUIVALENTS = {
     run: ["start"],
     "resend | retry": ["replay"],
   },
+  /** What people run with `run`. */
+  programs:
+    "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
+  /** The last words of the commands that remove or end something. */
+  destroying:
+    "remove delete revoke revoke-credential revoke-price retire clear forget reset restore uninstall stop",
   options: {
     "d | background | daemon": ["detach"],
     p: ["port"],
@@ -142,6 +178,8 @@ const EQUIVALENTS = {
 const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
+const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
+const DESTROYING: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {

@@ -4,7 +4,16 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { correctedLine, equivalentCommands, didYouMean, wordOr, type Suggestion } from "./equivalents.ts";
+import { isShortId, parseUuid } from "../parsers.ts";
+import {
+  correctedLine,
+  correctedRun,
+  equivalentCommands,
+  didYouMean,
+  isDestroying,
+  wordOr,
+  type Suggestion,
+} from "./equivalents.ts";
 import { similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
@@ -46,10 +55,16 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   if (typeof meant === "string") return usageProblem(first, meant);
   const [only, ...others] = meant;
   // Our suggestion looks at all words; commander's looks at the letters of one word.
-  if (only === undefined) return usageProblem(message.replace(/\s*\n\s*/g, " "), next);
+  if (only === undefined) return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   const isCommand = found.code === UNKNOWN_COMMAND && others.length === 0;
   return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? `checkout ${only} --help` : next);
+}
+
+/** Commander's message without suggested commands that are similar by their letters and remove something. */
+function withoutDestroying(message: string): string {
+  const [first = "", suggestion = ""] = message.split("\n");
+  return suggestion.split(/[^\w-]+/).some(isDestroying) ? first : message;
 }
 
 /** The whole line that was meant, for the same store and folder; undefined if the words do not tell it. */
@@ -79,7 +94,11 @@ function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): s
     (word, at) => !word.startsWith("-") && (joined !== undefined || rest[at - 1] !== option),
   );
   const isOfOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
-  // A line that leaves out a typed option would do something else.
+  if (code === UNKNOWN_COMMAND && words.length === 0 && rest.length === typed.length) {
+    const run = correctedRun(rest, argv.length === typed.length);
+    if (run !== undefined) return run;
+  }
+  // A line that leaves out a typed option or word would do something else.
   if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
   if (code === UNKNOWN_OPTION)
@@ -91,7 +110,11 @@ function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): s
   if (code === "commander.excessArguments" && ADDRESS.test(next))
     return correctedLine([...words, "<url>"], next);
   if (code === "commander.help") return correctedLine(words);
-  return correctedLine([...words, next], value);
+  if (rest.length > 3) return undefined;
+  const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], rest[2]);
+  if (ofTwo !== undefined || rest.length > 2) return ofTwo;
+  const ofId = value === undefined ? undefined : correctedLine([...words, next, "<id>"], value);
+  return ofId ?? correctedLine([...words, next], value);
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */
@@ -108,8 +131,10 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === "commander.excessArguments")
-    return suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
+  if (code === "commander.excessArguments") {
+    const ofId = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
+    return ofId ?? suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
+  }
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
@@ -131,6 +156,10 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
   // Omits the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
   return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
+}
+
+function isAnyId(word: string): boolean {
+  return isShortId(word) || parseUuid(word) !== undefined;
 }
 
 /** An excess argument may be part of a duration typed as two words, or a value without its option. */

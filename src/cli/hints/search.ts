@@ -1,4 +1,4 @@
-import { optionWordsFor, subcommandsFor } from "./equivalents.ts";
+import { isDestroying, optionWordsFor, subcommandsFor } from "./equivalents.ts";
 
 type CommandPaths = readonly (readonly string[])[];
 
@@ -37,7 +37,7 @@ export function similarCommands(
     behind(1, isSame).filter(isWhole),
     behind(2, isSame),
     // Not within a group, where commander itself suggests commands.
-    known === 0 ? behind(1, isNear).filter(isWhole) : [],
+    known === 0 ? behind(1, isNear).filter((path) => isWhole(path) && !isDestroying(path.join(" "))) : [],
     behind(1, isSame),
   ];
   const found = attempts.find((matching) => matching.length > 0) ?? [];
