@@ -55,6 +55,11 @@ export function isShortId(text: string): boolean {
   return /^[0-9a-f]{8}$/i.test(text);
 }
 
+/** Whether a text can be an id or its last 8 characters. */
+export function isAnyId(text: string): boolean {
+  return isShortId(text) || isUuid(text);
+}
+
 export function parseAnyId(text: string): string {
   const id = isShortId(text) ? text.toLowerCase() : parseUuid(text);
   if (id !== undefined) return id;

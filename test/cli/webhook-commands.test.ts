@@ -666,3 +666,29 @@ test("a body is exact in a pipe, and escaped at a terminal", async () => {
     expect(JSON.parse(stdout)).toEqual(JSON.parse(event.body));
   }
 });
+
+test("an empty list, a retry or a page of an order_id that the store does not have says so", async () => {
+  const shop = await openShop();
+  await shop.type("orders create --order-id known --price-id price_coffee");
+  const says = (orderId: string): string =>
+    `no order or session of this store has the order_id "${orderId}"; checkout orders list and checkout sessions list show the ids\n`;
+  for (const list of ["deliveries", "events"]) {
+    const unknown = await shop.type(`${list} list --order-id nope`);
+    expect(unknown).toMatchObject({
+      code: 0,
+      stdout: `no matching ${list}\n`,
+      stderr: `note: ${says("nope")}`,
+    });
+    expect(await shop.ask(`${list} list --order-id nope`)).toMatchObject({ [list]: [] });
+  }
+  expect(await shop.type("deliveries list --order-id known")).toMatchObject({ code: 0, stderr: "" });
+  const retried = await shop.type("deliveries retry --order-id nope --json");
+  expect([retried.code, retried.json.error?.code]).toEqual([1, "session_not_found"]);
+  expect((await shop.type("deliveries retry --order-id known")).code).toBe(0);
+  const opened = await shop.type("open nope --print");
+  expect([opened.code, opened.stderr]).toEqual([
+    0,
+    expect.stringContaining('has the order_id "nope"; the portal'),
+  ]);
+  expect((await shop.type("open known --print")).stderr).not.toContain("note:");
+});

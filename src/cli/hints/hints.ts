@@ -4,7 +4,7 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { isShortId, parseUuid } from "../parsers.ts";
+import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
   correctedRun,
@@ -156,10 +156,6 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
   // Omits the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
   return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
-}
-
-function isAnyId(word: string): boolean {
-  return isShortId(word) || parseUuid(word) !== undefined;
 }
 
 /** An excess argument may be part of a duration typed as two words, or a value without its option. */

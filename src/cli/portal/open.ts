@@ -3,13 +3,14 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
+import { isAnyId } from "../parsers.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import type { StoreRole } from "../../core/store/shapes.ts";
 import { refuseUsage, storageProblem, catchRefusal, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
-import { findByOrderId } from "../target/ids.ts";
+import { findByOrderId, noOrderText } from "../target/ids.ts";
 import { rightsOptions, type RightsOptions } from "../store/tokens.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
@@ -77,6 +78,8 @@ async function newSignIn(
   const page = storeId === undefined ? first : `${first}/start`;
   // The portal finds every id, but for an order_id with several checkouts it would show only the newest one.
   const ofOrder = id === undefined ? undefined : await findByOrderId(context, id, target);
+  if (id !== undefined && ofOrder === undefined && !isAnyId(id))
+    context.printer.talk(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
   const body = limit === undefined ? { to } : { to, storeId, ...limit };

@@ -112,6 +112,33 @@ export async function findByOrderId(
   return requireOne(found.map(checkoutOf), shared);
 }
 
+/** Refuses an order_id of no order or session: an empty result would say nothing about it. */
+export async function requireOrderId(context: Context, orderId: string | undefined): Promise<void> {
+  if (orderId === undefined || (await isOrderIdKnown(context, orderId))) return;
+  throw new Refused({
+    exitCode: EXIT.failed,
+    code: "session_not_found",
+    message: `${noOrderText(orderId)}; nothing was done`,
+    next: CHECKOUT.shownBy,
+  });
+}
+
+/** Tells a person who reads an empty list of an order_id that the store has no such order. */
+export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
+  if (orderId === undefined || (await isOrderIdKnown(context, orderId))) return;
+  context.printer.talk(`note: ${noOrderText(orderId)}; ${CHECKOUT.shownBy}`);
+}
+
+async function isOrderIdKnown(context: Context, orderId: string): Promise<boolean> {
+  const { checkouts } = await callSandbox(context, { name: "listCheckouts", body: { orderId, limit: 1 } });
+  return checkouts.length > 0;
+}
+
+/** As a message begins. */
+export function noOrderText(orderId: string): string {
+  return `no order or session of this store has the order_id ${printableLiteral(orderId)}`;
+}
+
 /** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
 export async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {

@@ -5,7 +5,7 @@ import { register, valueOption, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, choiceParser, parseId, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
-import { findId } from "../target/ids.ts";
+import { findId, noteUnknownOrder, requireOrderId } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions &
@@ -55,8 +55,11 @@ export function registerDeliveries(group: Group): void {
         limit,
         before,
       }),
-      text: async ({ deliveries, nextBefore: before }, printer, { context }) => {
-        if (deliveries.length === 0) return "no matching deliveries";
+      text: async ({ deliveries, nextBefore: before }, printer, { context, options }) => {
+        if (deliveries.length === 0) {
+          await noteUnknownOrder(context, options.orderId);
+          return "no matching deliveries";
+        }
         const rows = await deliveryLines(deliveries, printer);
         return rows + nextPageText(context, { list: "deliveries", before });
       },
@@ -75,10 +78,10 @@ export function registerDeliveries(group: Group): void {
       valueOption("--order-id <id>", "only deliveries of this order_id"),
     ],
     run: runnerFor("retryDeliveries", {
-      body: async ({ endpoint, orderId }, { context }) => ({
-        endpointId: await findId(context, "endpoint", endpoint),
-        orderId,
-      }),
+      body: async ({ endpoint, orderId }, { context }) => {
+        await requireOrderId(context, orderId);
+        return { endpointId: await findId(context, "endpoint", endpoint), orderId };
+      },
       nextAfter: ENDPOINT_REMEDIES,
       text: ({ retried, more }) =>
         retried === 0

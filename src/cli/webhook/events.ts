@@ -9,7 +9,7 @@ import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
 import { parseUuid, parseAnyId, choiceParser, parseId, parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
-import { findId } from "../target/ids.ts";
+import { findId, noteUnknownOrder } from "../target/ids.ts";
 import {
   waitForDelivery,
   EVENT_REMEDIES,
@@ -160,7 +160,10 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const { events, nextBefore: before } = listed;
   const { printer } = context;
   return printer.result(answerOutput("listEvents", listed), async () => {
-    if (events.length === 0) return "no matching events";
+    if (events.length === 0) {
+      await noteUnknownOrder(context, options.orderId);
+      return "no matching events";
+    }
     return (await eventLines(events, printer.width)) + nextPageText(context, { list: "events", before });
   });
 }
