@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { History } from "../../src/core/judge/step.ts";
 import { CLIENT_HISTORIES } from "../../src/core/judge/histories/client.ts";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { FULL } from "../support/campaign.ts";
@@ -128,7 +129,10 @@ test("a client with one key for each purchase passes, and its log rows survive k
   `;
   const { code, verdict, steps } = await drill(commandOf(stored));
   expect([faults({ steps }), verdict, code]).toEqual([{}, "passed", 0]);
-  const client = Object.keys(CLIENT_HISTORIES).filter((name) => name !== "bought_again_paid");
+  // Without a view of orders, what needs one is left out.
+  const client = Object.entries<History>(CLIENT_HISTORIES)
+    .filter(([, { steps: all }]) => all.every(({ act }) => act !== "look"))
+    .map(([name]) => name);
   expect(steps.map(({ name }) => name)).toEqual(client);
   const create = async ({ ready }: Pick<SandboxHere, "ready">, amountMinor: number): Promise<number> => {
     const { status } = await fetch(`${ready.base_url}/orders`, {

@@ -341,16 +341,6 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  elsewhere_first: [
-    "booked_when_paid",
-    class extends CarefulShop {
-      override async take(event: ShopEvent): Promise<number> {
-        const { order_id: orderId, amount_minor: total } = event.data;
-        if (!this.orders.has(orderId)) this.orders.set(orderId, { ...newOrder(), total });
-        return super.take(event);
-      }
-    },
-  ],
   conflict: [
     "never_unpaid",
     class extends CarefulShop {

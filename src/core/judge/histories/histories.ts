@@ -322,19 +322,6 @@ const EVENT_HISTORIES = each(EVENTS, {
     needs: ["create", "names"],
     steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
   },
-  elsewhere_first: {
-    title: [
-      "another system's order, then yours with its order_id",
-      "其他系统的订单之后，本店用同一 order_id 下单",
-    ],
-    needs: ["create", "names"],
-    steps: [
-      create,
-      known,
-      { act: "create_elsewhere", of: "b", terms: "less", like: "a" },
-      ...on("b", ends("failed"), tell, create, known, pay, tell, look),
-    ],
-  },
   second_after_others: {
     title: ["bought again after other checkouts have ended", "其他收款单结束后再次下单"],
     needs: ["create", "names"],
