@@ -83,8 +83,14 @@ const EQUIVALENTS = {
     listen: "checkout listen --forward http://localhost:<port>/hooks",
     "portal | dashboard | ui | console | sandbox open": "checkout open",
     launch: "checkout checklist",
-    "why | story | inspect | logs <id> | deliveries get | deliveries show": "checkout explain <id>",
-    "list | payments | payments list": "checkout orders list",
+    "why | story | inspect | describe | describe order | describe checkout | logs <id> | deliveries get | deliveries show":
+      "checkout explain <id>",
+    "logs tail": "checkout requests list --follow",
+    "list | payments | payments list | charges | charges list | payment_intents | payment_intents list":
+      "checkout orders list",
+    "webhook_endpoints | webhook_endpoints list": "checkout endpoints list",
+    "webhook_endpoints create --url": "checkout endpoints add <url>",
+    "config use-context | use-context | stores activate": "checkout stores use <name>",
     "auth | auth status": "checkout whoami",
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
@@ -118,7 +124,14 @@ const EQUIVALENTS = {
       "the v1 interface has no refunds; checkout sandbox pay <id> --outcome failed shows your shop a failed payment",
     "webhooks list": ["endpoints list", "events list", "deliveries list"],
     "webhooks add | webhooks create": ["endpoints add"],
-    "webhooks listen | events tail": ["listen"],
+    "webhooks listen | events tail | port-forward | tunnel": ["listen"],
+    "webhook_endpoints create": ["endpoints add"],
+    "payment_intents create | charges create | payments create": ["orders create"],
+    "configure | configure set": ["env", "whoami"],
+    "customers | customers list | customers create":
+      "the v1 interface has no customers; an order has the order_id of your shop",
+    "api | curl":
+      "checkout env prints the address and the key for curl; checkout orders and checkout sessions call the same API",
     "config init": ["config export"],
     "config list | config show": ["config export", "whoami"],
     "config set":
@@ -129,7 +142,7 @@ const EQUIVALENTS = {
     "deliveries retry <id> | deliveries replay | deliveries resend":
       "no delivery is sent again alone: checkout explain <id> names its event, and checkout events replay <event_id> delivers that again",
     "admin approve": ["admin approve-credential", "admin approve-price"],
-    "orders delete | sessions delete":
+    "orders delete | sessions delete | rm | remove | delete":
       "nothing is deleted alone; checkout sandbox reset deletes the whole history",
     "sandbox pay --decline": "checkout sandbox pay <id> --outcome declined",
     "sandbox pay --fail": "checkout sandbox pay <id> --outcome failed",
