@@ -26,6 +26,7 @@ import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
+import { poll } from "../../client/poll.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import { withStoreKey } from "../target/store-key.ts";
@@ -178,13 +179,30 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   const report = await runWithSpinner(context, async ({ signal }) => {
     await using keyed = await withStoreKey(context, control);
     await using shop = await bindShop(keyed.context, { control, described, isRead, signal });
-    // Awaited here: a served shop ends with this block.
-    return await runAll(keyed.context, options, { control, described, shop, parts, signal });
+    const judged = await runAll(keyed.context, options, { control, described, shop, parts, signal });
+    // A served shop ends with this block.
+    if (shop.served !== undefined) await deliverHeld(context, control, signal);
+    return judged;
   });
   await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
   );
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
+}
+
+/** Time for what the run has held to be delivered to a served shop, in milliseconds. */
+const HELD_MS = 5000;
+const LOOK_AGAIN_MS = 200;
+
+/** Lets a served shop have the events that the run has held, so that none is sent to its port when it has ended. */
+async function deliverHeld(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
+  const list = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
+  await poll(context.world, () => callAt(context, control, list), {
+    isEnough: ({ deliveries }) => deliveries.length === 0,
+    waitMs: HELD_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal,
+  });
 }
 
 type Run = {
