@@ -176,14 +176,18 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
       "the part on creates needs a command or a page of your shop that creates an order",
       'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
     );
-  const report = await runWithSpinner(context, async ({ signal }) => {
-    await using keyed = await withStoreKey(context, control);
-    await using shop = await bindShop(keyed.context, { control, described, isRead, signal });
-    const judged = await runAll(keyed.context, options, { control, described, shop, parts, signal });
-    // A served shop ends with this block.
-    if (shop.served !== undefined) await deliverHeld(context, control, signal);
-    return judged;
-  });
+  const report = await runWithSpinner(
+    context,
+    async ({ signal }) => {
+      await using keyed = await withStoreKey(context, control);
+      await using shop = await bindShop(keyed.context, { control, described, isRead, signal });
+      const judged = await runAll(keyed.context, options, { control, described, shop, parts, signal });
+      // A served shop ends with this block.
+      if (shop.served !== undefined) await deliverHeld(context, control, signal);
+      return judged;
+    },
+    "Trying your shop",
+  );
   await context.printer.result(output("run", runJson(report)), () =>
     runText(report, { ...context.printer, all: options.all === true }),
   );

@@ -25,13 +25,14 @@ const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
+  waiting = "Waiting for the service",
 ): Promise<Result> {
   using stop = abortOnStop(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
   const spins =
     options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.isInteractive();
   const spinner =
-    spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
+    spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr, waiting) : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
   const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
@@ -82,8 +83,9 @@ function headerLines(mark: string, headers: Headers): string[] {
 
 async function startSpinner(
   stream: NodeJS.WritableStream,
+  text: string,
 ): Promise<{ clear: () => unknown; stop: () => unknown }> {
   const { default: ora } = await import("ora");
   // With discardStdin, the terminal would be in raw mode, and Ctrl-C would send no signal.
-  return ora({ text: "Waiting for the service", stream, discardStdin: false }).start();
+  return ora({ text, stream, discardStdin: false }).start();
 }

@@ -25,7 +25,11 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   const named = world.env[CONFIG_VARIABLE] ?? "";
   if (named !== "") return { value: resolve(world.cwd, named), source: CONFIG_VARIABLE };
   const value = findNearestConfig(world) ?? null;
-  return { value, source: value === null ? "not found" : "found in a parent folder" };
+  if (value === null) return { value, source: "not found" };
+  return {
+    value,
+    source: dirname(value) === world.cwd ? "found in this folder" : "found in a parent folder",
+  };
 }
 
 /** Refuses another user's file if it was not named: it determines where keys and events are sent. */
