@@ -8,7 +8,7 @@ import {
 } from "../../core/judge/client.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
 import type { CreateFact } from "../../core/judge/observation.ts";
-import type { OrderName, Step } from "../../core/judge/step.ts";
+import type { Step } from "../../core/judge/step.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import {
@@ -78,19 +78,15 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0) {
-    if (await isShownPaid(play, of)) return false;
+    const look = bench.shop.view === undefined ? undefined : await lookLater(bench, of, purchase);
+    if (look?.view?.paid === true) {
+      // Without an order nobody has paid.
+      play.facts.push(look);
+      return false;
+    }
     throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
   }
   return purchase.isShared !== true && (!isDead || expects === "nothing");
-}
-
-/** Whether the shop shows a purchase as paid for which it has created no order. */
-async function isShownPaid({ bench, facts, orders }: Play, of: OrderName): Promise<boolean> {
-  const purchase = orders.get(of);
-  if (bench.shop.view === undefined || purchase === undefined) return false;
-  const look = await lookLater(bench, of, purchase);
-  facts.push(...(look.view?.paid === true ? [look] : []));
-  return look.view?.paid === true;
 }
 
 /** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */

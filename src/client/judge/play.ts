@@ -27,8 +27,9 @@ import { openReturnPage } from "./returns.ts";
 
 /** How long a restarted shop may need until its view answers, in milliseconds. */
 const RESTARTED_MS = 15_000;
-/** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
+/** The pause before a restarted shop gets an event again that it refused, in milliseconds. */
 const TAKEN_AGAIN_MS = 500;
+/** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
 const QUESTION_MS = 2500;
 const ASKED_AGAIN_MS = 50;
 /** How long a shop may need until it sends its create, in milliseconds. */
@@ -144,20 +145,21 @@ async function buyWhileTold(play: Play, step: Extract<Step, { act: "create" }>):
   const { world, call, signal } = bench;
   const purchase = purchaseOf(play, step.of);
   const ended = new AbortController();
-  const bought = buy(play, step).finally(() => ended.abort());
-  const orderId = expectedOrderId(bench, purchase);
-  const list = { name: "listCheckouts", body: { orderId: orderId ?? purchase.cartId } } as const;
-  const { checkouts } = await poll(world, () => call(list), {
-    isEnough: (found) => found.checkouts.length > 0,
-    waitMs: CREATED_MS,
-    firstPauseMs: ASKED_AGAIN_MS,
-    signal: AbortSignal.any([signal, ended.signal]),
-  });
-  if (checkouts.length > 0) {
+  const orderId = expectedOrderId(bench, purchase) ?? purchase.cartId;
+  const list = { name: "listCheckouts", body: { orderId } } as const;
+  const tellEarly = async (): Promise<void> => {
+    const { checkouts } = await poll(world, () => call(list), {
+      isEnough: (found) => found.checkouts.length > 0,
+      waitMs: CREATED_MS,
+      firstPauseMs: ASKED_AGAIN_MS,
+      signal: AbortSignal.any([signal, ended.signal]),
+    });
+    if (checkouts.length === 0) return;
     if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
     await tell(play, { act: "tell", of: step.of, statuses: ["created"] });
-  }
-  return bought;
+  };
+  const [isBought] = await Promise.all([buy(play, step).finally(() => ended.abort()), tellEarly()]);
+  return isBought;
 }
 
 async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pay" }>): Promise<boolean> {
@@ -265,11 +267,7 @@ async function lastEventOf(play: Play, of: OrderName): Promise<string> {
 type Answers = AnswerOf<"deliverForDrill">["answers"];
 
 function forgedFacts(answers: Answers): readonly Observation[] {
-  return answers.map(({ status, error }) => ({
-    kind: "forged",
-    isAccepted: status !== null && status >= 200 && status < 300,
-    got: gotOf({ status, error }),
-  }));
+  return answers.map((answer) => ({ kind: "forged", isAccepted: isTaken(answer), got: gotOf(answer) }));
 }
 
 function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): SaidValue {
@@ -313,8 +311,12 @@ function noteAnswers(
   if (own.length > 0 && isPayment) purchase.isTold = true;
 }
 
+function isTaken({ status }: Answers[number]): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
 function refusedIn(answers: Answers): Answers[number] | undefined {
-  return answers.find(({ status }) => status === null || status < 200 || status > 299);
+  return answers.find((answer) => !isTaken(answer));
 }
 
 /** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
@@ -388,7 +390,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
 /** The accepted answers to an event, otherwise all. */
 function acceptedOf(answers: Answers, eventId: string): Answers {
   const own = answers.filter((one) => one.eventId === eventId);
-  const accepted = own.filter(({ status }) => status !== null && status >= 200 && status < 300);
+  const accepted = own.filter(isTaken);
   return accepted.length > 0 ? accepted : own;
 }
 
@@ -444,13 +446,13 @@ async function restart(
     waitMs,
   });
   const { taken } = purchase;
-  if (order === null || taken === undefined) return true;
+  if (order === null || taken === undefined || recording.refusesAgain === true) return true;
   const sendAgain = (): Promise<Answers> => deliver(bench, { eventId: taken.eventId });
   const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
   const refused = refusedIn(
     await poll(world, sendAgain, { isEnough, waitMs, firstPauseMs: TAKEN_AGAIN_MS, signal }),
   );
-  if (refused === undefined || signal.aborted || recording.refusesAgain === true) return true;
+  if (refused === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
   play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refused), isForeign: false, cause });
   return false;

@@ -80,21 +80,25 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     judged.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
   };
-  const run = async (turn: Turn): Promise<void> => {
+  const unlessFailed = async (work: () => Promise<void>): Promise<void> => {
     if (failing.signal.aborted) return;
-    const left = whyLeft();
-    if (left !== undefined) return report(unplayed(turn, factOf(left)));
     try {
-      const played = await uninterrupted(signal, playOnce(ownBench, turn));
-      if (played === undefined) report(unplayed(turn, factOf("interrupted")));
-      else if (isOfBusyShop(played)) unsure.push([turn, played]);
-      else report(await judgedAs(bench, turn, played));
+      await work();
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
       failing.abort(error);
       others.resolve();
     }
   };
+  const run = (turn: Turn): Promise<void> =>
+    unlessFailed(async () => {
+      const left = whyLeft();
+      if (left !== undefined) return report(unplayed(turn, factOf(left)));
+      const played = await uninterrupted(signal, playOnce(ownBench, turn));
+      if (played === undefined) report(unplayed(turn, factOf("interrupted")));
+      else if (isOfBusyShop(played)) unsure.push([turn, played]);
+      else report(await judgedAs(bench, turn, played));
+    });
   const width = recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
   const batches = batchesOf(bench.shop, plan);
   const lasting = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
@@ -105,7 +109,9 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       others.resolve();
       await (lanes ?? Promise.all(turns.map(run)));
     } else await mapInLanes(turns, pace === "alone" ? 1 : width, run);
-    for (const [turn, first] of unsure.splice(0)) report(await confirm(bench, turn, first, whyLeft));
+    for (const [turn, first] of unsure.splice(0))
+      await unlessFailed(async () => report(await confirm(bench, turn, first, whyLeft)));
+    if (failing.signal.aborted) await lanes;
     failing.signal.throwIfAborted();
   }
   return judged;
@@ -174,9 +180,10 @@ const MANY_CAUSES = 4;
 function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likely = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of judged) {
-    const cause = verdict.state === "broken" && likelyCause(name, verdict.invariant);
-    if (verdict.state !== "broken" || cause === undefined || cause === false) continue;
-    likely.set(verdict.invariant, (likely.get(verdict.invariant) ?? new Set()).add(cause));
+    if (verdict.state !== "broken") continue;
+    const { invariant } = verdict;
+    const cause = likelyCause(name, invariant);
+    if (cause !== undefined) likely.set(invariant, (likely.get(invariant) ?? new Set()).add(cause));
   }
   return judged.map((one) => {
     const { verdict, seen } = one;
@@ -189,7 +196,7 @@ function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHisto
 }
 
 function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefined {
-  const { causes }: Pick<History, "causes"> = name in HISTORIES ? HISTORIES[name as HistoryName] : {};
+  const { causes }: Pick<History, "causes"> = isHistory(name) ? HISTORIES[name] : {};
   return causes?.[invariant];
 }
 
