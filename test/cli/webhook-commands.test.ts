@@ -289,8 +289,8 @@ test("events get shows deliveries and the exact body, and can wait", async () =>
     "sequence    1",
   ])
     expect(shown.stdout).toContain(line);
-  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nLAST ATTEMPT`);
-  expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +– +localhost:3000/hooks\n$`));
+  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nRESULT`);
+  expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +2026\\S+ +– +localhost:3000/hooks\n$`));
 
   const body = await shop.type(`events get ${eventId} --body`);
   expect(body.stdout).toBe(receiver.got[0]?.body);
@@ -360,20 +360,20 @@ test("deliveries list shows the last attempt, and filters by endpoint, event, ch
   const wide = await shop.harness.run(["deliveries", "list"], { columns: 200 });
   const rows = wide.stdout.split("\n");
   expect(rows[0]).toMatch(
-    /^LAST ATTEMPT +RESULT +ATTEMPTS +STATE +NEXT ATTEMPT +CAUSE +TYPE +EVENT +ENDPOINT$/,
+    /^ORDER ID +TYPE +RESULT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT ATTEMPT +CAUSE +EVENT +ENDPOINT$/,
   );
   expect(
     rows.slice(1, -1).map((row) =>
       row
         .replaceAll(/\d{4}-\S+Z/g, "<at>")
         .split(/ +/)
-        .slice(0, 6),
+        .slice(1, 8),
     ),
   ).toEqual([
-    ["<at>", "500", "1", "due", "<at>", "event"],
-    ["<at>", "200", "1", "succeeded", "–", "event"],
-    ["<at>", "500", "1", "due", "<at>", "event"],
-    ["<at>", "200", "1", "succeeded", "–", "event"],
+    ["order.created", "500", "due", "1", "<at>", "<at>", "event"],
+    ["order.created", "200", "succeeded", "1", "<at>", "–", "event"],
+    ["order.created", "500", "due", "1", "<at>", "<at>", "event"],
+    ["order.created", "200", "succeeded", "1", "<at>", "–", "event"],
   ]);
   const count = async (filter: string): Promise<number> =>
     ((await shop.ask(`deliveries list ${filter}`))["deliveries"] as unknown[]).length;
@@ -385,7 +385,7 @@ test("deliveries list shows the last attempt, and filters by endpoint, event, ch
   expect(await count(`--state failed --checkout ${other}`)).toBe(0);
   expect(await count("--limit 3")).toBe(3);
   expect(await shop.ask(`deliveries list --state due --checkout ${order}`)).toMatchObject({
-    deliveries: [{ endpoint_id: two, attempts: [{ status: 500, url: bad.url }] }],
+    deliveries: [{ endpoint_id: two, url: bad.url, attempts: [{ status: 500, url: bad.url }] }],
   });
 });
 

@@ -599,6 +599,8 @@ test("a table drops columns to fit, then cuts the widest, and shows short ids", 
     nextAt: 1000,
     cause: "event",
     type: "order.created",
+    orderId: "order-1001",
+    url: attempt.url,
   };
   const event = { eventId: id(2), type: "checkout_session.succeeded", createdAt: 0, body: "{}" };
   const tables = (width: number): Promise<string>[] => [
@@ -622,7 +624,7 @@ test("a table drops columns to fit, then cuts the widest, and shows short ids", 
   expect((await tables(0)[1]) ?? "").toBe(await tables(80)[1]);
   expect((await tables(80)[0]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID\n.*\n.* (注文)+注?…$/);
   expect((await tables(200)[2]) ?? "").toMatch(
-    /^LAST ATTEMPT +RESULT +ATTEMPTS +STATE +NEXT ATTEMPT +CAUSE +TYPE +EVENT +ENDPOINT\n/,
+    /^ORDER ID +TYPE +RESULT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT ATTEMPT +CAUSE +EVENT +ENDPOINT\n/,
   );
-  expect((await tables(80)[2]) ?? "").toMatch(/^RESULT +STATE +NEXT ATTEMPT +EVENT +ENDPOINT\n.*…[^ ]+$/);
+  expect((await tables(80)[2]) ?? "").toMatch(/^ORDER ID +TYPE +RESULT +STATE +EVENT +ENDPOINT\n.*…[^ ]+$/);
 });

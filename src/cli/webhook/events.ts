@@ -5,7 +5,8 @@ import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
-import { deliveryLinesOfEvent, eventLines, orderIdOfEvent } from "./report.ts";
+import { deliveryLinesOfEvent, eventLines } from "./report.ts";
+import { orderIdInBody } from "../../core/checkout/event.ts";
 import { parseUuid, parseAnyId, choiceParser, parseId, parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
@@ -255,7 +256,7 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
-    ["order_id", orderIdOfEvent(event)],
+    ["order_id", orderIdInBody(event.body) || null],
     ["checkout", event.checkoutId],
     ["sequence", event.sequence],
     ["created_at", toIso(event.createdAt)],

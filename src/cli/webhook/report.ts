@@ -3,13 +3,14 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import { table, type TableStyle } from "../table.ts";
-import { parseJson } from "../../core/json.ts";
 import { isAcceptedResult } from "../../core/webhook/delivery.ts";
-import { checkoutWire } from "../../core/checkout/wire.ts";
+import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-const COLUMNS = ["LAST ATTEMPT", "RESULT", "ATTEMPTS", "STATE", "NEXT ATTEMPT", "CAUSE"];
+const COLUMNS = ["RESULT", "STATE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT", "CAUSE"];
+/** One after the other, on a narrow terminal. */
+const DROPPED_COLUMNS = ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"];
 /** The column of faults, shown only if a fault was applied to one of the deliveries. */
 const FAULT = "FAULT";
 
@@ -19,14 +20,21 @@ export function deliveryLines(
 ): Promise<string> {
   const { columns, cells } = columnsOf(deliveries);
   return table(
-    [...columns, "TYPE", "EVENT", "ENDPOINT"],
+    ["ORDER ID", "TYPE", ...columns, "EVENT", "ENDPOINT"],
     deliveries.map((delivery) => [
-      ...cells(delivery),
+      delivery.orderId,
       delivery.type,
+      ...cells(delivery),
       shortId(delivery.eventId),
       addressOf(delivery),
     ]),
-    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "TYPE", "ATTEMPTS", "LAST ATTEMPT"] },
+    {
+      width,
+      style,
+      middle: ["ENDPOINT"],
+      drop: [...DROPPED_COLUMNS, "NEXT ATTEMPT"],
+      keep: [FAULT, "EVENT"],
+    },
   );
 }
 
@@ -39,7 +47,7 @@ export async function deliveryLinesOfEvent(
   return table(
     [...columns, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
-    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
+    { width, style, middle: ["ENDPOINT"], drop: DROPPED_COLUMNS },
   );
 }
 
@@ -49,17 +57,11 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
     events.map((event) => [
       toIso(event.createdAt),
       event.type,
-      orderIdOfEvent(event),
+      orderIdInBody(event.body) || null,
       shortId(event.eventId),
     ]),
     { width, drop: ["AT"] },
   );
-}
-
-export function orderIdOfEvent({ body }: Pick<EventEntry, "body">): string | null {
-  const said = parseJson(body);
-  const checkout = typeof said === "object" && said !== null && "data" in said ? said.data : undefined;
-  return checkoutWire.safeParse(checkout).data?.order_id ?? null;
 }
 
 /** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
@@ -126,7 +128,7 @@ function columnsOf(deliveries: readonly DeliveryEntry[]): {
 
 function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
   const last = attempts.at(-1);
-  return [toIsoOrNull(last?.startedAt ?? null), answerOf(last), tries, state, toIsoOrNull(nextAt), cause];
+  return [answerOf(last), state, tries, toIsoOrNull(last?.startedAt ?? null), toIsoOrNull(nextAt), cause];
 }
 
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
@@ -134,9 +136,8 @@ function faultsOf({ fault, attempts }: DeliveryEntry): string {
   return [...new Set(actions)].join(", ");
 }
 
-/** The address of the last attempt; before the first attempt, the endpoint's id. */
-function addressOf({ attempts, endpointId }: DeliveryEntry): string {
-  return attempts.at(-1)?.url.replace(/^http:\/\//, "") ?? shortId(endpointId);
+function addressOf({ url }: DeliveryEntry): string {
+  return url.replace(/^http:\/\//, "");
 }
 
 export function statusChangeLines(moves: readonly StatusChangeEntry[], width: number): Promise<string> {

@@ -80,6 +80,10 @@ export const deliveryEntry = z.object({
   type: z.string(),
   /** Null for an event without a checkout. */
   checkoutId: z.nullable(z.uuid()),
+  /** Null for an event without a checkout. */
+  orderId: z.nullable(z.string()),
+  /** Where the last attempt was sent; before the first attempt, the endpoint's URL. */
+  url: z.string(),
   /** `duplicate`: caused by an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),

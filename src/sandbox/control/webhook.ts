@@ -1,6 +1,7 @@
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { REAL_CLOCK, storeNow } from "../../core/clock.ts";
+import { orderIdInBody } from "../../core/checkout/event.ts";
 import { english } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -263,11 +264,15 @@ function listDeliveries(
 }
 
 function deliveryEntry(store: ServiceContext["store"], delivery: Delivery): DeliveryEntry {
+  const event = store.events.find(delivery.eventId);
+  const attempts = store.deliveryAttempts.of(delivery.id).map(attemptEntry);
   return {
     ...delivery,
-    type: store.events.find(delivery.eventId)?.type ?? "",
+    type: event?.type ?? "",
+    orderId: orderIdInBody(event?.body ?? "") || null,
+    url: attempts.at(-1)?.url ?? store.endpoints.find(delivery.endpointId)?.url ?? "",
     nextAt: delivery.state === "due" ? delivery.nextAt : null,
-    attempts: store.deliveryAttempts.of(delivery.id).map(attemptEntry),
+    attempts,
   };
 }
 

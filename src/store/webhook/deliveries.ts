@@ -7,7 +7,7 @@ import { deliveriesInOrder, deliveryQueues, dueOfEvents, hasOpenAttempt } from "
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
-export type Delivery = Omit<DeliveryEntry, "type" | "nextAt" | "attempts"> & {
+export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt" | "attempts"> & {
   readonly storeId: string;
   /** The position of the event among the events of its checkout. */
   readonly sequence: number;
