@@ -18,6 +18,8 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
+  /** Whether the key ends with a lease, and is no key of the merchant. */
+  readonly forDrill?: boolean;
 };
 /** A credential as stored: the scopes are joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
@@ -39,9 +41,9 @@ CREATE INDEX credentials_of_store ON credentials (store_id);
 
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Row<NewCredential>>(
-    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
-     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt)`,
+  const insert = connection.prepare<Omit<Row<NewCredential>, "forDrill"> & { readonly forDrill: number }>(
+    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, for_drill, created_at)
+     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @forDrill, @createdAt)`,
   );
   const selectByHash = connection.prepare<
     [string],
@@ -73,8 +75,8 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   });
 
   return {
-    insert: (credential: NewCredential): void => {
-      insert.run({ ...credential, scopes: credential.scopes.join(" ") });
+    insert: ({ scopes, forDrill = false, ...credential }: NewCredential): void => {
+      insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(forDrill) });
     },
 
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
@@ -92,7 +94,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** Revokes all keys of drills of an older version. */
+    /** Revokes all keys of leases, which are gone at a start. */
     revokeDrills: (at: number): void => {
       revokeDrills.run(at);
       byApiKey.forget();

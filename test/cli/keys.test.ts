@@ -326,7 +326,7 @@ test("orders list shows the orders of the key's store, and refuses the key of an
   expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
 });
 
-test("a key left by a drill of an older version is not listed or revoked, and ends at the next start", async () => {
+test("a key left by a killed drill is not listed or revoked, and ends at the next start", async () => {
   const { harness, sandbox, type } = await openShop();
   const apiKey = "svc_test_0000000000000000000000000000000ab";
   const id = "0199a3c4-5d00-7000-8000-00000000000f";

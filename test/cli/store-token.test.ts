@@ -1,8 +1,12 @@
 import { PassThrough } from "node:stream";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { describedShop } from "../support/described-shop.ts";
+import { createHarness, type RunningSandbox } from "../support/harness.ts";
 import { openTeam } from "../support/team.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 test("the token of a store works from another machine, for its store only", async () => {
   const { owner, site, bob, store, made, run, type, sent } = await openTeam("store");
@@ -154,12 +158,63 @@ test("checklist run judges a shop with the token of its store alone: its command
   expect([judged.code, judged.stderr.includes("✗")]).toEqual([0, false]);
   const [key = "", ...others] = keys;
   expect([key.slice(0, 4), others]).toEqual(["svc_", []]);
-  const listed = JSON.parse(await run(`keys list --store ${store} --json`)) as {
-    readonly keys: readonly { readonly last_four: string; readonly revoked_at: string | null }[];
+  expect(await statusOf(site.sandbox, key)).toBe(401);
+  expect(await run(`keys list --store ${store} --json`)).not.toContain(key.slice(-4));
+});
+
+/** The status of a retrieve with the key: 404 with a valid key. */
+async function statusOf(sandbox: RunningSandbox, key: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const path = "/v1/checkout-sessions/0199a3c4-5d00-7000-8000-00000000000f";
+  return (await sandbox.request({ method: "GET", path, headers })).status;
+}
+
+test("the key of a command that is killed, or whose lease is too old, or whose sandbox is killed, is revoked", async () => {
+  const harness = createHarness();
+  let sandbox = await harness.start();
+  const { ready } = sandbox;
+  const made = JSON.parse((await harness.run(["tokens", "create", "--json"])).stdout) as { token: string };
+  const env = { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_CONTROL_TOKEN: made.token };
+  /** Runs a command until it has used its key, and returns the key. */
+  const keyOf = async (line: string, killed?: AbortSignal): Promise<string> => {
+    const keys = new Set<string>();
+    const note = (key = ""): void => void (key !== "" && keys.add(key));
+    const never = new Promise<never>(() => undefined);
+    harness.setShell((command) => (note(command.env["CHECKOUT_API_KEY"]), never));
+    harness.setFault((request, pass) => {
+      if (!request.url.endsWith("/v1/orders")) return pass();
+      note(request.headers["Authorization"]?.slice("Bearer ".length));
+      return never;
+    });
+    const options = { cwd: tempFolder(), env, ...(killed && { killed }) };
+    void harness.run(line.split(" "), options);
+    await eventually(`${line} has a key`, () => expect(keys.size).toBe(1));
+    const [key = ""] = keys;
+    expect(await statusOf(sandbox, key)).toBe(404);
+    return key;
   };
-  expect(listed.keys.flatMap(({ last_four: end, revoked_at: at }) => (at === null ? [] : [end]))).toEqual([
-    key.slice(-4),
-  ]);
+  const isRevoked = (label: string, key: string): Promise<void> =>
+    eventually(label, async () => expect(await statusOf(sandbox, key)).toBe(401));
+  const run = `checklist run idempotency --create buy`;
+  for (const line of ["trigger order.succeeded --order-id order-9", run]) {
+    const kill = new AbortController();
+    const key = await keyOf(line, kill.signal);
+    kill.abort();
+    await isRevoked(`${line} was killed`, key);
+  }
+  const held = await keyOf(run);
+  harness.clock.advance(2 * 3_600_000);
+  await isRevoked("the lease is too old", held);
+  const last = await keyOf(run);
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  // As a killed sandbox leaves it.
+  const keptAlive = "UPDATE credentials SET revoked_at = NULL WHERE for_drill = 1";
+  await sandbox.stop();
+  database.exec(keptAlive);
+  database.close();
+  sandbox = await harness.start();
+  await isRevoked("the sandbox was killed", last);
+  expect(JSON.parse((await harness.run(["keys", "list", "--json"])).stdout)).toMatchObject({ keys: [{}] });
 });
 
 const SHOP = "http://localhost:3000";

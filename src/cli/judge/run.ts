@@ -28,8 +28,7 @@ import { register, registerAction, type Context, type Group } from "../command.t
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { poll } from "../../client/poll.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
-import { withStoreKey } from "../target/store-key.ts";
+import { controlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { endpointOf } from "./endpoint.ts";
 import {
@@ -64,6 +63,8 @@ const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(
 const QUICK_ANSWER_MS = 100;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_REST_MS = 30 * 60_000;
+/** The same of the lease of its key, which also the plain purchase needs. */
+const KEY_REST_MS = 2 * LEASE_REST_MS;
 
 type Part = History["part"] | "webhook";
 
@@ -178,13 +179,16 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     );
   const report = await runWithSpinner(
     context,
-    async ({ signal }) => {
-      await using keyed = await withStoreKey(context, control);
-      await using shop = await bindShop(keyed.context, { control, described, isRead, signal });
-      const judged = await runAll(keyed.context, options, { control, described, shop, parts, signal });
-      // A served shop ends with this block.
-      if (shop.served !== undefined) await deliverHeld(context, control, signal);
-      return judged;
+    ({ signal }) => {
+      const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_REST_MS;
+      const act = async (keyed: Context): Promise<RunReport> => {
+        await using shop = await bindShop(keyed, { control, described, isRead, signal });
+        const judged = await runAll(keyed, options, { control, described, shop, parts, signal });
+        // A served shop ends with this block.
+        if (shop.served !== undefined) await deliverHeld(context, control, signal);
+        return judged;
+      };
+      return withStoreKey(context, control, { timeoutMs, signal, act });
     },
     "Trying your shop",
   );

@@ -1,4 +1,5 @@
 import type { ControlTarget } from "../../client/control/control.ts";
+import type { LeaseRequest } from "../../client/control/lease.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
 import { folderTokenFor } from "../../core/control/rights.ts";
 import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
@@ -28,8 +29,9 @@ import {
   isOwnSandbox,
   surroundingsAt,
   withoutFolder,
+  withSource,
 } from "./surroundings.ts";
-import { callAt, type CallWithRemedies } from "./call.ts";
+import { callAt, underLease, type CallWithRemedies } from "./call.ts";
 import { limitFromVariable, misspellingHint } from "./options.ts";
 import { awaitSandbox } from "./waiting.ts";
 
@@ -209,6 +211,23 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
 /** Whether a token is limited to a store. Only such a token may leave this machine. */
 export function isStoreToken(token: string): boolean {
   return token.startsWith(STORE_TOKEN_PREFIX);
+}
+
+/**
+ * Does something that needs an API key. Who has a store's token and no key gets one under a lease: it is revoked when
+ * the command ends, however it ends, and after `timeoutMs`.
+ */
+export function withStoreKey<Value>(
+  context: Context,
+  control: ControlTarget,
+  { act, ...limits }: Omit<LeaseRequest, "drill"> & { readonly act: (context: Context) => Promise<Value> },
+): Promise<Value> {
+  const { around } = context;
+  const hasKey = around.apiKey !== undefined || isOwnSandbox(around, control.origin);
+  if (hasKey || !isStoreToken(control.token)) return act(context);
+  return underLease(context, control, { drill: "key", ...limits }, ({ apiKey }) =>
+    act({ ...context, around: { ...around, apiKey: withSource(apiKey, "a key for this command") } }),
+  );
 }
 
 /** The running sandbox of the folder, even if the environment names another; undefined if none is running. */

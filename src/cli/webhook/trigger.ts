@@ -13,8 +13,7 @@ import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, isStoreToken } from "../target/control.ts";
-import { withStoreKey } from "../target/store-key.ts";
+import { callSandbox, controlTarget, isStoreToken, withStoreKey } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { answerOutput } from "../output/answer.ts";
 import { output } from "../output/output.ts";
@@ -25,6 +24,9 @@ type Goal = { readonly type: string; readonly noun: CheckoutKind; readonly statu
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
+
+/** Longer than a create with its retries, in milliseconds. */
+const KEY_MS = 3_600_000;
 
 /** A declined attempt leaves a checkout pending: the payer may pay again. */
 const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
@@ -81,8 +83,10 @@ async function checkoutFor(
     return { id, isNew: true };
   }
   const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
-  await using keyed = await withStoreKey(context, control);
-  const { response, replayed } = await createInSandbox(keyed.context, options, { noun, request, control });
+  const { response, replayed } = await withStoreKey(context, control, {
+    timeoutMs: KEY_MS,
+    act: (keyed) => createInSandbox(keyed, options, { noun, request, control }),
+  });
   return { id: response.data.id, isNew: orderId === undefined || !replayed };
 }
 

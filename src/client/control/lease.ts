@@ -12,7 +12,7 @@ import {
 export type HeldLease = AnswerOf<"openLease">;
 
 /** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */
-export type LeaseRequest = RequestOf<"openLease"> & { readonly signal: AbortSignal };
+export type LeaseRequest = RequestOf<"openLease"> & { readonly signal?: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
 
@@ -51,8 +51,8 @@ async function open(
 ): Promise<ControlResult<HeldLease>> {
   let isOpening = true;
   const giveUp = (): void => void (isOpening && connection.abort());
-  signal.addEventListener("abort", giveUp);
-  if (signal.aborted) giveUp();
+  signal?.addEventListener("abort", giveUp);
+  if (signal?.aborted === true) giveUp();
   const request = buildControlRequest(target, {
     name: "openLease",
     body: { drill, timeoutMs },
@@ -72,7 +72,7 @@ async function open(
     world.after(OPEN_TIMEOUT_MS, giveUp);
   });
   isOpening = false;
-  signal.removeEventListener("abort", giveUp);
-  if (opened.end !== "interrupted" || signal.aborted) return opened;
+  signal?.removeEventListener("abort", giveUp);
+  if (opened.end !== "interrupted" || signal?.aborted === true) return opened;
   return { end: "unreachable", message: `no answer within ${OPEN_TIMEOUT_MS} ms` };
 }

@@ -27,8 +27,8 @@ export type DrillKind = keyof typeof DRILL_NAMES;
 
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
-/** A run of the checklist, and `explore --receiver`. */
-export const LEASE_KINDS = ["duplicates", "explore"] as const;
+/** A run of the checklist, `explore --receiver`, and a command that needs an API key of its own. */
+export const LEASE_KINDS = ["duplicates", "explore", "key"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
 /** Actions of an administrator on a store (decision 49). */

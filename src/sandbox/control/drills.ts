@@ -2,7 +2,7 @@ import { accept, mapValue } from "../../core/outcome.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { openDrillLease, openExploreLease } from "../readiness/open-lease.ts";
+import { openLease } from "../readiness/open-lease.ts";
 import { deliverForDrill, postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -18,8 +18,8 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
-    const open = drill === "explore" ? openExploreLease : openDrillLease;
-    return mapValue(await open(context, { storeId, id }, timeoutMs), () => ({ id, storeId }));
+    const given = await openLease[drill](context, { storeId, id }, timeoutMs);
+    return mapValue(given, (more) => ({ id, storeId, ...more }));
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
   recordDrill: async (context, { storeId, body }) =>

@@ -39,7 +39,9 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
     browserReturn: store.drills.latest(storeId, "browser_return") ?? null,
     underway: context.leases
       .of(storeId)
-      .flatMap(({ drill, ...lease }) => (drill === "explore" ? [] : [{ ...lease, drill }])),
+      .flatMap(({ drill, ...lease }) =>
+        drill === "explore" || drill === "key" ? [] : [{ ...lease, drill }],
+      ),
     waivers: store.waivers.of(storeId),
   });
 }

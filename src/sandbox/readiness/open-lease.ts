@@ -1,24 +1,36 @@
 // What a lease does to its store, and what its end undoes (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import type { LeaseKind } from "../../core/readiness/names.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { atStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
+import { createKey } from "../runtime/keys.ts";
 import type { LeaseRef, Leases } from "./leases.ts";
 
 type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
 
 /** The state that leases change. */
 export type LeaseContext = UndoContext &
-  Pick<ServiceContext, "wakeDispatcher"> & {
+  Pick<ServiceContext, "wakeDispatcher" | "world"> & {
     readonly leases: Leases;
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
   };
 
+/** Opens a lease of each kind; the value is what its holder is given. */
+export const openLease: Readonly<
+  Record<
+    LeaseKind,
+    (context: LeaseContext, lease: LeaseRef, timeoutMs: number) => Outcome<Given> | Promise<Outcome<Given>>
+  >
+> = { duplicates: openDrillLease, explore: openExploreLease, key: openKeyLease };
+
+type Given = { readonly apiKey?: string };
+
 /** Until it ends, webhooks are held and retrieves watched. The lease's faults end with it. */
-export function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: number): Outcome<null> {
+function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: number): Outcome<Given> {
   const { leases, store, wakeDispatcher } = context;
   const { storeId } = lease;
   const undo = async (faults: readonly string[]): Promise<void> => {
@@ -28,7 +40,17 @@ export function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs
     for (const id of faults) await removeFault(context, storeId, id);
   };
   leases.open({ ...lease, drill: "duplicates", since: storeTime(context, storeId) }, { timeoutMs, undo });
-  return accept(null);
+  return accept({});
+}
+
+/** A key that is no merchant's: no list or snapshot has it, and the next start of a killed sandbox revokes it. */
+function openKeyLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
+  return atStore(context, ref.storeId, ({ credentials, write }, since) => {
+    const { id, apiKey } = createKey(context, { storeId: ref.storeId, forDrill: true });
+    const undo = (): Promise<void> => write(() => credentials.revoke(id, context.world.now()));
+    context.leases.open({ ...ref, drill: "key", since }, { timeoutMs, undo });
+    return accept({ apiKey });
+  });
 }
 
 /**
@@ -36,11 +58,7 @@ export function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs
  * removed; if the sandbox is killed, its next start does both. Refuses with `state_conflict` a store whose clock was
  * moved, or that has faults or another lease, because the end of this lease would undo those too.
  */
-export function openExploreLease(
-  context: LeaseContext,
-  ref: LeaseRef,
-  timeoutMs: number,
-): Promise<Outcome<null>> {
+function openExploreLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
   const { storeId } = ref;
   const undo = async (): Promise<void> => {
     await undoExploration(context, storeId);
@@ -50,10 +68,11 @@ export function openExploreLease(
     const clock = clocks.of(storeId) ?? REAL_CLOCK;
     if (clock.frozenAt !== null || clock.offsetMs !== 0) return refuseFact("clock_was_moved", {});
     if (listFaults(context, storeId).length > 0) return refuseFact("store_has_faults", {});
-    if (context.leases.of(storeId).length > 0) return refuseFact("store_is_drilled", {});
+    if (context.leases.of(storeId).some(({ drill }) => drill !== "key"))
+      return refuseFact("store_is_drilled", {});
     exploreLeases.begin(storeId);
     context.leases.open({ ...ref, drill: "explore", since }, { timeoutMs, undo });
-    return accept(null);
+    return accept({});
   });
 }
 

@@ -19,6 +19,8 @@ type KeyInput = {
   readonly apiKey?: string;
   /** Default: every scope. */
   readonly scopes?: readonly Scope[];
+  /** Whether the key ends with a lease. */
+  readonly forDrill?: boolean;
 };
 
 /** A new key with its plaintext, which is not stored. */
@@ -27,7 +29,7 @@ type MadeKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKe
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
-  { storeId, apiKey = newApiKey(world), scopes = SCOPES }: KeyInput,
+  { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): MadeKey {
   // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
   // stream.
@@ -35,6 +37,7 @@ export function createKey(
   store.credentials.insert({
     ...made,
     storeId,
+    forDrill,
     keyHash: hashKey(apiKey),
     createdAt: storeTime({ store, world }, storeId),
   });

@@ -31,7 +31,7 @@ export const drillOperations = {
     path: "/leases",
     summary: "Begins a drill",
     description:
-      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates`, as which `checklist run` judges every part, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
+      "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates`, as which `checklist run` judges every part, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time; for `key`, the answer has an API key, which is revoked then. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
     request: () =>
       z.strictObject({
         drill: z.enum(LEASE_KINDS),
@@ -41,6 +41,8 @@ export const drillOperations = {
       z.object({
         id: z.uuid(),
         storeId: z.uuid(),
+        /** Only of a lease of `key`. */
+        apiKey: z.optional(z.string()),
       }),
     refusals: ["state_conflict"],
     lasting: true,
