@@ -75,7 +75,12 @@ function formInRoot(text: string): Form {
 const IN_ROOT = process.env["FORM_IN_ROOT"];
 const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
   IN_ROOT === undefined
-    ? { "the source": () => SOURCE, "the npm package": installedPackage, "the executable": loneExecutable }
+    ? {
+        // The package is made of the sources: what fails in them fails in it.
+        ...(FULL && { "the source": () => SOURCE }),
+        "the npm package": installedPackage,
+        "the executable": loneExecutable,
+      }
     : { "the installed program": () => formInRoot(IN_ROOT) };
 
 for (const [name, make] of Object.entries(FORMS))

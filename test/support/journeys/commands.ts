@@ -13,7 +13,7 @@ const TEA = { id: "price_tea", amount_minor: 700, currency: "EUR", payment_metho
 /** Listens, triggers, replays and verifies, beside an endpoint. */
 export async function walkWebhooks(site: Site): Promise<void> {
   const { id: endpoint } = await site.ask(`endpoints add ${site.receiver}/hooks`);
-  await site.type(`endpoints test ${endpoint ?? ""}`);
+  await site.ask(`endpoints test ${endpoint ?? ""}`);
   const listening = await site.launch(`listen --json --forward ${site.receiver}/hooks`);
   await site.type("trigger order.succeeded --order-id triggered");
   await eventually("the listener has forwarded the payment", () => {
@@ -45,16 +45,16 @@ export async function walkWebhooks(site: Site): Promise<void> {
 export async function walkTools(site: Site): Promise<void> {
   const statusOf = async (orderId: string): Promise<string> =>
     (await site.ask<{ readonly status: string }>(`orders get ${orderId}`)).status;
-  await site.type("faults add --profile rate-limited");
+  await site.ask("faults add --profile rate-limited");
   agree("faults", ((await site.ask<Listed>("faults list"))["faults"] ?? []).length, 1);
   await site.ask("faults clear");
   await site.ask("orders create --order-id kept --price-id price_coffee");
-  await site.type("snapshots create kept");
+  await site.ask("snapshots create kept");
   await site.ask("sandbox clock freeze");
-  await site.type("sandbox clock advance 2h");
+  await site.ask("sandbox clock advance 2h");
   agree("an order after two hours", await statusOf("kept"), "expired");
   await site.ask("sandbox clock real");
-  await site.type("snapshots restore kept");
+  await site.ask("snapshots restore kept");
   agree("the order of the snapshot", await statusOf("kept"), "created");
   await site.type("sandbox pay kept");
   const story = await site.type("explain kept");
@@ -81,14 +81,16 @@ export async function walkChecklist(site: Site): Promise<void> {
   agree("the record", readFileSync(join(site.cwd, "checkout.calibration.json"), "utf8").length > 500, true);
 }
 
-/** Three seconds of a search for faults that break this program's own client. */
+/** One fault, for `npm test`: what explore does with all of them is the same in every form. */
+const LOST = '[{"action":"lose_answer","match":{"method":"POST","path":"/v1/orders","nth":1}}]';
+
+/** A search for faults that break this program's own client: in a release for three seconds. */
 export async function walkExplore(site: Site): Promise<void> {
   if (site.form.shell === null) return expectNoShell(site);
   const purchase = `${site.form.shell} orders create --order-id "$CHECKOUT_ORDER_ID" --price-id price_coffee`;
   const { stdout } = await site.type([
     "explore",
-    "--budget",
-    "3s",
+    ...(FULL ? ["--budget", "3s"] : ["--only", LOST]),
     "--json",
     "--",
     "/bin/sh",
