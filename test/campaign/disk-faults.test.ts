@@ -15,7 +15,7 @@ import { runHere, startSandboxHere, type Finished, type SandboxHere } from "../s
 import { tempFolder } from "../support/temp-folder.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 
-const TRIALS = size(8, 520);
+const TRIALS = size(4, 520);
 const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];

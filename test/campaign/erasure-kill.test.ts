@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(4, 60);
-const CHECKOUTS = size(5000, 10_000);
+const CHECKOUTS = size(2000, 10_000);
 /** A command that is killed so soon may not have begun. */
 const EARLY_MS = 20;
 const STORES = {

@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const ROUNDS = size(10, 200);
+const ROUNDS = size(6, 200);
 /** How long after the beginning a kill comes at most: before, during and after the command. */
 const KILL_WITHIN_MS = 400;
 const { processStart } = REAL;

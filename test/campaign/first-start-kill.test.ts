@@ -8,7 +8,7 @@ import { begin, runHere, startSandboxHere, type Running } from "../support/progr
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const STARTS = size(8, 500);
+const STARTS = size(4, 500);
 /** A first start is killed up to this long after a moment of it: on an idle machine the next one has passed by then. */
 const KILL_WITHIN_MS = 12;
 /** The moments of a first start in their order: a file is there, or the start has said that it is ready. */

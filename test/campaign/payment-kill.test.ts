@@ -13,7 +13,7 @@ import { endIn, formOf, formTokenIn, isEnd, type FormAct } from "../support/paym
 import { startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const CYCLES = size(3, 100);
+const CYCLES = size(2, 100);
 const CONNECTIONS = 8;
 /** A kill comes after at least this many answers, and then within MAX_LOAD_MS. */
 const MIN_ANSWERS = 100;

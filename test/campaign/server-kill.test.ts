@@ -16,7 +16,7 @@ import {
 import { startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const KILLS = size(4, 200);
+const KILLS = size(2, 200);
 const CONNECTIONS = 16;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;

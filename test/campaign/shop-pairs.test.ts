@@ -63,7 +63,7 @@ const SLOTS: readonly Slot[] = [
   "plan",
 ];
 /** How many parts change in one store, in how many stores of a test, and how many tests there are, which go on from each other. */
-const CHANGES = size(12, 50);
+const CHANGES = size(6, 50);
 const STORES = size(1, 10);
 const TESTS = size(1, 10);
 

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(3, 90);
-const ORDERS = size(2000, 10_000);
+const ORDERS = size(1000, 10_000);
 const KINDS = ["restore", "create", "restore in a folder"] as const;
 type Kind = (typeof KINDS)[number];
 /** A folder with the sandbox that serves it. */

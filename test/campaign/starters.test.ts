@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { PROGRAM, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const ROUNDS = size(2, 60);
+const ROUNDS = size(1, 60);
 const STARTERS = 6;
 
 test("of several starts after a kill exactly one serves the folder", async () => {

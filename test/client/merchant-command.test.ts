@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readView } from "../../src/client/judge/view.ts";
 import { runMerchantCommand } from "../../src/client/merchant-command.ts";
+import { FULL, part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
@@ -25,9 +26,9 @@ const AROUND = [
   ["<(", ")"],
 ] as const;
 
-/** Order_ids that a stranger with the store's API key can choose: at most 32 characters. */
+/** Order_ids that a stranger with the store's API key can choose: at most 32 characters. `npm test` draws one command. */
 const HOSTILE_IDS = [
-  ...RUN.flatMap((run) => AROUND.map(([before, after]) => `${before}${run}${after}`)),
+  ...part(RUN, RUN.length).flatMap((run) => AROUND.map(([before, after]) => `${before}${run}${after}`)),
   "-rf",
   "--",
   "%PATH%",
@@ -39,7 +40,7 @@ const HOSTILE_IDS = [
 ];
 
 test("a command gets an id byte for byte in its environment, and never runs it", async () => {
-  expect(HOSTILE_IDS.length).toBeGreaterThan(40);
+  expect(HOSTILE_IDS.length).toBeGreaterThan(20);
   const folder = tempFolder();
   const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
   for (const orderId of HOSTILE_IDS) {
@@ -95,9 +96,11 @@ test("drills and explore run the typed command line, whatever the order_ids", as
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   harness.setShell(() => Promise.resolve({ ending: "exited", exitCode: 1, stdout: "", stderr: "" }));
-  for (const orderId of HOSTILE_IDS.filter((id) => !/[\n\u202E]/.test(id))) {
+  const orderIds = HOSTILE_IDS.filter((id) => !/[\n\u202E]/.test(id));
+  for (const [at, orderId] of orderIds.entries()) {
     await order(harness, orderId);
-    for (const line of CALLERS) {
+    // In `npm test` the callers take turns.
+    for (const line of FULL ? CALLERS : CALLERS.slice(at % CALLERS.length).slice(0, 1)) {
       const before = harness.commands.length;
       await harness.run(line);
       const run = harness.commands.slice(before).map(({ commandLine }) => commandLine);

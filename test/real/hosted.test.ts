@@ -33,7 +33,7 @@ import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 
 const CONNECTIONS = 8;
 const KILLS = size(4, 50);
-const STORES = size(100, 1000);
+const STORES = size(24, 1000);
 const DELETION_KILLS = size(3, 30);
 /** Number of stores in use at a time. */
 const AT_ONCE = 8;

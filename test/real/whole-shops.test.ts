@@ -114,9 +114,9 @@ async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
 }
 
 test("the commands in its head make a whole shop ready, and a hurried shop gets its cause", async () => {
-  // In `npm test` the head of one language, and a client and a receiver or a whole shop, by the seed.
+  // In `npm test` the head of one language, and a client, a receiver or a whole shop, by the seed.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
-  const hurried = part(known, 6);
+  const hurried = part(known, known.length);
   const heads = part(SHOPS, SHOPS.length);
   const typed = heads.map(async (name) => {
     const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS[name]);
