@@ -6,14 +6,14 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * meanwhile.
  */
 export const LONG: readonly string[] = [
-  "campaign/shops",
   "real/whole-shops",
-  "real/skill",
+  "campaign/shops",
   "real/idempotency-drill",
   "real/payment-page",
-  "real/scenarios",
   "real/hosted",
   "real/journeys",
+  "real/skill",
+  "real/scenarios",
   "real/executable",
   "campaign/explore",
   "real/drill-kill",
