@@ -97,7 +97,7 @@ test("a start on a damaged state serves the same stores, or is refused with the 
   const ends = { served: 0, refused: 0 };
   for (let round = 0; round < ROUNDS; round += 1) {
     const state = await killedState();
-    for (const damage of part(DAMAGES, 12)) {
+    for (const damage of part(DAMAGES, 24)) {
       putFolder(state.kept, state.folder);
       damageState(state.folder, damage, random());
       const { isServed, found } = await startDamaged(state, damage);

@@ -48,7 +48,7 @@ test("every broken client breaks its rules, and every right one passes", async (
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
-  const [good, broken] = [part(GOOD_CLIENTS, 5), part(BROKEN_CLIENTS, 5)];
+  const [good, broken] = [part(GOOD_CLIENTS, 8), part(BROKEN_CLIENTS, 8)];
   const found = [];
   for (const { name, client } of [...good, ...broken])
     found.push([name, ...(await drill(harness, client)).slice(0, 2)]);

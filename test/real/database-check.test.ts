@@ -7,7 +7,7 @@ import type { FileKind } from "../../src/store/connection/database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
 import { createTransactor } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
-import { seededRandom } from "../support/campaign.ts";
+import { seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -96,6 +96,9 @@ const WRITER = `
   for (;;) transact(() => { insert.run(); insert.run(); remove.run(); });
 `;
 
+/** Number of checks beside a process that writes. */
+const LOOKS = size(40, 150);
+
 test("every check of a busy database finds it sound, or says that it is busy", async () => {
   const { path, close, write } = openWriter(seededRandom(1));
   write();
@@ -107,7 +110,7 @@ test("every check of a busy database finds it sound, or says that it is busy", a
     if (!existsSync(`${path}-wal`) || statSync(path).size < 500_000) throw new Error("not yet");
   });
   const seen = { whole: 0, busy: 0 };
-  for (let look = 0; look < 150; look += 1) {
+  for (let look = 0; look < LOOKS; look += 1) {
     const checked = checkDatabase(path, { kind: KIND, scratch: join(tempFolder(), "scratch") });
     expect([look, checked]).toMatchObject([look, { ok: true }]);
     if (checked.ok && checked.value?.checked !== "head") seen[checked.value?.checked ?? "busy"] += 1;

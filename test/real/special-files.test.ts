@@ -65,7 +65,7 @@ test("every reader refuses a file that is not ordinary or is too large", async (
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
   const cases = READERS.flatMap((_reader, at) => kinds.map((kind): Case => ({ kind, at })));
   const wrong: unknown[] = [];
-  await sideBySide(part(cases, 6), [1, 2, 3], async (one) => {
+  await sideBySide(part(cases, 12), [1, 2, 3], async (one) => {
     const { code, stdout, stderr } = await read(one);
     const [called] = KINDS[one.kind];
     const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;

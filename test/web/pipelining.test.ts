@@ -47,6 +47,8 @@ function read(socket: Socket): () => { readonly answers: readonly string[]; read
   let bytes = 0;
   socket.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
+    // Most chunks are the inside of a large body.
+    if (!chunk.includes("X-At: ")) return;
     answers.push(...[...chunk.toString("latin1").matchAll(/X-At: (\S+)/g)].map(([, at = ""]) => at));
   });
   socket.resume();
