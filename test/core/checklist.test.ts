@@ -111,7 +111,6 @@ const READY: ReadinessFacts = {
   duplicates: drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]) }),
   browserReturn: drill({ kind: "browser_return", subject: "http://localhost:3000/thanks" }),
   waivers: [],
-  underway: [],
 };
 
 const idempotency = (more: Partial<ReadinessFacts["idempotency"]>): Partial<ReadinessFacts> => ({

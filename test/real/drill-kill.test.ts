@@ -185,7 +185,7 @@ test("a sandbox that is killed during a drill releases the drill's held webhooks
     shop.pauseAt(path, nth);
     const drilled = drillHere(kind);
     await eventually(label, () => expect(shop.isPaused()).toBe(true));
-    expect((await current.control.call("readiness", {})).underway).toHaveLength(1);
+    expect((await current.control.call("checklist", {})).underway).toHaveLength(1);
     await current.sandbox.stop("SIGKILL");
     await restart();
     await expectNothingLeft({ label, ...current, cwd });
@@ -217,7 +217,7 @@ async function expectNothingLeft(site: {
 }): Promise<void> {
   const { label, sandbox, control, cwd } = site;
   await eventually(`${label}: no drill runs`, async () =>
-    expect((await control.call("readiness", {})).underway).toEqual([]),
+    expect((await control.call("checklist", {})).underway).toEqual([]),
   );
   const credentials = parseCredentials(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8"));
   const apiKey = Object.values(credentials?.stores ?? {})[0]?.api_key ?? "";

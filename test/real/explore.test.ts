@@ -117,7 +117,7 @@ async function leftIn(control: Control): Promise<Left> {
   const [{ faults }, { now }, { underway }, { endpoints }] = await Promise.all([
     control.call("listFaults", {}),
     control.call("showClock", {}),
-    control.call("readiness", {}),
+    control.call("checklist", {}),
     control.call("listEndpoints", {}),
   ]);
   return {

@@ -12,27 +12,31 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
     const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
-    const told = said(await sandbox.request({ path: "/__sandbox/stores/default/readiness", headers }));
-    const { replayed, refused } = (told.data?.["idempotency"] ?? {}) as Readonly<Record<string, unknown>>;
-    return { replayed, refused };
+    const told = said(await sandbox.request({ path: "/__sandbox/stores/default/checklist", headers }));
+    const items = told.data?.["items"] as readonly { readonly name: string; readonly evidence: unknown }[];
+    return items.find(({ name }) => name === "idempotency_replay")?.evidence;
   };
   const own = "orders create --order-id own --price-id price_coffee --idempotency-key own-key-1".split(" ");
   for (const round of [1, 2]) expect([round, (await harness.run(own)).code]).toEqual([round, 0]);
-  expect(await evidence()).toEqual({ replayed: null, refused: null });
+  expect(await evidence()).toEqual([]);
   const key = "merchants-key-1";
   const first = await post(sandbox, BODY, { key });
   harness.clock.advance(5000);
   const at = new Date(harness.clock.now()).toISOString();
   await post(sandbox, BODY, { key });
   const replayed = {
-    key,
+    what: `the log has a create that was repeated with its key ${key}; only the drill is proof`,
     at,
-    request_id: expect.not.stringMatching(first.headers["X-Request-Id"] ?? "") as string,
+    reference: expect.not.stringMatching(first.headers["X-Request-Id"] ?? "") as string,
   };
-  expect(await evidence()).toEqual({ replayed, refused: null });
+  expect(await evidence()).toEqual([replayed]);
   const conflict = await post(sandbox, { ...BODY, amount_minor: 1 }, { key });
-  const refused = { key, at, request_id: conflict.headers["X-Request-Id"] };
-  expect(await evidence()).toEqual({ replayed, refused });
+  const refused = {
+    what: `the log has another request that was refused for the used key ${key}; only the drill is proof`,
+    at,
+    reference: conflict.headers["X-Request-Id"],
+  };
+  expect(await evidence()).toEqual([replayed, refused]);
 });
 
 test("--rate-limit makes 429 real, with Retry-After", async () => {

@@ -82,7 +82,7 @@ test("a receiver with a rate limit gets each request again after a pause, and th
     receiver.got.length = 0;
     receiver.answers = async (number) => {
       if (number === last) {
-        const [running] = (await site.control<{ underway: { id: string }[] }>("/readiness")).data.underway;
+        const [running] = (await site.control<{ underway: { id: string }[] }>("/checklist")).data.underway;
         await site.control(`/leases/${running?.id ?? ""}/end`, {});
       }
       return { status: 429, headers, body: "" };

@@ -97,7 +97,7 @@ async function openSite(start = EPHEMERAL) {
     create,
     /** The promise for which the shop waits before each of its answers. */
     waitFor: (next: typeof before) => void (before = next),
-    readiness: async () => (await site.control<WireAnswerOf<"readiness">>("/readiness")).data,
+    checklist: async () => (await site.control<WireAnswerOf<"checklist">>("/checklist")).data,
     endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,
     faults: async () => (await site.control<Faults>("/faults")).data.faults,
     drills: async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills,
@@ -108,7 +108,7 @@ async function openSite(start = EPHEMERAL) {
 /** Expects that nothing is armed, paused or left behind, and that the records are whole. */
 async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
-    expect((await site.readiness()).underway).toEqual([]),
+    expect((await site.checklist()).underway).toEqual([]),
   );
   expect([label, (await site.create(`after ${label}`.replaceAll(/\W/g, "-"))).dropped]).toEqual([
     label,
@@ -232,7 +232,7 @@ async function killAt(
     const done = sent ? pass() : undefined;
     if (outbound.url.endsWith("/leases") && sent)
       await eventually("the lease is held", async () =>
-        expect((await site.readiness()).underway).toHaveLength(1),
+        expect((await site.checklist()).underway).toHaveLength(1),
       );
     else await done;
     kill.abort();
@@ -277,7 +277,7 @@ test("a webhook drill whose command is killed sends nothing more and stores noth
     if (cases() === 3) kill.abort();
     // The sandbox hears of it before the receiver answers.
     await eventually("the lease has ended", async () =>
-      expect((await site.readiness()).underway).toHaveLength(kill.signal.aborted ? 0 : 1),
+      expect((await site.checklist()).underway).toHaveLength(kill.signal.aborted ? 0 : 1),
     );
   });
   void site.harness.run(DRILLS.webhook.split(" "), { killed: kill.signal });
@@ -288,7 +288,7 @@ test("a webhook drill whose command is killed sends nothing more and stores noth
 
 /** Waits until no drill runs and all pending work is written. */
 async function expectIdle(site: Site): Promise<void> {
-  await eventually("no drill runs", async () => expect((await site.readiness()).underway).toEqual([]));
+  await eventually("no drill runs", async () => expect((await site.checklist()).underway).toEqual([]));
   await site.advance(1);
 }
 
@@ -362,7 +362,7 @@ test("a fault that was added during a drill stays, and the drill's own faults en
 test("a drill whose lease ended early records nothing", async () => {
   const site = await openSite();
   const drill = await holdWebhooks(site);
-  const [running] = (await site.readiness()).underway;
+  const [running] = (await site.checklist()).underway;
   expect(running).toMatchObject({ drill: "duplicates" });
   await site.control(`/leases/${running?.id ?? ""}/end`, {});
   drill.end();
@@ -374,7 +374,7 @@ test("a drill whose lease ended early records nothing", async () => {
 test("a drill ends at its timeout, even if its command still runs", async () => {
   const site = await openSite();
   await holdWebhooks(site);
-  expect((await site.readiness()).underway).toMatchObject([{ drill: "duplicates" }]);
+  expect((await site.checklist()).underway).toMatchObject([{ drill: "duplicates" }]);
   // The longest default budget, and half an hour.
   site.harness.clock.advance(37 * 60_000);
   await expectNothingLeft(site, "timeout");

@@ -97,7 +97,6 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
     retryDeliveries: [`${STORE}/deliveries/retry`, { endpoint_id: endpoint, order_id: "order-1" }],
     listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due&wait_ms=10`],
-    readiness: [`${STORE}/readiness`],
     checklist: [`${STORE}/checklist`],
     storeSummary: [STORE],
     waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],

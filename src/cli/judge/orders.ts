@@ -79,7 +79,7 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
 /** With an active currency and payment method of the store; default terms if it has none. */
 async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
-  const { capabilities } = await callAt(context, control, { name: "readiness", body: undefined });
+  const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
   const any = (kind: string): string | undefined =>
     capabilities.find((one) => one.kind === kind && one.active)?.name;
   const parsed = parseCreateRequest({

@@ -239,6 +239,6 @@ async function createNow(
 }
 
 async function otherCurrency({ call }: Bench, own: string): Promise<string | undefined> {
-  const { capabilities } = await call({ name: "readiness", body: undefined });
+  const { capabilities } = await call({ name: "storeSummary", body: undefined });
   return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== own)?.name;
 }

@@ -48,7 +48,6 @@ export const OPERATION_RIGHTS = {
   explain: "viewer",
   saveStory: "viewer",
   assumptions: "viewer",
-  readiness: "viewer",
   checklist: "viewer",
   storeSummary: "viewer",
   waiveDrill: "store",

@@ -38,20 +38,20 @@ export type DrillStep = DomainOf<typeof drillStep>;
 /** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */
 export type DrillVerdict = "passed" | "failed" | "unknown";
 
-const resultFields = {
+const shownStep = z.extend(drillStep, { expected: drillText, got: drillText, cause: z.nullable(drillText) });
+export type ShownStep = DomainOf<typeof shownStep>;
+/** The result of a drill, as the API shows it in English. */
+export const shownDrill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
   /** Identifies the tested configuration; when it changes, the drill is void. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,
-};
-/** The result of a drill, as it is stored, and as the API shows it in English. */
-export const drillResult = z.object({ ...resultFields, steps: z.array(drillStep) });
-const shownStep = z.extend(drillStep, { expected: drillText, got: drillText, cause: z.nullable(drillText) });
-export const shownDrill = z.object({ ...resultFields, steps: z.array(shownStep) });
-export type DrillFact = DomainOf<typeof drillResult>;
-export type ShownStep = DomainOf<typeof shownStep>;
+  steps: z.array(shownStep),
+});
+/** The result of a drill, as it is stored. */
+export type DrillFact = Omit<DomainOf<typeof shownDrill>, "steps"> & { readonly steps: readonly DrillStep[] };
 
 /** A running drill and the time of its start. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
@@ -63,6 +63,5 @@ nameSchemas({
   DrillStepFacts: drillStep,
   StatedFact: factOfValues,
   StatedValue: factOfTexts,
-  DrillFacts: drillResult,
   RunningDrill: runningDrill,
 });

@@ -3,8 +3,8 @@ import type { Words } from "../language.ts";
 import { MAX_SUBJECT_LENGTH } from "../checkout/shapes.ts";
 import { moment, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
-import { endpoint } from "../webhook/shapes.ts";
-import { drillResult, runningDrill } from "./drill-shapes.ts";
+import type { EndpointEntry } from "../webhook/shapes.ts";
+import { runningDrill, type DrillFact } from "./drill-shapes.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "./names.ts";
 
 /** The note that the user adds to an action or a waiver. */
@@ -22,16 +22,15 @@ export const recordedAction = z.object({
 /** One entry of a store's audit log. */
 export type RecordedAction = DomainOf<typeof recordedAction>;
 
-const production = z.object({
-  /** The merchant's last request. */
-  request: z.nullable(recordedAction),
-  /** The last `approve_credential` or `revoke_credential`. */
-  approval: z.nullable(recordedAction),
-  /** The last `open_gate`, or the action that closed the gate: `close_gate` or `revoke_credential`. */
-  gate: z.nullable(recordedAction),
-});
 /** The state of production: the last action of each kind; null if there was none. */
-export type Production = DomainOf<typeof production>;
+export type Production = {
+  /** The merchant's last request. */
+  readonly request: RecordedAction | null;
+  /** The last `approve_credential` or `revoke_credential`. */
+  readonly approval: RecordedAction | null;
+  /** The last `open_gate`, or the action that closed the gate: `close_gate` or `revoke_credential`. */
+  readonly gate: RecordedAction | null;
+};
 
 export const capability = z.object({
   kind: z.enum(["payment_method", "currency"]),
@@ -39,56 +38,44 @@ export const capability = z.object({
   active: z.boolean(),
 });
 
-const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
 /** A create whose key was used before. */
-export type KeyUseFact = DomainOf<typeof keyUse>;
+export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
 
 export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
 /** The merchant's statement that a drill is not needed for now, with the reason. */
 export type Waiver = DomainOf<typeof waiver>;
 
-const shownEndpoint = {
-  id: true,
-  kind: true,
-  url: true,
-  state: true,
-  reason: true,
-  cause: true,
-  pausedBy: true,
-} as const;
-const endpointFact = z.extend(z.pick(endpoint, shownEndpoint), {
-  /** The subject that a drill of the current state would have. */
-  subject: z.string(),
-  drill: z.nullable(drillResult),
-});
 /** An endpoint, with the facts that the checklist needs. */
-export type EndpointFact = DomainOf<typeof endpointFact>;
+export type EndpointFact = Pick<
+  EndpointEntry,
+  "id" | "kind" | "url" | "state" | "reason" | "cause" | "pausedBy"
+> & {
+  /** The subject that a drill of the current state would have. */
+  readonly subject: string;
+  readonly drill: DrillFact | null;
+};
 
-/** All facts that decide readiness. */
-export const readinessFacts = z.object({
-  storeId: z.uuid(),
-  /** The store's time. */
-  now: moment,
-  active: z.boolean(),
-  /** Time of the last change between active and inactive. */
-  activeSince: moment,
-  capabilities: z.array(capability),
-  production,
-  returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
-  endpoints: z.array(endpointFact),
-  idempotency: z.object({
-    replayed: z.nullable(keyUse),
-    refused: z.nullable(keyUse),
-    drill: z.nullable(drillResult),
-  }),
-  duplicates: z.nullable(drillResult),
-  browserReturn: z.nullable(drillResult),
-  underway: z.array(runningDrill),
-  /** The last waiver of each drill; a waiver is valid for 7 days. */
-  waivers: z.array(waiver),
-});
 /** All facts that decide readiness. Times are milliseconds by the store's clock. */
-export type ReadinessFacts = DomainOf<typeof readinessFacts>;
+export type ReadinessFacts = {
+  readonly storeId: string;
+  readonly now: number;
+  readonly active: boolean;
+  /** Time of the last change between active and inactive. */
+  readonly activeSince: number;
+  readonly capabilities: readonly DomainOf<typeof capability>[];
+  readonly production: Production;
+  readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];
+  readonly endpoints: readonly EndpointFact[];
+  readonly idempotency: {
+    readonly replayed: KeyUseFact | null;
+    readonly refused: KeyUseFact | null;
+    readonly drill: DrillFact | null;
+  };
+  readonly duplicates: DrillFact | null;
+  readonly browserReturn: DrillFact | null;
+  /** The last waiver of each drill; a waiver is valid for 7 days. */
+  readonly waivers: readonly Waiver[];
+};
 
 const evidence = z.object({
   what: z.string(),
@@ -155,6 +142,8 @@ export const checklist = z.object({
   /** `ready_with_risks`: all items pass, and at least one has a risk. */
   verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
   items: z.array(checklistItem),
+  /** The drills that run now. */
+  underway: z.array(runningDrill),
 });
 /** The items of a store with the verdict. */
 export type JudgedChecklist = DomainOf<typeof checklist>;
@@ -184,7 +173,6 @@ export const actionRequest = z.discriminatedUnion("action", [
 nameSchemas({
   Act: recordedAction,
   Capability: capability,
-  KeyUse: keyUse,
   Waiver: waiver,
   Exploration: exploration,
   ExploredPlace: placeResults,

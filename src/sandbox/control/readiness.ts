@@ -7,7 +7,7 @@ import { differencesOn } from "../../core/webhook/dialect-differences.ts";
 import { atStore, refuseUnknownStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
-import { judgeStore, readReadiness } from "../readiness/facts.ts";
+import { judgeStore } from "../readiness/facts.ts";
 import { selectActiveKeys } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -25,7 +25,6 @@ export const readinessHandlers = {
     });
     return accept({ storeId, assumptions });
   },
-  readiness: async (context, { storeId }) => readReadiness(context, storeId),
   checklist: async (context, { storeId }) =>
     mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId, caller }) =>

@@ -14,7 +14,7 @@ type ReadinessContext = Pick<ServiceContext, "world"> &
   SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 
 /** Reads all facts for the launch checklist (decision 49). Refuses with `not_found` if there is no such store. */
-export function readReadiness(context: ReadinessContext, storeId: string): Outcome<ReadinessFacts> {
+function readReadiness(context: ReadinessContext, storeId: string): Outcome<ReadinessFacts> {
   const { store } = context;
   const details = store.stores.details(storeId);
   if (details === undefined) return refuseUnknownStore(storeId);
@@ -37,11 +37,6 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
     },
     duplicates: store.drills.latest(storeId, "duplicates") ?? null,
     browserReturn: store.drills.latest(storeId, "browser_return") ?? null,
-    underway: context.leases
-      .of(storeId)
-      .flatMap(({ drill, ...lease }) =>
-        drill === "explore" || drill === "key" ? [] : [{ ...lease, drill }],
-      ),
     waivers: store.waivers.of(storeId),
   });
 }
@@ -58,6 +53,9 @@ export function judgeStore(
       storeId,
       judgedAt: facts.now,
       exploration: context.store.explorations.of(storeId) ?? null,
+      underway: context.leases
+        .of(storeId)
+        .flatMap(({ drill, ...lease }) => (drill === "duplicates" ? [{ ...lease, drill }] : [])),
       ...judgeItems(facts, say),
     },
   }));

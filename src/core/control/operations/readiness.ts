@@ -12,7 +12,6 @@ import {
   exploration,
   explored,
   note,
-  readinessFacts,
   recordedAction,
   waiver,
 } from "../../readiness/shapes.ts";
@@ -40,18 +39,11 @@ export const readinessOperations = {
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: () => z.object({ storeId: z.uuid(), assumptions: z.array(assumptionEntry) }),
   }),
-  readiness: storeOperation({
-    path: "/readiness",
-    summary: "Lists the facts for the launch checklist",
-    description:
-      "Returns the facts by which the checklist is judged, without judging them: production, capabilities, origins, endpoints, drills and waivers.",
-    answer: () => readinessFacts,
-  }),
   checklist: storeOperation({
     path: "/checklist",
     summary: "Judges the launch checklist",
     description:
-      "Judges every item of the launch checklist, and returns each with its reason, evidence and next command. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
+      "Judges every item of the launch checklist, and returns each with its reason, evidence and next command, and the drills that run now. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: () => checklist,
   }),
   storeSummary: storeOperation({

@@ -12,7 +12,7 @@ import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../pa
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
-import type { ReadinessFacts } from "../../../../core/readiness/shapes.ts";
+import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
 /** The one run that proves all of them; the section `shop` of checkout.config.json replaces its options. */
@@ -40,7 +40,7 @@ function resultsOf(
 export function runningDrills(
   { leases }: Pick<PortalContext, "leases">,
   { storeId }: View,
-  { underway, now }: ReadinessFacts,
+  { underway, judgedAt: now }: JudgedChecklist,
 ): Html {
   return html`${underway.map(
     ({ id, since }) =>

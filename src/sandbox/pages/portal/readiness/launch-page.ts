@@ -30,7 +30,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { facts: known, checklist: shown } = judged.value;
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
-  const main = html`${runningDrills(context, view, known)} ${checklist(view, shown, known)}
+  const main = html`${runningDrills(context, view, shown)} ${checklist(view, shown, known)}
     ${explorationPart(shown)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
