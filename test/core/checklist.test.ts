@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { checklistMarkdown } from "../../src/cli/readiness/text.ts";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
-import { checklistJunit, isReady, type ChecklistReport } from "../../src/core/readiness/report.ts";
+import { checklistJunit } from "../../src/cli/readiness/text.ts";
+import { isReady, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import { judgeService } from "../../src/core/readiness/other-service.ts";
 import type { Calibration } from "../../src/core/calibration/calibration.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";

@@ -15,7 +15,7 @@ import { serveSandbox } from "../../host/serve.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { describeShop } from "../judge/section.ts";
 import { catchRefusal, EXIT, unwrap, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
-import { prepareJunitFile } from "../readiness/junit-file.ts";
+import { prepareJunitFile } from "../output/junit.ts";
 import { abortOnStop } from "../stopping.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { accessVariables } from "../store/variables.ts";

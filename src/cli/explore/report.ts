@@ -1,7 +1,7 @@
 import type { ExplorationResult } from "../../client/judge/search/search.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { english } from "../../core/language.ts";
-import { junitXml } from "../../core/readiness/junit.ts";
+import { junitXml } from "../output/junit.ts";
 import { scheduleSize } from "../../core/judge/schedule.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";

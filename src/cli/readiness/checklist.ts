@@ -1,9 +1,9 @@
-import { checklistJunit, isReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
+import { isReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
-import { prepareJunitFile } from "./junit-file.ts";
+import { prepareJunitFile } from "../output/junit.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { judge } from "./judge.ts";
-import { checklistMarkdown, checklistText } from "./text.ts";
+import { checklistJunit, checklistMarkdown, checklistText } from "./text.ts";
 import {
   listOption,
   registerAction,

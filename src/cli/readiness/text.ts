@@ -5,11 +5,13 @@ import {
   evidenceLine,
   verdictLine,
   type ChecklistReport,
+  type Tolerance,
 } from "../../core/readiness/report.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";
 import { printable, publishableText } from "../../core/text.ts";
+import { junitXml } from "../output/junit.ts";
 import { PLAIN, type Printer } from "../printer.ts";
 import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
@@ -53,4 +55,31 @@ export function checklistMarkdown(report: ChecklistReport): string {
   const longest = Math.max(2, ...Array.from(published.matchAll(/`+/g), ([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `## Launch checklist\n\n${fence}text\n${published}\n${fence}`;
+}
+
+/** With a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
+export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): string {
+  const { verdict, items, service, storeId, judgedAt } = report;
+  return junitXml({
+    name: "checkout checklist",
+    timestamp: toIso(judgedAt),
+    properties: { verdict, service, ...(storeId !== null && { store_id: storeId }), livemode: "false" },
+    cases: items.map((item) => ({
+      name: item.name,
+      faults: faultsOf(item, tolerance),
+      output: [
+        english(ITEM_TITLES[item.name]),
+        ...item.evidence.map(evidenceLine),
+        ...item.assumptions.map((risk) => `risk: ${risk}`),
+      ],
+    })),
+  });
+}
+
+function faultsOf({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
+  const text = `next: ${next}`;
+  if (status === "fail") return [{ element: "failure", type: status, message: reason, text } as const];
+  if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];
+  if (assumptions.length === 0 || allowRisks) return [];
+  return [{ element: "failure", type: "risk", message: assumptions.join("; "), text } as const];
 }

@@ -5,14 +5,7 @@ import { english } from "../language.ts";
 import { titleOf } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
-import { junitXml } from "./junit.ts";
-import {
-  countNotJudged,
-  type Checklist,
-  type ChecklistItem,
-  type Evidence,
-  type JudgedChecklist,
-} from "./shapes.ts";
+import { countNotJudged, type Checklist, type Evidence, type JudgedChecklist } from "./shapes.ts";
 
 export type ChecklistReport = Checklist & {
   /** `sandbox`: judged by all facts. `service`: judged by v1 answers. */
@@ -114,36 +107,9 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
-type Tolerance = { readonly allowRisks: boolean };
+export type Tolerance = { readonly allowRisks: boolean };
 
 /** Whether a store may go live by its checklist, so that the command exits with 0. */
 export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
-}
-
-/** With a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
-export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): string {
-  const { verdict, items, service, storeId, judgedAt } = report;
-  return junitXml({
-    name: "checkout checklist",
-    timestamp: toIso(judgedAt),
-    properties: { verdict, service, ...(storeId !== null && { store_id: storeId }), livemode: "false" },
-    cases: items.map((item) => ({
-      name: item.name,
-      faults: faultsOf(item, tolerance),
-      output: [
-        english(ITEM_TITLES[item.name]),
-        ...item.evidence.map(evidenceLine),
-        ...item.assumptions.map((risk) => `risk: ${risk}`),
-      ],
-    })),
-  });
-}
-
-function faultsOf({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
-  const text = `next: ${next}`;
-  if (status === "fail") return [{ element: "failure", type: status, message: reason, text } as const];
-  if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];
-  if (assumptions.length === 0 || allowRisks) return [];
-  return [{ element: "failure", type: "risk", message: assumptions.join("; "), text } as const];
 }
