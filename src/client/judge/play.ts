@@ -238,14 +238,6 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
 /** Currencies of which at most one is an order's: few tables of rates have them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
 
-const SENT_AS = {
-  forged: { forged: true },
-  other_id: { otherId: true },
-  unknown_type: { unknownType: true },
-  in_parts: { inParts: true },
-  late: { late: true },
-} as const satisfies Record<string, SentAs>;
-
 function formOf(
   how: Extract<Step, { act: "tell" }>["how"],
   { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
@@ -253,7 +245,7 @@ function formOf(
   if (how === undefined) return {};
   if (how === "less" || how === "more")
     return { elsewhere: { amountMinor: nearAmount(amountMinor, how), currency } };
-  if (how !== "other_currency") return SENT_AS[how];
+  if (how !== "other_currency") return { how };
   const other = RARE_CURRENCIES.find((one) => one !== currency) ?? currency;
   return { elsewhere: { amountMinor, currency: other } };
 }

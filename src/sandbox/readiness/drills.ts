@@ -118,7 +118,7 @@ export async function deliverForDrill(
   const prepared = await prepare(context, storeId, wanted);
   if (!prepared.ok) return prepared;
   const { subject, posts } = prepared.value;
-  const betweenParts = wanted.inParts === true ? pauseIn(context) : undefined;
+  const betweenParts = wanted.how === "in_parts" ? pauseIn(context) : undefined;
   const connection = wanted.together === undefined ? "kept" : "fresh";
   const send = async ({ eventId, post }: OutgoingPost): Promise<DeliveredEvents["answers"][number]> => {
     const { status, error } = wholeAnswer(await postAgain(context, { ...post, betweenParts, connection }));
@@ -205,12 +205,13 @@ function wholeAnswer({ result }: PostResult): WholeAnswer {
 function prepare(
   context: DrillsContext,
   storeId: string,
-  { leaseId, eventId, subject, together = [], ...how }: RequestOf<"deliverForDrill">,
+  { leaseId, eventId, subject, together = [], ...form }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<PreparedEvents>> {
   return atStore(context, storeId, (store, now) => {
     const current = currentEndpoints(context, { storeId, leaseId, subject });
     if (!current.ok) return current;
-    const isPayment = how.forged === true || how.elsewhere !== undefined;
+    const isForged = form.how === "forged";
+    const isPayment = isForged || form.elsewhere !== undefined;
     const posts: OutgoingPost[] = [];
     for (const id of [eventId, ...together]) {
       const event = store.events.find(id);
@@ -218,9 +219,9 @@ function prepare(
       const endpoints = current.value.endpoints.filter(({ eventTypes }) =>
         matchesPatterns(eventTypes, isPayment ? paymentType(event) : event.type),
       );
-      const forged = how.forged === true ? forgePayment(context, event, now) : undefined;
+      const forged = isForged ? forgePayment(context, event, now) : undefined;
       for (const endpoint of endpoints) {
-        const { headers, body } = forged ?? signRequest(context, { ...how, endpoint, event, now });
+        const { headers, body } = forged ?? signRequest(context, { ...form, endpoint, event, now });
         const { url, ca } = endpoint;
         posts.push({ eventId: id, post: { storeId, url, ca, headers, body } });
       }
@@ -229,23 +230,23 @@ function prepare(
   });
 }
 
-/** The request of an event, signed now; `otherId`: with another id in the header, which is not signed. */
+/** The request of an event, signed now. */
 function signRequest(
   context: DrillsContext,
   {
     endpoint,
     event,
     now,
-    ...how
-  }: RewriteForms & { readonly endpoint: Endpoint; readonly event: StoredEvent; readonly now: number },
+    ...form
+  }: SentForm & { readonly endpoint: Endpoint; readonly event: StoredEvent; readonly now: number },
 ): DeliveryRequest {
   const id = context.world.uuid();
   const dialect = context.store.stores.dialect(event.storeId);
-  const { otherId, unknownType, elsewhere, idLike } = how;
-  const isOther = unknownType === true || elsewhere !== undefined;
-  const hasOtherId = isOther || (otherId === true && isSent(dialect, "event_id"));
+  const { how, elsewhere, idLike } = form;
+  const isOther = how === "unknown_type" || elsewhere !== undefined;
+  const hasOtherId = isOther || (how === "other_id" && isSent(dialect, "event_id"));
   const alike = idLike === undefined ? event.id : eventIdLike(idLike.eventId, idLike.same);
-  const body = bodyAs(how, event, { eventId: id, checkoutId: context.world.uuid() });
+  const body = bodyAs(form, event, { eventId: id, checkoutId: context.world.uuid() });
   return deliveryRequest({
     eventId: hasOtherId ? id : alike,
     body: body.replace(event.id, alike),
@@ -257,11 +258,11 @@ function signRequest(
   });
 }
 
-type RewriteForms = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
+type SentForm = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
 
 /** The event's body, or that of an event of a later version, of another system, or of the last attempt of a day. */
 function bodyAs(
-  { unknownType, elsewhere, late }: RewriteForms,
+  { how, elsewhere }: SentForm,
   event: StoredEvent,
   { eventId, checkoutId }: { readonly eventId: string; readonly checkoutId: string },
 ): string {
@@ -272,12 +273,12 @@ function bodyAs(
     const body = rewritten(event, head, { amount_minor: amountMinor, currency, status: "succeeded" });
     return event.checkoutId === null ? body : body.replaceAll(event.checkoutId, checkoutId);
   }
-  if (unknownType === true) {
+  if (how === "unknown_type") {
     const type = event.type.replace(/[^.]*$/, UNKNOWN_STATUS);
     const head = { event_id: eventId, type, sequence: event.sequence + 1 };
     return rewritten(event, head, { status: UNKNOWN_STATUS });
   }
-  if (late !== true) return event.body;
+  if (how !== "late") return event.body;
   const scheduleMs = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
   return rewritten(event, { created_at: toIso(event.createdAt - scheduleMs) }, {});
 }

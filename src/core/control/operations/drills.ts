@@ -76,18 +76,15 @@ export const drillOperations = {
       z.strictObject({
         leaseId: z.uuid(),
         eventId: z.uuid(),
-        /** Sends a badly signed, forged event instead, which claims that the order was paid. */
-        forged: z.optional(z.boolean()),
-        /** Sends the event with another id in the header for the event's id, which is not signed. */
-        otherId: z.optional(z.boolean()),
-        /** Sends a correctly signed event of a type that this version does not have, for the event's checkout. */
-        unknownType: z.optional(z.boolean()),
-        /** Sends the body in two parts, with a pause between them. */
-        inParts: z.optional(z.boolean()),
+        /**
+         * `forged`: instead, a badly signed event that claims that the order was paid. `other_id`: with another id in
+         * the header for the event's id, which is not signed. `unknown_type`: a correctly signed event of a type that
+         * this version does not have, for the event's checkout. `in_parts`: the body in two parts, with a pause between
+         * them. `late`: as created before the whole default schedule of deliveries, like its last attempt.
+         */
+        how: z.optional(z.enum(["forged", "other_id", "unknown_type", "in_parts", "late"])),
         /** Sends the event, signed, with an id that has the same head or end as that of another event. */
         idLike: z.optional(z.strictObject({ eventId: z.uuid(), same: z.enum(SAME_PARTS) })),
-        /** Sends the event as created before the whole default schedule of deliveries, like its last attempt. */
-        late: z.optional(z.boolean()),
         /** Sends the payment of another checkout with the order_id of the event, on these terms. */
         elsewhere: z.optional(z.strictObject({ amountMinor: z.int(), currency: z.string() })),
         /** Events that are sent at the same moment, each over its own connection. */
