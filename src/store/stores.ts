@@ -74,12 +74,6 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     `INSERT INTO stores (id, merchant_id, name, active, created_at, dialect)
      VALUES (@id, @merchantId, @name, 1, @createdAt, @dialect)`,
   );
-  const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
-    "UPDATE stores SET name = @name WHERE id = @id",
-  );
-  const updateMerchantName = connection.prepare<Pick<Merchant, "id" | "name">>(
-    "UPDATE merchants SET name = @name WHERE id = @id",
-  );
   const updateActive = connection.prepare<{ readonly id: string; readonly active: number }>(
     "UPDATE stores SET active = @active WHERE id = @id",
   );
@@ -98,9 +92,15 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   });
 
   const dialects = storeDialects(connection, scheduler);
+  const details = storeDetails(connection, scheduler);
+  const forget = (): void => {
+    facts.forget();
+    dialects.forget();
+    details.names.forget();
+  };
 
   return {
-    ...storeDetails(connection),
+    ...details,
 
     /** Adds a merchant; an existing merchant stays unchanged. */
     insertMerchant: (merchant: Merchant): void => void insertMerchant.run(merchant),
@@ -110,19 +110,14 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     /** Adds an active store without capabilities. */
     insert: (store: Merchant & StoreWithMerchant, dialect?: Dialect): void => {
       insert.run({ ...store, dialect: dialect === undefined ? null : JSON.stringify(dialect) });
-      facts.forget();
-      dialects.forget();
+      forget();
     },
 
     /** The dialect of a store, or without an id of the first store; undefined if it has none. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
     /** Must be called after a restore, which replaces rows. */
-    forgetDialects: dialects.forget,
-
-    rename: (id: string, name: string): void => void updateName.run({ id, name }),
-
-    renameMerchant: (id: string, name: string): void => void updateMerchantName.run({ id, name }),
+    forget,
 
     setActive: (id: string, active: boolean): void => {
       updateActive.run({ id, active: Number(active) });
@@ -156,7 +151,7 @@ function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }:
   };
 }
 
-function storeDetails(connection: Connection) {
+function storeDetails(connection: Connection, scheduler: Scheduler) {
   const selectFirst = connection.prepare<[], StoreWithMerchant>(
     "SELECT id, merchant_id AS merchantId FROM stores ORDER BY rowid LIMIT 1",
   );
@@ -170,12 +165,20 @@ function storeDetails(connection: Connection) {
   const selectDetails = connection.prepare<[string], DetailsRow>(`${details} WHERE stores.id = ?`);
   // By rowid, because stores that are created together have the same time.
   const selectAll = connection.prepare<[], DetailsRow>(`${details} ORDER BY stores.rowid`);
+  const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
+    "UPDATE stores SET name = @name WHERE id = @id",
+  );
+  const updateMerchantName = connection.prepare<Pick<Merchant, "id" | "name">>(
+    "UPDATE merchants SET name = @name WHERE id = @id",
+  );
+  const names = cacheBriefly(scheduler, (storeId): StoreNames | undefined => selectNames.get(storeId));
 
   return {
     /** The first store, which `sandbox start` shows; undefined in a new file. */
     first: (): StoreWithMerchant | undefined => selectFirst.get(),
 
-    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
+    /** Cached briefly, because every call of the control API needs them. */
+    names,
 
     details: (storeId: string): StoreDetails | undefined => {
       const row = selectDetails.get(storeId);
@@ -184,6 +187,16 @@ function storeDetails(connection: Connection) {
 
     /** All stores, in the order in which they were added. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
+
+    rename: (id: string, name: string): void => {
+      names.forget();
+      updateName.run({ id, name });
+    },
+
+    renameMerchant: (id: string, name: string): void => {
+      names.forget();
+      updateMerchantName.run({ id, name });
+    },
   };
 }
 

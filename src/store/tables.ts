@@ -44,7 +44,6 @@ export function createTables(
   const credentials = credentialsTable(connection, scheduler);
   const forgetClocks = (): void => {
     stores.facts.forget();
-    stores.forgetDialects();
     credentials.byApiKey.forget();
   };
   const endpoints = endpointsTable(connection, scheduler);
@@ -52,7 +51,8 @@ export function createTables(
   const signingSecrets = signingSecretsTable(connection, scheduler);
   const heldStores = heldStoresTable(connection, scheduler);
   const forgetAll = (): void => {
-    forgetClocks();
+    stores.forget();
+    credentials.byApiKey.forget();
     heldStores.isHeld.forget();
     endpoints.of.forget();
     faults.of.forget();

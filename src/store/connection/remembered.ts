@@ -11,7 +11,7 @@ const REMEMBER_MS = 50;
 
 /**
  * Caches what a read returns, because each read outside a transaction takes two locks, which was a twelfth of the time
- * of a create. Only credentials, signing secrets, and the facts, holds, endpoints and faults of stores are cached;
+ * of a create. Only credentials, signing secrets, and the facts, names, holds, endpoints and faults of stores are cached;
  * idempotency keys, orders and their statuses are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(

@@ -3,7 +3,13 @@ import { faultHeader, parseFaultHeader } from "../../core/fault/fault.ts";
 import type { AppliedFault } from "../../core/fault/shapes.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
-import { deliveriesInOrder, deliveryQueues, dueOfEvents, hasOpenAttempt } from "./delivery-queues.ts";
+import {
+  deliveriesInOrder,
+  deliveryQueues,
+  dueOfEvents,
+  hasOpenAttempt,
+  ONE_EVENT,
+} from "./delivery-queues.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -151,19 +157,21 @@ function deliveryMoves(sql: ReturnType<typeof prepare>) {
     postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
     /** Postpones the later events of a checkout until this delivery is due, because they cannot be sent before it. */
-    holdFollowers: ({ endpointId, checkoutId, sequence }: SequencePosition, nextAt: number): void => {
-      if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
+    holdFollowers: (position: SequencePosition, nextAt: number): void => {
+      for (const follower of sql.selectFollowers.all(position))
+        if (follower.nextAt < nextAt) sql.setNext.run({ id: follower.id, nextAt });
     },
 
     /** Makes the later events of a checkout due, after this delivery was settled. */
-    releaseFollowers: ({ endpointId, checkoutId, sequence }: SequencePosition, now: number): void => {
-      if (checkoutId !== null) sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
+    releaseFollowers: (position: SequencePosition, now: number): void => {
+      for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
+        if (tries === 0 && nextAt > now) sql.setNext.run({ id, nextAt: now });
     },
 
     /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
     makeDue: (wanted: WaitingFilter): number => {
       const waiting = sql.selectWaitingUntil.all(wanted);
-      for (const id of waiting) sql.makeDue.run({ id, nextAt: wanted.now });
+      for (const id of waiting) sql.setNext.run({ id, nextAt: wanted.now });
       return waiting.length;
     },
 
@@ -197,9 +205,7 @@ function prepare(connection: Connection) {
   return {
     insert: connection.prepare<Row>(`INSERT INTO deliveries ${DELIVERY.values}`),
     selectHeldUntil: connection
-      .prepare<SequencePosition, number | null>(
-        `SELECT max(next_at) FROM deliveries INDEXED BY deliveries_of_event WHERE ${deliveriesInOrder("<")}`,
-      )
+      .prepare<SequencePosition, number | null>(deliveriesInOrder("max(queued.next_at)", "<"))
       .pluck(),
     select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
     selectState: connection
@@ -225,13 +231,9 @@ function prepare(connection: Connection) {
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    holdFollowers: connection.prepare<SequencePosition & Pick<Delivery, "nextAt">>(
-      `UPDATE deliveries INDEXED BY deliveries_of_event SET next_at = @nextAt
-       WHERE ${deliveriesInOrder(">")} AND next_at < @nextAt`,
-    ),
-    releaseFollowers: connection.prepare<SequencePosition & EndpointMoment>(
-      `UPDATE deliveries INDEXED BY deliveries_of_event SET next_at = @now
-       WHERE ${deliveriesInOrder(">")} AND tries = 0 AND next_at > @now`,
+    // None for an event without a checkout.
+    selectFollowers: connection.prepare<SequencePosition, Pick<Delivery, "id" | "tries" | "nextAt">>(
+      deliveriesInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
     ),
     makeAllDue: connection.prepare<EndpointMoment>(
       `UPDATE deliveries INDEXED BY due_deliveries SET next_at = @now
@@ -241,7 +243,7 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      `${dueOfEvents("1", { events: "= @eventId", replays: "first" })} LIMIT 1`,
+      `${dueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], Row>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
@@ -272,12 +274,12 @@ function prepareRetries(connection: Connection) {
         ),
       )
       .pluck(),
-    makeDue: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
+    setNext: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
     ),
     selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, Row>(
       dueOfEvents(DELIVERY.select, {
-        events: "= @eventId",
+        events: ONE_EVENT,
         replays: "all",
         matching: `cause <> 'duplicate' AND rowid < (SELECT rowid FROM deliveries WHERE id = @id)
           AND NOT ${hasOpenAttempt("queued")}`,

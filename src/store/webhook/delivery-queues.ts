@@ -73,9 +73,6 @@ CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order
   ${QUEUE_REPLAYS};
 `;
 
-/** SQL for the events of a queue: the event itself, and the events of its checkout. */
-const EVENTS_OF_QUEUE = "SELECT @eventId UNION ALL SELECT id FROM events WHERE checkout_id = @checkoutId";
-
 /** Deliveries that are read first for each one wanted: the three events of an order wait for each other. */
 const LOOKS_FOR_EACH = 3;
 
@@ -98,14 +95,16 @@ export function deliveryQueues(connection: Connection) {
      WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = 0 AND (next_at, rowid) > (@nextAt, @place)
      ORDER BY next_at, rowid LIMIT @limit`,
   );
-  const selectQueued = connection.prepare<DeliveryQueue, Queued>(
-    dueOfEvents(
-      `rowid AS place, next_at AS nextAt, sequence, in_order AS inOrder, ${hasOpenAttempt("queued")} AS isInFlight`,
-      { events: `IN (${EVENTS_OF_QUEUE})`, replays: "first" },
-    ),
+  const columns = `queued.rowid AS place, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
+    ${hasOpenAttempt("queued")} AS isInFlight`;
+  const selectOfCheckout = connection.prepare<DeliveryQueue, Queued>(
+    dueOfEvents(columns, { events: OF_CHECKOUT, replays: "first" }),
+  );
+  const selectOfEvent = connection.prepare<DeliveryQueue, Queued>(
+    dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
-    const queued = selectQueued.all(queue);
+    const queued = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
     return queued.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queued)?.place;
   };
   return {
@@ -142,14 +141,24 @@ function firstOf(queued: readonly Queued[]): Queued | undefined {
     .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
 }
 
-/** As `queued`: the deliveries in order, and replays and duplicates, the first of each event or all. */
+/** SQL for the events whose deliveries are read: the tables, of which the last is `queued`, and their condition. */
+type Events = { readonly tables: string; readonly condition: string };
+
+export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
+/** Joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
+const OF_CHECKOUT: Events = {
+  tables: "events CROSS JOIN deliveries",
+  condition: "events.checkout_id = @checkoutId AND event_id = events.id",
+};
+
+/** SQL for due deliveries to an endpoint: those in order, and replays and duplicates, the first of each event or all. */
 export function dueOfEvents(
   columns: string,
   {
-    events,
+    events: { tables, condition },
     replays,
     matching = "TRUE",
-  }: { readonly events: string; readonly replays: "first" | "all"; readonly matching?: string },
+  }: { readonly events: Events; readonly replays: "first" | "all"; readonly matching?: string },
 ): string {
   const parts = [
     "deliveries_of_event WHERE in_order = 1",
@@ -157,16 +166,17 @@ export function dueOfEvents(
   ];
   return parts
     .map(
-      (part) => `SELECT ${columns} FROM deliveries AS queued INDEXED BY ${part}
-        AND event_id ${events} AND endpoint_id = @endpointId AND state = 'due' AND ${matching}`,
+      (part) => `SELECT ${columns} FROM ${tables} AS queued INDEXED BY ${part}
+        AND ${condition} AND endpoint_id = @endpointId AND state = 'due' AND ${matching}`,
     )
     .join(" UNION ALL ");
 }
 
-/** SQL condition for the deliveries in order of a checkout's events before (`<`) or after (`>`) a delivery's event. */
-export function deliveriesInOrder(comparison: "<" | ">"): string {
-  return `event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId AND sequence ${comparison} @sequence)
-    AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
+/** SQL for the due deliveries in order of a checkout's events before (`<`) or after (`>`) a delivery's event. */
+export function deliveriesInOrder(columns: string, comparison: "<" | ">"): string {
+  return `SELECT ${columns} FROM ${OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
+    WHERE ${OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
+      AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 
 /** The SQL condition that the delivery with this alias has an attempt without a recorded result. */
