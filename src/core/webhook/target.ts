@@ -51,14 +51,14 @@ export function completeAddress(text: string): string | undefined {
 
 /** In canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
-  const url = codePointLength(text) <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
+  const url = codePointLength(text) <= MAX_URL_LENGTH ? URL.parse(text) : null;
   if (text.includes("@")) {
     return refuseFact("target_with_credentials", {});
   }
   const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
     ? undefined
     : hostSpelledIn(text);
-  if (url === undefined || spelled === undefined) {
+  if (url === null || spelled === undefined) {
     const received = printableLiteral(text);
     const meant = completeAddress(text);
     return meant === undefined

@@ -121,7 +121,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
-  const { pathname, search } = URL.canParse(url) ? new URL(url) : { pathname: url, search: "" };
+  const { pathname, search } = URL.parse(url) ?? { pathname: url, search: "" };
   const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
   return `${toIso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }

@@ -53,7 +53,11 @@ export async function postToReceiver(
   });
   // Answers are stored, and receivers may echo the webhook or print their secrets.
   const endRedacted = (result: OutboundResult): PostResult =>
-    end(result.ok ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) } : result);
+    end(
+      result.ok && result.body !== ""
+        ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) }
+        : result,
+    );
   if (isPolledAddress(url) && heldBack(storeId) === undefined) {
     const { headers, body } = wanted;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
