@@ -60,7 +60,7 @@ export async function answerIn<Context extends Pick<ServiceContext, "world" | "s
 ): Promise<Answer> {
   const { storeGate, world } = context;
   const requestId = world.uuid(area.requestIds);
-  const visit = { storeOf: () => area.storeOf(context, request) };
+  const visit = (): string | undefined => area.storeOf(context, request);
   const waits = storeGate.enter(visit);
   const entered = waits === undefined ? undefined : await waits;
   if (entered?.ok === false) return area.refuse(context, { request, requestId }, entered.refusal);

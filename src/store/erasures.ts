@@ -28,18 +28,7 @@ CREATE TABLE event_floor (
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
 /** Deletes rows of a table; takes a store id and a number of rows. */
-function rowsOf(table: string, next = "store_id = ? LIMIT ?"): string {
-  return `DELETE FROM ${table} WHERE ${next}`;
-}
-
-/** Deletes the rows that depend on the next rows of `owner`; takes a store id and a number of rows of `owner`. */
-function partsOf(
-  owner: string,
-  next: string,
-  { table, by }: { readonly table: string; readonly by: string },
-): string {
-  return `DELETE FROM ${table} WHERE ${by} IN (SELECT id FROM ${owner} WHERE ${next})`;
-}
+const rowsOf = (table: string, next = "store_id = ? LIMIT ?"): string => `DELETE FROM ${table} WHERE ${next}`;
 
 /** The next rows with dependent rows, in an order: both statements then mean the same rows. */
 const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
@@ -50,7 +39,7 @@ const NEXT_DELIVERIES =
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
   [
-    partsOf("deliveries", NEXT_DELIVERIES, { table: "delivery_attempts", by: "delivery_id" }),
+    rowsOf("delivery_attempts", `delivery_id IN (SELECT id FROM deliveries WHERE ${NEXT_DELIVERIES})`),
     rowsOf("deliveries", NEXT_DELIVERIES),
   ],
   [rowsOf("events")],
@@ -58,7 +47,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
     // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
     // are deleted page by page.
     ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
-      partsOf("checkouts", NEXT_CHECKOUTS, { table, by: "checkout_id" }),
+      rowsOf(table, `checkout_id IN (SELECT id FROM checkouts WHERE ${NEXT_CHECKOUTS})`),
     ),
     rowsOf("checkouts", NEXT_CHECKOUTS),
   ],
@@ -71,20 +60,10 @@ type Ending = Erasure["kind"] | "replace";
 /** Deleted with the store, but not by a restore: no snapshot has them. */
 const TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
-const SET_UP_TABLES = [
-  "signing_secrets",
-  "endpoints",
-  "credentials",
-  "prices",
-  "capabilities",
-  "return_origins",
-  "held_stores",
-  "erasures",
-];
-const SET_UP = [
-  ...SET_UP_TABLES.map((table) => `DELETE FROM ${table} WHERE store_id = ?`),
-  "DELETE FROM stores WHERE id = ?",
-];
+const SET_UP = "signing_secrets endpoints credentials prices capabilities return_origins held_stores erasures"
+  .split(" ")
+  .map((table) => `DELETE FROM ${table} WHERE store_id = ?`);
+const STORE = "DELETE FROM stores WHERE id = ?";
 
 /** Statements for the transaction that deletes the last row of the history; each takes a store id. */
 export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
@@ -93,8 +72,11 @@ export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
   ],
-  delete: [TOKENS, ...SET_UP],
-  replace: SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
+  delete: [TOKENS, ...SET_UP, STORE],
+  replace: [
+    ...SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
+    STORE,
+  ],
 };
 
 /** Deletes the merchant of a deleted store, if it was the merchant's last store. */

@@ -15,7 +15,10 @@ function openGate() {
     for (const run of timers.splice(0)) run();
     await settle();
   };
-  const visit = (storeId: string | undefined): OpenRequest => ({ storeOf: () => storeId });
+  const visit =
+    (storeId: string | undefined): OpenRequest =>
+    () =>
+      storeId;
   const enter = async (name: string, one: OpenRequest): Promise<void> => {
     const entered = (await gate.enter(one)) ?? accept(undefined);
     happened.push(`${name} ${entered.ok ? "in" : entered.refusal.code}`);
@@ -124,7 +127,7 @@ test("a request that waited for a store learns that the store was deleted", asyn
     await settle();
     isThere = false;
   });
-  await enter("late", { storeOf: () => (isThere ? "a" : undefined) });
+  await enter("late", () => (isThere ? "a" : undefined));
   await erased;
   expect(happened.toSorted()).toEqual(["delete begins", "delete done", "late in"]);
 });

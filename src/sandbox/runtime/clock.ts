@@ -10,22 +10,11 @@ import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 
-/** The moves of a store's clock (decision 18). Times and spans in milliseconds. */
-type ClockAction =
-  | { readonly action: "freeze" | "real" }
-  | { readonly action: "advance"; readonly byMs: number }
-  | { readonly action: "set"; readonly to: number };
-
+type ClockAction = RequestOf<"moveClock">;
 /** The new time, with the changes of status and the delivery attempts during the move, in order. */
-type ClockState = {
-  readonly now: number;
-  readonly frozen: boolean;
-  readonly fired: readonly StatusChangeEntry[];
-  readonly delivered: readonly FinishedAttemptEntry[];
-  /** Number of due deliveries that are not finished, because receivers took longer than a move waits. */
-  readonly undelivered: number;
-};
+type ClockState = AnswerOf<"moveClock">;
 
 /** Maximum time for which a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
 const DRAIN_BUDGET_MS = 20_000;
@@ -93,8 +82,14 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
     // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     const isLast = stop >= now || world.monotonic() >= until;
-    const target = isLast ? { at: now, clock: after } : { at: stop, clock: clockAt(stop) };
-    const { moves, more } = await store.write(() => moveTo(context, { storeId, ...target, clockAt }));
+    // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
+    const { moves, more } = await store.write(() => {
+      const due = applyDueItems(context, storeId, { until: isLast ? now : stop });
+      const at = due.more ? due.moves.at(-1)?.at : stop;
+      if (isLast && !due.more) store.clocks.set(storeId, after);
+      else if (at !== undefined) store.clocks.set(storeId, clockAt(at));
+      return due;
+    });
     fired.push(...moves);
     progress.fire(moves);
     if (more) continue;
@@ -108,28 +103,6 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
 export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
   const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
-}
-
-/** The clock moves in the same write: even after a crash, nothing has happened later than the store's time. */
-function moveTo(
-  context: ServiceContext,
-  {
-    storeId,
-    at,
-    clock,
-    clockAt,
-  }: {
-    readonly storeId: string;
-    readonly at: number;
-    readonly clock: StoreClock;
-    readonly clockAt: (at: number) => StoreClock;
-  },
-): ReturnType<typeof applyDueItems> {
-  const due = applyDueItems(context, storeId, { until: at });
-  const last = due.moves.at(-1);
-  if (!due.more) context.store.clocks.set(storeId, clock);
-  else if (last !== undefined) context.store.clocks.set(storeId, clockAt(last.at));
-  return due;
 }
 
 /** Later than `after`; undefined if there is none. Only deliveries to enabled endpoints count. */

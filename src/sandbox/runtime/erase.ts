@@ -43,7 +43,7 @@ export async function resetStores(
       // Stores may have been deleted while this reset waited.
       const there = ids.filter((id) => store.stores.names(id) !== undefined);
       const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
-      for (const erasure of begun) store.erasures.begin(erasure);
+      begun.forEach(store.erasures.begin);
       if (begun.length > 0) store.instance.renew(world.freshId());
       return begun;
     });
@@ -63,34 +63,21 @@ export async function resetStores(
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
   return storeGate.alone([storeId], async () => {
-    const begun = await store.write(() => beginDeletion(context, storeId));
-    if (!begun.ok) return begun;
-    await finishErasures(context, [{ storeId, kind: "delete" }]);
+    const begun = await store.write((): Outcome<ErasedStore> => {
+      const found = store.stores.names(storeId);
+      if (found === undefined) return refuseUnknownStore(storeId);
+      if (store.stores.first()?.id === storeId) return refuseFact("first_store", {});
+      store.erasures.begin({ storeId, kind: "delete" });
+      return accept({ storeId, name: found.store });
+    });
+    if (begun.ok) await finishErasures(context, [{ storeId, kind: "delete" }]);
     return begun;
   });
 }
 
-function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<ErasedStore> {
-  const found = store.stores.names(storeId);
-  if (found === undefined) return refuseUnknownStore(storeId);
-  if (store.stores.first()?.id === storeId) {
-    return refuseFact("first_store", {});
-  }
-  store.erasures.begin({ storeId, kind: "delete" });
-  return accept({ storeId, name: found.store });
-}
-
 /** In several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
 export async function finishErasures(
-  {
-    store,
-    world,
-    assumptions,
-    forgetStore,
-    startClock,
-  }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged"> & {
-    readonly world: Pick<World, "monotonic">;
-  },
+  { store, world, assumptions, forgetStore, startClock }: FinishingContext,
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
   for (const erasure of erasures) await forgetStore(erasure);
@@ -112,6 +99,10 @@ export async function finishErasures(
       return true;
     });
 }
+
+type FinishingContext = Pick<ErasureContext, "store" | "assumptions" | "forgetStore" | "startClock"> & {
+  readonly world: Pick<World, "monotonic">;
+};
 
 /** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
 const MAX_TRANSACTION_MS = 15;

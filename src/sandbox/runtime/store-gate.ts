@@ -2,25 +2,11 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** An open request. Its store is looked up only when a store is erased, which is rare. */
-export type OpenRequest = {
-  /** Undefined if the request is not about a store, or is about an unknown store. */
-  readonly storeOf: () => string | undefined;
-};
+/** An open request: the id of its store, which is looked up only when a store is erased; undefined if it has none. */
+export type OpenRequest = () => string | undefined;
 
 /** Prevents requests to a store from running during its erasure (decision 91). */
-export type StoreGate = {
-  /** With a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
-  readonly enter: (visit: OpenRequest) => Promise<Outcome<void>> | undefined;
-  readonly leave: (visit: OpenRequest) => void;
-  /** Whether a store is closed. A request that waits for something in the store then answers without it. */
-  readonly isClosed: (storeId: string) => boolean;
-  /** Refuses with `state_conflict` if open requests take too long. Finally, opens the stores again. */
-  readonly alone: <Value>(
-    storeIds: readonly string[],
-    work: () => Promise<Outcome<Value>>,
-  ) => Promise<Outcome<Value>>;
-};
+export type StoreGate = ReturnType<typeof createStoreGate>;
 
 /** Maximum time that a request waits for its store, and an erasure for requests to the store, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
@@ -33,55 +19,59 @@ export function refuseErased(): Outcome<never> {
 export function createStoreGate(
   world: Pick<World, "after" | "monotonic">,
   closes: (storeId: string) => void,
-): StoreGate {
-  const open = new Set<OpenRequest>();
+) {
+  /** Each with a function that is called when it leaves. */
+  const open = new Map<OpenRequest, () => void>();
   /** The closed stores, each with a promise that resolves when it reopens. */
   const closed = new Map<string, Promise<void>>();
-  /** Called when an open request leaves for which an erasure waits. */
-  const leaving = new Map<OpenRequest, () => void>();
 
-  const opening = ({ storeOf }: OpenRequest): Promise<void> | undefined => {
-    const storeId = closed.size === 0 ? undefined : storeOf();
-    return storeId === undefined ? undefined : closed.get(storeId);
-  };
-  const enter = (visit: OpenRequest): Promise<Outcome<void>> | undefined => {
-    const opens = opening(visit);
-    if (opens !== undefined) return enterLater(visit, opens);
-    open.add(visit);
-    return undefined;
-  };
+  const opening = (request: OpenRequest): Promise<void> | undefined =>
+    closed.size === 0 ? undefined : closed.get(request() ?? "");
 
-  async function enterLater(visit: OpenRequest, opens: Promise<void>): Promise<Outcome<void>> {
+  async function enterLater(request: OpenRequest): Promise<Outcome<void>> {
     const until = world.monotonic() + MAX_WAIT_MS;
-    for (let next: Promise<void> | undefined = opens; next !== undefined; next = opening(visit))
-      if (!(await resolvesWithin(world, until - world.monotonic(), next))) return refuseErased();
-    open.add(visit);
+    for (let opens = opening(request); opens !== undefined; opens = opening(request))
+      if (!(await resolvesWithin(world, until - world.monotonic(), opens))) return refuseErased();
+    open.set(request, () => undefined);
     return accept(undefined);
   }
 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function emptied(storeIds: readonly string[]): Promise<boolean> {
-    const inside = [...open].filter(({ storeOf }) => storeIds.includes(storeOf() ?? ""));
-    const left = inside.map((visit) => new Promise<void>((resolve) => leaving.set(visit, resolve)));
+    const inside = [...open.keys()].filter((request) => storeIds.includes(request() ?? ""));
+    const left = inside.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
     return left.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(left));
   }
 
   return {
-    enter,
-    leave: (visit) => {
-      open.delete(visit);
-      leaving.get(visit)?.();
-      leaving.delete(visit);
+    /** With a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
+    enter: (request: OpenRequest): Promise<Outcome<void>> | undefined => {
+      if (opening(request) !== undefined) return enterLater(request);
+      open.set(request, () => undefined);
+      return undefined;
     },
-    isClosed: (storeId) => closed.has(storeId),
-    alone: async (storeIds, work) => {
+
+    leave: (request: OpenRequest): void => {
+      open.get(request)?.();
+      open.delete(request);
+    },
+
+    /** Whether a store is closed. A request that waits for something in the store then answers without it. */
+    isClosed: (storeId: string): boolean => closed.has(storeId),
+
+    /** Refuses with `state_conflict` if open requests take too long. Finally, opens the stores again. */
+    alone: async <Value>(
+      storeIds: readonly string[],
+      work: () => Promise<Outcome<Value>>,
+    ): Promise<Outcome<Value>> => {
       while (storeIds.some((storeId) => closed.has(storeId)))
         await Promise.all(storeIds.flatMap((storeId) => closed.get(storeId) ?? []));
       const { promise, resolve } = Promise.withResolvers<void>();
       for (const storeId of storeIds) closed.set(storeId, promise);
       storeIds.forEach(closes);
       try {
-        return (await emptied(storeIds)) ? await work() : refuseBusy();
+        if (await emptied(storeIds)) return await work();
+        return refuseFact("requests_open", { seconds: MAX_WAIT_MS / 1000 }, { retryAfterSeconds: 1 });
       } finally {
         for (const storeId of storeIds) closed.delete(storeId);
         resolve();
@@ -98,8 +88,4 @@ export function resolvesWithin(
 ): Promise<boolean> {
   const timeIsUp = new Promise<false>((resolve) => after(Math.max(0, milliseconds), () => resolve(false)));
   return Promise.race([event.then(() => true), timeIsUp]);
-}
-
-function refuseBusy(): Outcome<never> {
-  return refuseFact("requests_open", { seconds: MAX_WAIT_MS / 1000 }, { retryAfterSeconds: 1 });
 }

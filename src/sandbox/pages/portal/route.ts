@@ -262,7 +262,7 @@ async function shouldContinue(
   asking: Promise<unknown>,
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
-  const visit = { storeOf: () => storeId };
+  const visit = (): string => storeId;
   // Enters immediately, because the store is open.
   void storeGate.enter(visit);
   const ended = asking.then(
@@ -303,7 +303,7 @@ async function readInStore<Value>(
   storeId: string,
   read: () => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
-  const visit = { storeOf: () => storeId };
+  const visit = (): string => storeId;
   const entered = await storeGate.enter(visit);
   if (entered?.ok === false) return entered;
   try {
