@@ -12,10 +12,11 @@ import { wordsBeforeSeparator } from "./option-rules.ts";
 import {
   durationText,
   parseDurationText,
-  SPAN_OR_MOMENT_FORM,
   parseSpanOrMomentText,
   type SpanOrMoment,
 } from "../core/duration.ts";
+import { partWords } from "../core/fact.ts";
+import { PARTS } from "../core/refusals/parts.ts";
 
 /** Maximum duration in milliseconds: a day, well below the limit of Node's timers (24 days). */
 const MAX_DURATION_MS = 24 * 3_600_000;
@@ -31,7 +32,7 @@ export function parseDuration(text: string): number {
 /** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
 export function parseSpanOrMoment(text: string): SpanOrMoment {
   const time = parseSpanOrMomentText(text);
-  if (time === undefined) throw invalidOption(SPAN_OR_MOMENT_FORM, text);
+  if (time === undefined) throw invalidOption(english(PARTS.span_or_moment), text);
   return time;
 }
 
@@ -113,7 +114,7 @@ export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string)
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
     const expected = explainAmountFault(text, parseCurrency(typed ?? "EUR"));
-    if (expected !== undefined) throw invalidOption(english(expected), text);
+    if (expected !== undefined) throw invalidOption(english(partWords(expected)), text);
     return Number(text);
   };
 }

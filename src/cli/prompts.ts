@@ -123,7 +123,8 @@ async function ask(questions: Questions, fields: CreateFields): Promise<CreateFi
   const text = (field: "order_id" | "currency", message: string, suggested?: string): Promise<string> =>
     questions.text({
       message,
-      validate: (value) => fieldFault(field, field === "currency" ? parseCurrency(value) : value) ?? true,
+      validate: (value) =>
+        fieldFault(field, field === "currency" ? parseCurrency(value) : value)?.refusal.message ?? true,
       ...(suggested === undefined ? {} : { suggested }),
     });
   const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
@@ -132,7 +133,7 @@ async function ask(questions: Questions, fields: CreateFields): Promise<CreateFi
   const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
   const amount: TextQuestion = {
     message: `Amount in minor units${hint}`,
-    validate: (value) => fieldFault("amount_minor", toNumber(value)) ?? true,
+    validate: (value) => fieldFault("amount_minor", toNumber(value))?.refusal.message ?? true,
   };
   const amountMinor = fields.amountMinor ?? toNumber(await questions.text(amount));
   const paymentMethod = fields.paymentMethod ?? (await questions.choice("Payment method", METHOD_NAMES));
@@ -154,5 +155,5 @@ function firstFault(fields: CreateFields): string | undefined {
   const faults = CREATE_FIELDS.filter((field) => Object.hasOwn(body, field)).map((field) =>
     fieldFault(field, body[field]),
   );
-  return faults.find((fault) => fault !== undefined);
+  return faults.find((fault) => fault !== undefined)?.refusal.message;
 }

@@ -1,8 +1,9 @@
 import type { SaidValue } from "../core/readiness/drill-shapes.ts";
 import { factOf } from "../core/readiness/drills/said.ts";
-import { accept, isError, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, isError, type Outcome } from "../core/outcome.ts";
 import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
+import { refuseFact } from "../core/refusals.ts";
 
 type CommandSubject = { readonly orderId: string; readonly id?: string };
 
@@ -53,8 +54,5 @@ export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);
   const variable = name === "order_id" ? "CHECKOUT_ORDER_ID" : "CHECKOUT_SESSION_ID";
-  return refuse(
-    "invalid_parameter",
-    `Expected a command that reads the id from its environment, because a shell would run what an id contains; got ${printableLiteral(text)}. Write "$${variable}" in place of ${placeholder}`,
-  );
+  return refuseFact("command_with_id", { received: printableLiteral(text), variable, placeholder });
 }

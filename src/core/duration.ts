@@ -1,4 +1,6 @@
-import { accept, refuseValue, type Outcome } from "./outcome.ts";
+import { accept, type Outcome } from "./outcome.ts";
+import { refuseFact } from "./refusals.ts";
+import { printableLiteral } from "./text.ts";
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -13,13 +15,11 @@ export function parseDurationText(text: string): number | undefined {
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = parseDurationText(text);
   if (milliseconds !== undefined) return accept(milliseconds);
-  return refuseValue(["expected a duration such as 31m, 2h or 45s", "应为时长，如 31m、2h 或 45s"], text);
+  return refuseFact("duration_form", { received: printableLiteral(text) });
 }
 
 /** A time in a user's text: a span from now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
-
-export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
 
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   const spanMs = parseDurationText(text);

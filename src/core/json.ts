@@ -1,5 +1,5 @@
 import { TextDecoder } from "node:util";
-import { isError, accept, type Outcome } from "./outcome.ts";
+import { isError, accept, type Outcome, type Refused } from "./outcome.ts";
 import { refuseFact } from "./refusals.ts";
 import { printable, printableLiteral, printableName } from "./text.ts";
 
@@ -47,7 +47,7 @@ function parseText(text: string): Outcome<unknown> {
 }
 
 /** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so the tokens can be read one by one. */
-function findFault(text: string): ReturnType<typeof refuseFact> | undefined {
+function findFault(text: string): Refused | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";
   TOKEN.lastIndex = 0;
@@ -108,6 +108,6 @@ export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   }
 }
 
-function invalid(message: string): ReturnType<typeof refuseFact> {
+function invalid(message: string): Refused {
   return refuseFact("invalid_json", { received: message });
 }

@@ -1,4 +1,4 @@
-import type { Words } from "./language.ts";
+import { partOf, type Part } from "./fact.ts";
 
 /** Payment services follow ISO 4217; Intl follows cash, and so gives HUF, IDR and COP no decimals. */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
@@ -48,28 +48,21 @@ export function parseDecimalAmount(text: string, currency: string): number | und
 }
 
 /** With the likely meaning if the text has decimals. Undefined if the text is valid. */
-export function explainAmountFault(text: string, currency: string): Words | undefined {
+export function explainAmountFault(text: string, currency: string): Part | undefined {
   const meant = parseDecimalAmount(text, currency);
   if (meant !== undefined && meant !== 0)
-    return [
-      `${WHOLE_AMOUNT[0]}, in minor units: ${formatAmount(meant, currency)} is ${meant}`,
-      `${WHOLE_AMOUNT[1]}，以最小货币单位计：${formatAmount(meant, currency)} 即 ${meant}`,
-    ];
+    return partOf("amount_in_minor_units", { ...MOST, amount: formatAmount(meant, currency), meant });
   const places = currencyDecimals(currency);
   if (meant === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
-    return [
-      `${WHOLE_AMOUNT[0]}, in minor units: ${currency} has ${places === 0 ? "no" : places} decimals`,
-      `${WHOLE_AMOUNT[1]}，以最小货币单位计：${currency} ${places === 0 ? "没有小数" : `有 ${places} 位小数`}`,
-    ];
+    return places === 0
+      ? partOf("amount_without_decimals", { ...MOST, currency })
+      : partOf("amount_with_decimals", { ...MOST, currency, places });
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
-    : WHOLE_AMOUNT;
+    : partOf("whole_amount", MOST);
 }
 
-const WHOLE_AMOUNT = [
-  `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
-  `1 到 ${Number.MAX_SAFE_INTEGER} 的整数`,
-] as const;
+const MOST = { most: Number.MAX_SAFE_INTEGER };
 
 /** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {

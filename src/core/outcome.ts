@@ -1,7 +1,6 @@
 import type { ErrorCode } from "./errors.ts";
 import type { FactValues } from "./fact.ts";
 import type { Words } from "./language.ts";
-import { printableLiteral } from "./text.ts";
 
 /** The name of a refusal's sentence in the tables of `core/refusals.ts`, and the sentence's values. */
 export type RefusalFact = { readonly fact: string; readonly values: FactValues };
@@ -35,33 +34,26 @@ export type Outcome<Value, Reason = Refusal> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: Reason };
 
+export type Refused = { readonly ok: false; readonly refusal: Refusal };
+
 export function accept<Value>(value: Value): { readonly ok: true; readonly value: Value } {
   return { ok: true, value };
 }
 
-/** Wraps a reason as a refusal; a message that a page can show is given in both languages. */
-export function refuse(
-  code: ErrorCode,
-  said: string | Words,
-  hints: Omit<Refusal, "code" | "message" | "chinese"> = {},
-): { readonly ok: false; readonly refusal: Refusal } {
-  if (typeof said === "string") return { ok: false, refusal: { code, message: said, ...hints } };
-  const [message, chinese] = said;
-  return { ok: false, refusal: { code, message, chinese, ...hints } };
-}
-
-/** Refuses a field of a request with `invalid_parameter`; the message begins with the field's name. */
-export function refuseField(field: string, withoutField: Words): ReturnType<typeof refuse> {
+/** Puts the name of a request's field before the message of a refusal. */
+export function inField(field: string, { refusal }: Refused): Refused {
+  const withoutField = wordsOf(refusal);
   const [english, chinese] = withoutField;
-  const words: Words = [`${field}: ${english}`, `${field}：${chinese}`];
-  return refuse("invalid_parameter", words, { field, withoutField });
-}
-
-/** Refuses a value from outside with `invalid_parameter`; the message contains the expected form and the value. */
-export function refuseValue(expected: string | Words, value: unknown): ReturnType<typeof refuse> {
-  const got = printableLiteral(value);
-  if (typeof expected === "string") return refuse("invalid_parameter", `${expected}; got ${got}`);
-  return refuse("invalid_parameter", [`${expected[0]}; got ${got}`, `${expected[1]}；收到 ${got}`]);
+  return {
+    ok: false,
+    refusal: {
+      ...refusal,
+      message: `${field}: ${english}`,
+      chinese: `${field}：${chinese}`,
+      field,
+      withoutField,
+    },
+  };
 }
 
 /** The message of a refusal in both languages; the English message twice if there is no Chinese message. */

@@ -3,7 +3,7 @@
 import type { ErrorCode } from "./errors.ts";
 import { fill, fillBoth, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
 import { english, type Words } from "./language.ts";
-import { refuse, type Refusal } from "./outcome.ts";
+import type { Refusal, Refused } from "./outcome.ts";
 import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
 import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
@@ -205,6 +205,10 @@ const REFUSALS = {
     text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`],
     expected: FREE_OF_SECRETS,
   },
+  fault_secret: {
+    code: "invalid_parameter",
+    text: [`must not contain ${A_SECRET}`, `不得包含${A_SECRET_ZH}`],
+  },
   unknown_price: {
     code: "invalid_parameter",
     text: `${PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
@@ -285,16 +289,17 @@ export function refuseFact<Name extends FactName>(
   fact: Name,
   values: ValuesOf<Name>,
   hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
-): ReturnType<typeof refuse> {
+): Refused {
   const told = { fact, values };
-  return refuse(REFUSALS[fact].code, factText(told), { told, ...hints });
+  const [message, chinese] = factText(told);
+  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told, ...hints } };
 }
 
 /** The message of a refusal, in both languages where a page can show it. */
-function factText({ fact, values }: KnownFact): string | Words {
+function factText({ fact, values }: KnownFact): readonly [message: string, chinese?: string] {
   const row: Row = REFUSALS[fact];
-  if ("got" in row) return `${fill(row.got[0], values)}; got ${valueText(values["received"], english)}`;
-  return typeof row.text === "string" ? fill(row.text, values) : fillBoth(row.text, values);
+  if ("got" in row) return [`${fill(row.got[0], values)}; got ${valueText(values["received"], english)}`];
+  return typeof row.text === "string" ? [fill(row.text, values)] : fillBoth(row.text, values);
 }
 
 /** The parts of a refusal for `explain`; undefined parts follow from the code. */

@@ -2,7 +2,7 @@
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
-import { accept, type Outcome, refuse } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
@@ -62,10 +62,9 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
     ...sites.map((site) => `Sec-Fetch-Site ${site}`),
     ...origins.map((origin) => `Origin ${origin}`),
   ];
-  return refuse(
-    "origin_not_allowed",
-    `only the page that shows this form may send it; got ${got.length === 0 ? "neither Sec-Fetch-Site nor Origin" : printableLiteral(got.join(", "))}`,
-  );
+  return got.length === 0
+    ? refuseFact("form_of_no_page", {})
+    : refuseFact("form_of_other_page", { received: printableLiteral(got.join(", ")) });
 }
 
 /**

@@ -5,6 +5,7 @@ import type { MappedCommand } from "../../src/core/help/map.ts";
 import { ALONE, COMMANDS, words } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
+import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
 
@@ -100,7 +101,7 @@ async function refusal(line: string): Promise<string | undefined> {
   // A group prints its help, which the map has.
   const talk = stderr
     .replace(/^Usage: [^]*?(?=^✗)/m, "its help\n")
-    .replace(/^no sandbox is running here; trying .*\n/gm, "");
+    .replace(new RegExp(`^${NO_SANDBOX}; .*\\n`, "gm"), "");
   const said = `${stdout}${talk}exit ${code}\n`;
   return `${words(line).join(" ")}\n${said}`.replaceAll(harness.cwd, "FOLDER");
 }

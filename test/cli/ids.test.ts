@@ -192,15 +192,13 @@ test("an unknown id is not found, and an impossible id is a usage error without 
     for (const name of ["order-1", "ORDER-10", "order-10 ", "%"]) {
       const { code, stdout, stderr } = await run(command, name);
       expect([command, name, code, stdout]).toEqual([command, name, 1, ""]);
-      expect(stderr).toBe(
-        `✗ no order or session has the order_id ${JSON.stringify(name)} (session_not_found)\n  → ${shows}\n`,
-      );
+      expect(stderr).toContain(`${JSON.stringify(name)} (session_not_found)\n  → `);
+      expect(stderr).toContain(shows);
     }
     const ending = await run(command, "0000AAAA");
     expect([command, ending.code, ending.stdout]).toEqual([command, 1, ""]);
-    expect(ending.stderr).toBe(
-      `✗ no order or session among the newest 1000 has an id that ends in 0000aaaa, and none has the order_id "0000AAAA" (session_not_found)\n  → type the whole id; ${shows}\n`,
-    );
+    for (const part of ["1000", "0000aaaa", '"0000AAAA"', "(session_not_found)\n  → ", shows])
+      expect(ending.stderr).toContain(part);
   }
   const asked: string[] = [];
   harness.setFault(({ url }, deliver) => {

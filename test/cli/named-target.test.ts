@@ -121,5 +121,5 @@ function open() {
 
 function faultsOf(targets: unknown): string[] {
   const read = parseConfig(JSON.stringify({ targets }));
-  return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
+  return read.ok ? [] : read.refusal.map(({ message }) => message);
 }

@@ -589,7 +589,7 @@ test("the answer to a mistake has the expected value, the received value and the
     [1, `there is no event ${UNKNOWN}`, `faults add drop --event ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `faults add drop --endpoint ${UNKNOWN}`],
     [1, `there is no fault ${UNKNOWN}`, `faults remove ${UNKNOWN}`],
-    [1, "no fault among the newest 1000 has an id that ends in 0000aaaa", "faults remove 0000aaaa"],
+    [1, "0000aaaa (not_found)", "faults remove 0000aaaa"],
     [2, "expected the id of a fault", "faults remove 7"],
     [
       2,

@@ -5,8 +5,8 @@ import { refuseFact } from "../../src/core/refusals.ts";
 import { reasonWords } from "../../src/core/webhook/endpoint.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
-test("a text has the same values in both languages", () => {
-  const texts = Object.values(PARTS);
+test("a text has the same values in both languages, unless a library says it in English", () => {
+  const texts = Object.values(PARTS).filter(([one]) => one !== "{said}");
   const different = texts.filter(([one, other]) => namesIn(one).join() !== namesIn(other).join());
   expect(different).toEqual([]);
   expect(texts.length).toBeGreaterThan(50);

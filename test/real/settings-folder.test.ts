@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sectionSum } from "../../src/core/judge/shop.ts";
 import { run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 test("confirmations of a person are read from their settings folder", async () => {
   const cwd = tempFolder();
@@ -21,6 +22,6 @@ test("confirmations of a person are read from their settings folder", async () =
     mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
     writeFileSync(join(home, folder, "trusted-shops.json"), confirmed, { mode: 0o600 });
     const asked = await run(["shop", "check"], { cwd, env });
-    expect([asked.code, asked.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
+    expect([asked.code, asked.stderr]).toEqual([7, expect.stringContaining(NO_SANDBOX)]);
   }
 });

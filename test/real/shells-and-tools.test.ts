@@ -1,13 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
+import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 const words = (line: string): string[] => line.split(" ");
 
 test("a shell with set -e stops at env without a running sandbox", async () => {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(["env"]);
-  expect([code, stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
+  expect([code, stderr]).toEqual([7, expect.stringContaining(NO_SANDBOX)]);
   const script = 'set -e; eval "$1"; echo went on';
   expect(spawnSync("sh", ["-c", script, "sh", stdout], { encoding: "utf8" })).toMatchObject({
     status: 7,

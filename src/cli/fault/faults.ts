@@ -7,7 +7,7 @@ import type { FaultEntry } from "../../core/fault/shapes.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
-import { PROBABILITY_FORM, matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
+import { matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, storeMoment } from "../calling.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
@@ -23,6 +23,8 @@ import { refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
+import { PARTS } from "../../core/refusals/parts.ts";
+import { english } from "../../core/language.ts";
 
 type AddOptions = CommonOptions & {
   readonly profile?: (typeof FAULT_PROFILES)[number];
@@ -243,6 +245,6 @@ const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: 
 
 function parseProbability(text: string): number {
   const probability = parseProbabilityText(text);
-  if (probability === undefined) throw invalidOption(PROBABILITY_FORM, text);
+  if (probability === undefined) throw invalidOption(english(PARTS.probability), text);
   return probability;
 }

@@ -2,7 +2,7 @@ import { fieldFault } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
-import { accept, refuse } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { toOptionParser, register, switchOption, valueOption, type Group } from "../command.ts";
@@ -94,16 +94,13 @@ export function registerPrices(group: Group): void {
 
 /** Turns the service's own check of a field into the parser of an option. */
 function parseField(field: "currency" | "description"): (text: string) => string {
-  return toOptionParser((text) => {
-    const fault = fieldFault(field, text);
-    return fault === undefined ? accept(text) : refuse("invalid_parameter", fault);
-  });
+  return toOptionParser((text) => fieldFault(field, text) ?? accept(text));
 }
 
 /** Checks the id of a price before anything is sent. */
 function priceId(id: string, next: string): string {
   const fault = fieldFault("price_id", id);
-  if (fault !== undefined) throw refuseUsage(fault, next);
+  if (fault !== undefined) throw refuseUsage(fault.refusal.message, next);
   return id;
 }
 

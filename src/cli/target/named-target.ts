@@ -8,6 +8,7 @@ import { isTyped } from "../option-rules.ts";
 import { missingCredential, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { withSource, type Surroundings, type ValueWithSource } from "./surroundings.ts";
+import { faultOfField } from "../../core/config/field.ts";
 
 /**
  * The surroundings with the service that `--target` names in the configuration (decision 85); its address, API key and
@@ -59,10 +60,10 @@ async function keyOf({ env }: World, { file, name, target }: FoundTarget): Promi
   const { missingVariableReason, targetVariable, unreadVariables, valueOfVariable } =
     await import("../../core/config/secrets.ts");
   const variable = targetVariable(name);
-  const message = missingVariableReason(variable, env);
-  if (message === undefined) return { value: valueOfVariable(variable, env), source: variable };
+  const missing = missingVariableReason(variable, env);
+  if (missing === undefined) return { value: valueOfVariable(variable, env), source: variable };
   const [unread] = unreadVariables({ targets: { [name]: target } });
-  const problem = file.problem(unread ?? { path: ["targets", name], message });
+  const problem = file.problem(unread ?? faultOfField(["targets", name], missing));
   const next = `set ${variable} to a key of that service`;
   throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
 }

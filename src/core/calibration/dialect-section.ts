@@ -6,8 +6,10 @@ import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dial
 import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
-import { accept, refuseValue, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
+import { printableLiteral } from "../text.ts";
 import { HEADER_NAME, HTTP_HEADER } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
@@ -99,11 +101,12 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
  */
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
-  if (!isRecord(value)) return refuseValue("a dialect is a JSON object", text.slice(0, 40));
+  if (!isRecord(value)) return refuseFact("no_dialect", { received: printableLiteral(text.slice(0, 40)) });
   const read = dialectSchema.safeParse(value);
   if (read.success) return accept(read.data);
-  const { path = [], message = "" } = read.error.issues[0] ?? {};
-  return refuseValue(`${path.join(".")}: ${message}`, JSON.stringify(partAt(value, path)));
+  const { path = [], message: why = "" } = read.error.issues[0] ?? {};
+  const received = printableLiteral(JSON.stringify(partAt(value, path)));
+  return refuseFact("dialect_field", { at: path.join("."), why, received });
 }
 
 /** The inverse of `parseDialect`; a part that no dialect may have is left out. */

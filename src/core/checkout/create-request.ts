@@ -4,7 +4,7 @@ import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../shape/wire-names.ts";
 import { isRecord } from "../json.ts";
-import { accept, type Outcome } from "../outcome.ts";
+import { accept, type Outcome, type Refused } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { codePointLength, containsSecret, printableLiteral, printableName } from "../text.ts";
 
@@ -107,12 +107,10 @@ export type CreateField = keyof typeof fields;
 
 export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
 
-/** The fault in the value of one field; undefined if the value is valid. */
-export function fieldFault(field: CreateField, value: unknown): string | undefined {
+/** The refusal of the value of one field; undefined if the value is valid. */
+export function fieldFault(field: CreateField, value: unknown): Refused | undefined {
   const parsed = fields[field].safeParse(value);
-  return parsed.success
-    ? undefined
-    : refuseForm(field, parsed.error.issues[0]?.message ?? "valid", value).refusal.message;
+  return parsed.success ? undefined : refuseForm(field, parsed.error.issues[0]?.message ?? "valid", value);
 }
 
 function refuseIssues(
@@ -130,7 +128,7 @@ function refuseIssues(
   return refuseForm(field, issue.message, body[field]);
 }
 
-function refuseForm(field: string, form: string, value: unknown): ReturnType<typeof refuseFact> {
+function refuseForm(field: string, form: string, value: unknown): Refused {
   return form === NO_SECRET
     ? refuseFact("field_with_secret", { field })
     : refuseFact("invalid_parameter", { field, form, received: printableLiteral(value) });

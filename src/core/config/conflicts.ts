@@ -1,5 +1,6 @@
 import { isLoopback } from "../loopback.ts";
-import type { FieldFault, FieldPath } from "./field.ts";
+import { atPath, type FieldPath, type PathRefused } from "./field.ts";
+import { refuseFact } from "../refusals.ts";
 import type { NamedTarget, RequestedStore } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
@@ -7,7 +8,7 @@ type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
-export function conflictsIn(stores: readonly Store[]): FieldFault[] {
+export function conflictsIn(stores: readonly Store[]): PathRefused[] {
   const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
     ...findRepeatedNames(inStores.map(({ store, path }) => [[...path, "id"], store.id])),
@@ -16,9 +17,9 @@ export function conflictsIn(stores: readonly Store[]): FieldFault[] {
   ];
 }
 
-function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
+function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): FieldFault[] =>
+  const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefused[] =>
     findRepeatedNames(names.map((name, at) => [[...path, ...list, at, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
@@ -39,45 +40,42 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
 }
 
 /** An API key over plain http to another machine, or one variable for two targets (decision 85). */
-export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
+export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): PathRefused[] {
   const names = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
     const other = names.get(variable);
     names.set(variable, other ?? name);
-    const message = `has the same variable as ${other}, ${variable}; rename one of the two targets`;
     const { protocol, hostname } = new URL(baseUrl);
     const isSafe = protocol === "https:" || isLoopback(hostname);
-    const shared = other === undefined ? [] : [{ path: ["targets", name], message }];
-    const plain = isSafe ? [] : [{ path: ["targets", name, "base_url"], message: PLAIN_HTTP }];
+    const shared =
+      other === undefined
+        ? []
+        : [atPath(["targets", name], refuseFact("shared_variable", { other, variable }))];
+    const plain = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
     return shared.concat(plain);
   });
 }
 
-const PLAIN_HTTP =
-  "must begin with https: an API key is sent over plain http only to this machine (127.0.0.1, localhost, [::1])";
-
 /** All entries of one merchant must have the same name. */
-function merchantConflicts(stores: readonly Store[]): FieldFault[] {
+function merchantConflicts(stores: readonly Store[]): PathRefused[] {
   const names = new Map<string, string>();
   return stores.flatMap(({ merchant }, at) => {
     if (merchant?.name === undefined) return [];
     const known = names.get(merchant.id) ?? merchant.name;
     names.set(merchant.id, known);
     if (known === merchant.name) return [];
-    return [
-      { path: ["stores", at, "merchant", "name"], message: "differs from the name of this merchant above" },
-    ];
+    return [atPath(["stores", at, "merchant", "name"], refuseFact("merchant_name_differs", {}))];
   });
 }
 
 export function findRepeatedNames(
   all: readonly NamedField[],
-  message = "appears twice in this list",
-): FieldFault[] {
+  fact: "repeated_name" | "repeated_key" = "repeated_name",
+): PathRefused[] {
   return all
     .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
-    .map(([path]) => ({ path, message }));
+    .map(([path]) => atPath(path, refuseFact(fact, {})));
 }
 
 /** An endpoint's address as stored. */

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { wireSchema } from "../shape/wire-names.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { ALL_EVENTS } from "../checkout/event-types.ts";
 import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
 import type { ServedConfig } from "./shapes.ts";
@@ -12,7 +13,7 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 /** Without secrets, defaults and port (decision 85). Refuses more stores or text than a file may contain. */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
-    return tooLarge(`${MAX_STORES} stores, but this sandbox has ${stores.length}`);
+    return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });
   const { like, ...others } = selectChangedSettings(settings);
   // The dialect itself is written, in place of the file that it came from.
   const sandbox = dialect === undefined && like !== undefined ? { ...others, like } : others;
@@ -43,10 +44,6 @@ export function exportConfig({ settings, stores, dialect }: ServedConfig): Outco
   };
   const text = `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;
   return text.length > MAX_FILE_LENGTH
-    ? tooLarge(`${MAX_FILE_LENGTH} characters, but this file would have ${text.length}`)
+    ? refuseFact("file_too_large", { most: MAX_FILE_LENGTH, count: text.length })
     : accept(text);
-}
-
-function tooLarge(why: string): Outcome<never> {
-  return refuse("state_conflict", `a checkout.config.json may have at most ${why}`);
 }

@@ -1,13 +1,26 @@
+import type { Refusal, Refused } from "../outcome.ts";
 import { printable } from "../text.ts";
 
 export type FieldPath = readonly (string | number)[];
 
+/** The message begins with the path. */
 export type FieldFault = {
   readonly path: FieldPath;
   readonly message: string;
   /** Whether the file's form has no such field: then the fault is at its name, otherwise at its value. */
   readonly isUnknown?: true;
 };
+
+export function faultOfField(path: FieldPath, why: string): FieldFault {
+  return { path, message: path.length === 0 ? why : `${fieldText(path)}: ${why}` };
+}
+
+/** A refusal of a field. */
+export type PathRefused = Refused & { readonly refusal: Refusal & FieldFault };
+
+export function atPath(path: FieldPath, { refusal }: Refused): PathRefused {
+  return { ok: false, refusal: { ...refusal, chinese: undefined, ...faultOfField(path, refusal.message) } };
+}
 
 /** A path as text: `stores[0].prices[1].amount_minor`. */
 export function fieldText(path: FieldPath): string {

@@ -2,11 +2,11 @@ import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import { PRICE_TERMS } from "../checkout/price.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import { hashKey } from "../credential.ts";
-import type { ErrorCode } from "../errors.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { checkTrust, parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
-import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import { atPath, type FieldPath, type PathRefused } from "./field.ts";
 import { describeCertificates } from "../webhook/certificates.ts";
 import type { PriceInput, RequestedStore } from "./schema.ts";
 import type { ChangeEntry } from "./shapes.ts";
@@ -74,7 +74,7 @@ export function planChanges(
   options: PlanOptions,
 ): Outcome<readonly PlannedChange[]> {
   const [conflict] = [...conflictsIn(wanted), ...keyConflicts(wanted)];
-  if (conflict !== undefined) return refuseField("invalid_parameter", conflict.path, conflict.message);
+  if (conflict !== undefined) return conflict;
   const known = new Map(state.stores.map((store) => [store.id, store]));
   const planned: PlannedChange[] = [];
   for (const [at, store] of wanted.entries()) {
@@ -234,25 +234,20 @@ function endpointChanges(
 function checkStore(wanted: RequestedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
   const { merchant, signingSecret, apiKeys = [] } = wanted;
-  if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
-    const why = `the store exists and belongs to merchant ${now.merchant.id}; the merchant of a store cannot change`;
-    return refuseField("state_conflict", [...path, "merchant", "id"], why);
-  }
+  if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id)
+    return atPath([...path, "merchant", "id"], refuseFact("merchant_fixed", { merchant: now.merchant.id }));
   const other = now?.signingSecret;
   if (now !== undefined && signingSecret !== undefined && other !== signingSecret) {
-    const why =
-      other === undefined
-        ? "the master key cannot decrypt the signing secret of the existing store, so it cannot be compared; restore master.key and sandbox.db from the same backup, or delete the store first"
-        : "the store exists with another signing secret; a signing secret is set only when the store is created";
-    return refuseField("state_conflict", [...path, "signing_secret"], why);
+    const fact = other === undefined ? "secret_unreadable" : "secret_fixed";
+    return atPath([...path, "signing_secret"], refuseFact(fact, {}));
   }
   for (const [at, apiKey] of apiKeys.entries()) {
     const owner = state.keys.get(hashKey(apiKey));
     if (owner === undefined || (owner.storeId === wanted.id && !owner.isRevoked)) continue;
-    const why = owner.isRevoked
-      ? "this API key was revoked"
-      : `this API key belongs to store ${owner.storeId}`;
-    return refuseField("state_conflict", [...path, "api_keys", at], `${why}; use another key`);
+    const refused = owner.isRevoked
+      ? refuseFact("key_revoked", {})
+      : refuseFact("key_of_other_store", { store: owner.storeId });
+    return atPath([...path, "api_keys", at], refused);
   }
   return checkLists(wanted, place);
 }
@@ -261,11 +256,9 @@ function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanC
   const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
-    if (!target.ok)
-      return refuseField("invalid_parameter", [...path, "endpoints", at, "url"], target.refusal.message);
+    if (!target.ok) return atPath([...path, "endpoints", at, "url"], target);
     const trusted = checkTrust(url, ca, targets);
-    if (!trusted.ok)
-      return refuseField("invalid_parameter", [...path, "endpoints", at, "ca"], trusted.refusal.message);
+    if (!trusted.ok) return atPath([...path, "endpoints", at, "ca"], trusted);
   }
   const named = {
     return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
@@ -276,22 +269,17 @@ function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanC
     const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
     const all = new Set(prune ? inFile : [...inFile, ...known]);
     if (all.size <= most || all.size === known.length) continue;
-    const why = `a store may have at most ${most}, but would have ${all.size} with the items that are not in the file`;
-    return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
+    return atPath([...path, name], refuseFact("list_too_long", { most, count: all.size }));
   }
   return accept(undefined);
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wanted: readonly RequestedStore[]): FieldFault[] {
+function keyConflicts(wanted: readonly RequestedStore[]): readonly PathRefused[] {
   const all = wanted.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
-  return findRepeatedNames(all, "is the same API key as another in the file");
-}
-
-function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {
-  return refuse(code, `${fieldText(path)}: ${why}`, { path });
+  return findRepeatedNames(all, "repeated_key");
 }
 
 type ChangeSubject = Pick<ChangeEntry, "storeId" | "name">;

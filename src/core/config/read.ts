@@ -16,10 +16,10 @@ import { snakeCase, SECRET_DESCRIPTION, containsSecret, printableLiteral } from 
 import { wireSchema } from "../shape/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
-import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import { faultOfField, fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
-/** A fault in the file: the field, and the position in the text; line and column are counted from 1. */
+/** A fault in the file, and its position in the text; line and column are counted from 1. The message has the field. */
 export type ConfigFault = {
   readonly field: string;
   readonly message: string;
@@ -51,13 +51,10 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
   const secrets = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
-    .map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL }));
+    .map((node) => faultAt(source, node, plainPath(node), A_LITERAL));
   if (secrets.length > 0) return failWith(secrets);
   const doubled = findDuplicateKeys(tree).map((node) =>
-    faultAt(source, node, {
-      field: fieldText(getNodePath(node)),
-      message: `${printableLiteral(node.value)} appears twice in this object`,
-    }),
+    faultAt(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
   );
   if (doubled.length > 0) return failWith(doubled);
   const parsed = wireSchema(configFile).safeParse(getNodeValue(tree));
@@ -65,7 +62,9 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
     return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
   const config = parsed.data as ConfigFile;
   const conflicts = [...conflictsIn(config.stores ?? []), ...targetConflictsIn(config.targets ?? {})];
-  return conflicts.length > 0 ? failWith(conflicts.map(locate)) : accept({ config, locate });
+  return conflicts.length > 0
+    ? failWith(conflicts.map(({ refusal }) => locate(refusal)))
+    : accept({ config, locate });
 }
 
 const A_LITERAL = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
@@ -120,23 +119,23 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   if (issue.code === "unrecognized_keys") {
     const names = namesAt(path);
     return issue.keys.map((key) => ({
-      path: [...path, key],
-      message: unknownKeyText(key, names),
+      ...faultOfField([...path, key], unknownKeyText(key, names)),
       isUnknown: true,
     }));
   }
   if (issue.code === "invalid_union") {
     // The form without a type error is the intended form.
     const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
-    const whole = [{ path, message: issue.message }];
     return meant.length === 0
-      ? whole
+      ? [faultOfField(path, issue.message)]
       : meant.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, tree));
   }
   const isMissing = issue.code === "invalid_type" && findNodeAtLocation(tree, [...path]) === undefined;
-  if (isMissing) return [{ path, message: "is missing" }];
-  if (issue.code === "invalid_key") return [{ path, message: issue.issues[0]?.message ?? issue.message }];
-  return [{ path, message: issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "") }];
+  if (isMissing) return [faultOfField(path, "is missing")];
+  if (issue.code === "invalid_key") return [faultOfField(path, issue.issues[0]?.message ?? issue.message)];
+  return [
+    faultOfField(path, issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "")),
+  ];
 }
 
 function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
@@ -177,7 +176,7 @@ function locateFault(text: string, tree: Node, { path, message, isUnknown }: Fie
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
   const node = (isUnknown === true ? key : undefined) ?? found ?? nodeAbove(tree, path);
-  return faultAt(text, node, { field: fieldText(path), message });
+  return { field: fieldText(path), message, ...placeAt(text, node.offset) };
 }
 
 /** The innermost object or list in which a field is missing. */
@@ -187,8 +186,8 @@ function nodeAbove(tree: Node, path: FieldPath): Node {
   return findNodeAtLocation(tree, above) ?? nodeAbove(tree, above);
 }
 
-function faultAt(text: string, node: Node, fault: Pick<ConfigFault, "field" | "message">): ConfigFault {
-  return { ...fault, ...placeAt(text, node.offset) };
+function faultAt(text: string, node: Node, path: FieldPath, why: string): ConfigFault {
+  return { field: fieldText(path), message: faultOfField(path, why).message, ...placeAt(text, node.offset) };
 }
 
 function placeAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {

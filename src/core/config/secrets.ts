@@ -2,7 +2,7 @@ import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { isSigningSecret } from "../webhook/sealed-secret.ts";
 import { printableLiteral } from "../text.ts";
-import type { FieldFault, FieldPath } from "./field.ts";
+import { faultOfField, type FieldFault, type FieldPath } from "./field.ts";
 import type { ConfigFile, RequestedStore } from "./schema.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export function resolveStores(
   const faults = stores.flatMap((store, at) => [
     ...faultsOf(store, ["stores", at], env),
     ...(trusted[at] ?? []).flatMap((ca, index) =>
-      ca.ok ? [] : [{ path: ["stores", at, "endpoints", index, "ca"], message: ca.refusal }],
+      ca.ok ? [] : [faultOfField(["stores", at, "endpoints", index, "ca"], ca.refusal)],
     ),
   ]);
   if (faults.length > 0) return { ok: false, refusal: faults };
@@ -56,7 +56,7 @@ export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): 
   return Object.entries(targets).flatMap(([name, { apiKey }]) => {
     const own = targetVariable(name);
     if (apiKey === undefined || apiKey.env === own) return [];
-    return [{ path: ["targets", name, "api_key"], message: `is no longer read; put the key into ${own}` }];
+    return [faultOfField(["targets", name, "api_key"], `is no longer read; put the key into ${own}`)];
   });
 }
 
@@ -92,8 +92,8 @@ function faultsOf(
   const faultOf = (isRight: (value: string) => boolean, what: string, name: string, ...below: FieldPath) => {
     const missing = missingVariableReason(name, env);
     if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
-    const message = missing ?? `the environment variable ${name} contains no ${what}`;
-    return [{ path: [...path, ...below, "env"], message }];
+    const why = missing ?? `the environment variable ${name} contains no ${what}`;
+    return [faultOfField([...path, ...below, "env"], why)];
   };
   return [
     ...apiKeys.flatMap((key, at) => faultOf(isTestKey, "test key", key.env, "api_keys", at)),

@@ -1,5 +1,6 @@
 import { durationText, parseDurationText } from "../duration.ts";
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import type { RateLimit } from "../request/rate-limit.ts";
 import {
   DISABLE_AFTER_MS,
@@ -62,7 +63,7 @@ export function parseRateLimitText(text: string): RateLimit | "off" | undefined 
 
 export function parseFileName(text: string): Outcome<string> {
   return text === "" || text.length > MAX_PATH_LENGTH
-    ? refuse("invalid_request", `must be the path of a file, of 1 to ${MAX_PATH_LENGTH} characters`)
+    ? refuseFact("file_name", { most: MAX_PATH_LENGTH })
     : accept(text);
 }
 

@@ -4,9 +4,10 @@
 import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
-import type { Words } from "../language.ts";
+import { partOf, type Part } from "../fact.ts";
 import { isRecord } from "../json.ts";
-import { accept, refuseField, type Outcome } from "../outcome.ts";
+import { accept, inField, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./operations/checkout.ts";
 import { clockOperations } from "./operations/clock.ts";
@@ -110,41 +111,42 @@ function refuseIssue(
   const got = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
-  const known: Words =
-    names.length === 0 ? ["", ""] : [`; allowed: ${names.join(", ")}`, `；可用字段：${names.join("、")}`];
-  return refuseField(field, [
-    `${issue?.message ?? "is invalid"}${known[0]}; got ${got}`,
-    `${issue === undefined ? "无效" : chineseOf(issue)}${known[1]}；收到 ${got}`,
-  ]);
+  const known = names.length === 0 ? "" : partOf("allowed_fields", { names });
+  return inField(field, refuseFact("request_field", { why: issuePart(issue), known, received: got }));
 }
 
-/** The expected value in Chinese; the English text comes from zod. */
-function chineseOf(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
+/** What was expected; the English text comes from zod. */
+function issuePart(issue: z.core.$ZodIssue | undefined): Part {
+  const said = issue?.message ?? "is invalid";
+  switch (issue?.code) {
     case "invalid_type":
-      return `类型应为 ${issue.expected}`;
+      return partOf("issue_type", { said, expected: issue.expected });
     case "invalid_value":
-      return `应为 ${issue.values.map(String).join("、")}`;
+      return partOf("issue_value", { said, values: issue.values.map(String) });
     case "too_small":
-      return `不得小于 ${issue.minimum}${unitOf(issue.origin)}`;
+      return partOf("issue_too_small", { said, least: String(issue.minimum), unit: unitOf(issue.origin) });
     case "too_big":
-      return `不得大于 ${issue.maximum}${unitOf(issue.origin)}`;
+      return partOf("issue_too_big", { said, most: String(issue.maximum), unit: unitOf(issue.origin) });
     case "invalid_format":
-      return issue.format === "regex" ? "格式不正确" : `格式应为 ${issue.format}`;
+      return issue.format === "regex"
+        ? partOf("issue_pattern", { said })
+        : partOf("issue_format", { said, format: issue.format });
     case "unrecognized_keys":
-      return `没有名为 ${issue.keys.join("、")} 的字段`;
+      return partOf("issue_unknown_keys", { said, keys: issue.keys });
     case "custom":
-      return chineseIn(issue) ?? "无效";
+      return partOf("issue_own", { said, chinese: chineseIn(issue) ?? "无效" });
+    case undefined:
     case "invalid_element":
     case "invalid_key":
     case "invalid_union":
     case "not_multiple_of":
-      return "无效";
+      return partOf("issue_own", { said, chinese: "无效" });
   }
 }
 
-function unitOf(origin: string): string {
-  return origin === "string" ? " 个字符" : origin === "array" ? " 项" : "";
+function unitOf(origin: string): Part | "" {
+  if (origin === "string") return partOf("unit_characters", {});
+  return origin === "array" ? partOf("unit_items", {}) : "";
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {

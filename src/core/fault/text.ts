@@ -25,8 +25,6 @@ export function matchText({ match, seed }: FaultEntry): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-export const PROBABILITY_FORM = "a number from 0 to 1, such as 0.25";
-
 export function parseProbabilityText(text: string): number | undefined {
   return /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : undefined;
 }

@@ -1,6 +1,8 @@
 import ipaddr from "ipaddr.js";
 import { isLoopback } from "../loopback.ts";
-import { accept, refuseValue, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
+import { printableLiteral } from "../text.ts";
 
 /** An address that a server listens on in addition to loopback, in the form of `--listen`: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
@@ -12,10 +14,7 @@ export function parseListenAddress(text: string): Outcome<ListenAddress> {
     ? ipaddr.IPv6.isValid(address) && !/[.%]/.test(address)
     : ipaddr.IPv4.isValidFourPartDecimal(address);
   if (isPlain) return accept(ipaddr.parse(address).toString());
-  return refuseValue(
-    "expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2",
-    text,
-  );
+  return refuseFact("listen_address", { received: printableLiteral(text) });
 }
 
 /** Whether an address is reachable only from this machine: 127.0.0.0/8 or ::1. */

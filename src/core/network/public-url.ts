@@ -1,20 +1,17 @@
-import { accept, refuse, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { refuseFact } from "../refusals.ts";
 
 /** Refuses a path, and the portal's `localhost` (decisions 1, 79), without the value: it may have a password. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
-    return refuseUrl("expected an http or https URL without user name and password");
+    return refuseFact("public_url_form", {});
   if (url.pathname + url.search + url.hash !== "/" || /[?#]/.test(text))
-    return refuseUrl("expected no path, query or fragment, because the pages are at the root of their host");
+    return refuseFact("public_url_path", {});
   if (/^(localhost|\[::1\])$/.test(url.hostname))
-    return refuseUrl(
-      `localhost belongs to the portal; write ${url.origin.replace(url.hostname, "127.0.0.1")}`,
-    );
+    return refuseFact("host_of_portal", { instead: url.origin.replace(url.hostname, "127.0.0.1") });
   if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname))
-    return refuseUrl(
-      `${url.hostname} is not an address that a browser can open; use the address in the browser`,
-    );
+    return refuseFact("host_without_browser", { host: url.hostname });
   return accept(url.origin);
 }
 
@@ -22,9 +19,10 @@ export function parsePublicUrl(text: string): Outcome<string> {
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")
-    return refuseUrl(
-      `${url.hostname} belongs to the payment pages; write ${url.origin.replace(url.hostname, "localhost")}`,
-    );
+    return refuseFact("host_of_payment_pages", {
+      host: url.hostname,
+      instead: url.origin.replace(url.hostname, "localhost"),
+    });
   // The rules for any other host are the same.
   const isLocal = url?.hostname === "localhost";
   const read = parsePublicUrl(isLocal ? text.replace(/localhost/i, "127.0.0.1") : text);
@@ -43,8 +41,4 @@ export function portalOrigin(
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];
-}
-
-function refuseUrl(why: string): Outcome<never> {
-  return refuse("invalid_parameter", why);
 }

@@ -128,6 +128,34 @@ export const PARTS = {
   hosted_configuration: ["configuration of all stores", "全部商店的配置"],
   hosted_portal: ["portal", "控制台"],
   hosted_process: ["operation to stop it", "停止操作"],
+  span_or_moment: ["a span such as 10m, or a moment in ISO 8601", "时长（如 10m）或 ISO 8601 时刻"],
+  probability: ["a number from 0 to 1, such as 0.25", " 0 到 1 之间的小数"],
+  whole_number: ["a whole number", "整数"],
+  whole_amount: ["a whole number from 1 to {most}", " 1 到 {most} 的整数"],
+  amount_in_minor_units: [
+    "a whole number from 1 to {most}, in minor units: {amount} is {meant}",
+    " 1 到 {most} 的整数，以最小货币单位计：{amount} 即 {meant}",
+  ],
+  amount_with_decimals: [
+    "a whole number from 1 to {most}, in minor units: {currency} has {places} decimals",
+    " 1 到 {most} 的整数，以最小货币单位计：{currency} 有 {places} 位小数",
+  ],
+  amount_without_decimals: [
+    "a whole number from 1 to {most}, in minor units: {currency} has no decimals",
+    " 1 到 {most} 的整数，以最小货币单位计：{currency} 没有小数",
+  ],
+  // What the schema of a request expects: in English as zod says it.
+  issue_type: ["{said}", "类型应为 {expected}"],
+  issue_value: ["{said}", "应为 {values}"],
+  issue_too_small: ["{said}", "不得小于 {least}{unit}"],
+  issue_too_big: ["{said}", "不得大于 {most}{unit}"],
+  issue_pattern: ["{said}", "格式不正确"],
+  issue_format: ["{said}", "格式应为 {format}"],
+  issue_unknown_keys: ["{said}", "没有名为 {keys} 的字段"],
+  issue_own: ["{said}", "{chinese}"],
+  unit_characters: [" characters", " 个字符"],
+  unit_items: [" items", " 项"],
+  allowed_fields: ["; allowed: {names}", "；可用字段：{names}"],
   too_large: ["the file is larger than 2 GiB, the maximum for a snapshot", "文件大于 2 GiB，即快照的上限"],
 } as const;
 

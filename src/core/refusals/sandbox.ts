@@ -5,6 +5,7 @@ const CONTROL_TOKEN =
 
 export const SANDBOX_REFUSALS = {
   invalid_request: {
+    file_name: "must be the path of a file, of 1 to {most} characters",
     unreadable_target: "exactly one Host and a target that is a path were expected",
   },
   invalid_parameter: {
@@ -12,6 +13,70 @@ export const SANDBOX_REFUSALS = {
       "expected an action with its match, or a profile with at most a seed",
       "应给出一个动作及其范围，或一个配置（至多带 seed）",
     ],
+    fault_of_requests: [
+      "{action} is for requests of v1, which are matched by {names}, order_id, nth and probability",
+      "{action} 用于 v1 的请求，可用 {names}、order_id、nth 和 probability 筛选",
+    ],
+    fault_of_deliveries: [
+      "{action} is for deliveries, which are matched by {names}, order_id, nth and probability",
+      "{action} 用于推送，可用 {names}、order_id、nth 和 probability 筛选",
+    ],
+    fault_parameter: [
+      "applies only to {actions}; got it with {action}",
+      "用于 {actions}；却与 {action} 一起给出",
+    ],
+    fault_path: [
+      "expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got {received}",
+      "应为 v1 的路径，如 /v1/orders 或 /v1/checkout-sessions/*；收到 {received}",
+    ],
+    fault_latency: [
+      "expected at most {most} for an answer; got {received}",
+      "响应至多 {most}；收到 {received}",
+    ],
+    until_past: [
+      "expected a time after {now}, the time of the store's clock",
+      "应晚于商店时钟的当前时间 {now}",
+    ],
+    duration_form: [
+      "expected a duration such as 31m, 2h or 45s; got {received}",
+      "应为时长，如 31m、2h 或 45s；收到 {received}",
+    ],
+    moment_form: [
+      "expected a moment such as 2026-01-15T12:00:00Z; got {received}",
+      "应为时刻，如 2026-01-15T12:00:00Z；收到 {received}",
+    ],
+    status_form: [
+      "status must have the form 404 or 4xx; got {received}",
+      "status 形如 404 或 4xx；收到 {received}",
+    ],
+    list_position: [
+      "before must be a position in this list, a whole number; got {received}",
+      "before 是此列表中的位置，即一个整数；收到 {received}",
+    ],
+    not_one_of: [
+      "{name} must be one of {values}; got {received}",
+      "{name} 必须是 {values} 之一；收到 {received}",
+    ],
+    field_form: ["expected {form}; got {received}", "应为{form}；收到 {received}"],
+    request_field: ["{why}{known}; got {received}", "{why}{known}；收到 {received}"],
+    listen_address:
+      "expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2; got {received}",
+    no_dialect: "a dialect is a JSON object; got {received}",
+    dialect_field: "{at}: {why}; got {received}",
+    repeated_name: "appears twice in this list",
+    repeated_key: "is the same API key as another in the file",
+    merchant_name_differs: "differs from the name of this merchant above",
+    shared_variable: "has the same variable as {other}, {variable}; rename one of the two targets",
+    plain_http_target:
+      "must begin with https: an API key is sent over plain http only to this machine (127.0.0.1, localhost, [::1])",
+    public_url_form: "expected an http or https URL without user name and password",
+    public_url_path: "expected no path, query or fragment, because the pages are at the root of their host",
+    host_of_portal: "localhost belongs to the portal; write {instead}",
+    host_of_payment_pages: "{host} belongs to the payment pages; write {instead}",
+    host_without_browser: "{host} is not an address that a browser can open; use the address in the browser",
+    command_with_id:
+      'Expected a command that reads the id from its environment, because a shell would run what an id contains; got {received}. Write "${variable}" in place of {placeholder}',
+    snapshot_no_bytes: "the snapshot must be a Uint8Array, as snapshot() returns it",
     query_twice: "{parameter} may appear only once in the query; got it more than once",
     before_and_newer: [
       "before continues with older entries, and {newer} asks for newer ones; leave one of them out",
@@ -57,6 +122,20 @@ export const SANDBOX_REFUSALS = {
     store_erasing: "this store is being reset or deleted; try again with the same key",
   },
   state_conflict: {
+    merchant_fixed:
+      "the store exists and belongs to merchant {merchant}; the merchant of a store cannot change",
+    secret_unreadable:
+      "the master key cannot decrypt the signing secret of the existing store, so it cannot be compared; restore master.key and sandbox.db from the same backup, or delete the store first",
+    secret_fixed:
+      "the store exists with another signing secret; a signing secret is set only when the store is created",
+    key_revoked: "this API key was revoked; use another key",
+    key_of_other_store: "this API key belongs to store {store}; use another key",
+    list_too_long:
+      "a store may have at most {most}, but would have {count} with the items that are not in the file; --prune removes them",
+    too_many_stores_for_file:
+      "a checkout.config.json may have at most {most} stores, but this sandbox has {count}",
+    file_too_large:
+      "a checkout.config.json may have at most {most} characters, but this file would have {count}",
     other_process: "the request is for process {asked}, but this is process {process}; nothing was stopped",
     too_many_faults: [
       "a store has at most {most} faults; remove some first",
@@ -135,6 +214,8 @@ export const SANDBOX_REFUSALS = {
       "the form does not contain the token of this session; reload its page",
       "表单没有本次登录的令牌；请重新加载页面",
     ],
+    form_of_no_page: "only the page that shows this form may send it; got neither Sec-Fetch-Site nor Origin",
+    form_of_other_page: "only the page that shows this form may send it; got {received}",
     foreign_page: "only the portal's own pages may request this; got Sec-Fetch-Site {received}",
   },
   method_not_allowed: {

@@ -22,6 +22,14 @@ export const WEBHOOK_REFUSALS = {
       "the address must be an http or https URL; got {received}",
       "地址必须是 http 或 https 的 URL；收到 {received}",
     ],
+    target_with_fragment: [
+      "the address must not have a fragment; got {received}",
+      "地址不得含片段；收到 {received}",
+    ],
+    target_host_form: "expected HOST without a port; got {received}",
+    route_form: "a route has the form TYPE=URL, such as order.*=http://localhost:3000/orders; got {received}",
+    header_names:
+      "header names are {names}, each at most once, all with different names: {example}; got {received}",
     target_without_scheme: [
       "the address must be an http or https URL; got {received}; write {instead}",
       "地址必须是 http 或 https 的 URL；收到 {received}；请写 {instead}",

@@ -1,5 +1,5 @@
 import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
-import { accept, mapValue, type Outcome, refuseValue } from "../outcome.ts";
+import { accept, mapValue, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import { HTTP_HEADER } from "./header-names.ts";
@@ -32,8 +32,7 @@ export function targetFor(
 /** Parses `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<ForwardRoute> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
-  if (url === "")
-    return refuseValue("a route has the form TYPE=URL, such as order.*=http://localhost:3000/orders", text);
+  if (url === "") return refuseFact("route_form", { received: printableLiteral(text) });
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 

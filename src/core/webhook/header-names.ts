@@ -1,6 +1,8 @@
-import { accept, refuseValue, type Outcome } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
 import { DEFAULT_HEADER_NAMES } from "./signature.ts";
 import type { HeaderNames } from "./webhook.ts";
+import { refuseFact } from "../refusals.ts";
+import { printableLiteral } from "../text.ts";
 
 /** The header that each key in the option's text stands for. */
 const HEADER_BY_KEY = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
@@ -32,8 +34,9 @@ function isKey(text: string): text is keyof typeof HEADER_BY_KEY {
 }
 
 function refuseNames(part: string): Outcome<never> {
-  return refuseValue(
-    `header names are ${Object.keys(HEADER_BY_KEY).join(", ")}, each at most once, all with different names: ${EXAMPLE}`,
-    part,
-  );
+  return refuseFact("header_names", {
+    names: Object.keys(HEADER_BY_KEY),
+    example: EXAMPLE,
+    received: printableLiteral(part),
+  });
 }

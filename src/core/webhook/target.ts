@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
-import { accept, type Outcome, refuseValue } from "../outcome.ts";
+import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral } from "../text.ts";
@@ -66,7 +66,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
       : refuseFact("target_without_scheme", { received, instead: printableLiteral(meant) });
   }
   if (text.includes("#")) {
-    return refuseValue(["the address must not have a fragment", "地址不得含片段"], text);
+    return refuseFact("target_with_fragment", { received: printableLiteral(text) });
   }
   const host = url.hostname;
   if (spelled !== host) {
@@ -126,7 +126,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;
   if (!HOST.test(host) || host.includes("..") || !URL.canParse(url))
-    return refuseValue("expected HOST without a port", text);
+    return refuseFact("target_host_form", { received: printableLiteral(text) });
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");
   if (ipaddr.isValid(address) && isNeverSentTo(address))

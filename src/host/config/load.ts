@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fieldText, type FieldFault } from "../../core/config/field.ts";
+import type { FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ParsedConfig } from "../../core/config/read.ts";
 import type { ConfigFile, RequestedStore } from "../../core/config/schema.ts";
@@ -77,10 +77,7 @@ function createLoadedConfig(
       return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
     },
     refused: ({ code, message, path: field }) => {
-      if (field !== undefined) {
-        const own = message.slice(`${fieldText(field)}: `.length);
-        return { ...problem({ path: field, message: own }), kind: "failed", code };
-      }
+      if (field !== undefined) return { ...problem({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };
@@ -113,6 +110,6 @@ function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailur
   };
 }
 
-function faultText(file: string, { field, message, line, column }: ConfigFault): string {
-  return `${file}:${line}:${column}: ${field === "" ? "" : `${field}: `}${message}`;
+function faultText(file: string, { message, line, column }: ConfigFault): string {
+  return `${file}:${line}:${column}: ${message}`;
 }

@@ -10,6 +10,7 @@ import { summarizeChanges, exposureLines } from "./changes.ts";
 import type { HostFailure } from "../failure.ts";
 import type { ServeOptions } from "../options.ts";
 import type { MessageOutput } from "../hosting.ts";
+import { atPath } from "../../core/config/field.ts";
 
 type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };
 type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
@@ -61,7 +62,7 @@ function checkTargets(
     for (const [index, { url }] of endpoints.entries()) {
       const target = parseTarget(url, { allowedHosts, ownPort });
       const path = ["stores", at, "endpoints", index, "url"];
-      if (!target.ok) return { ok: false, refusal: problem({ path, message: target.refusal.message }) };
+      if (!target.ok) return { ok: false, refusal: problem(atPath(path, target).refusal) };
     }
   }
   return accept(undefined);

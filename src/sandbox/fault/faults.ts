@@ -3,7 +3,7 @@ import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/shapes.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
-import { accept, type Outcome, refuseField } from "../../core/outcome.ts";
+import { accept, type Outcome, inField } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 import { atStore, findEndpoint, storeTime } from "../at-store.ts";
@@ -40,10 +40,7 @@ export function addFaults(
       const missing = missingOf(context, storeId, one);
       if (missing !== undefined) return missing;
       if (one.until !== null && one.until <= now)
-        return refuseField("until", [
-          `expected a time after ${toIso(now)}, the time of the store's clock`,
-          `应晚于商店时钟的当前时间 ${toIso(now)}`,
-        ]);
+        return inField("until", refuseFact("until_past", { now: toIso(now) }));
       const counts = { matched: 0, applied: 0, createdAt: now };
       const id = context.world.uuid(`${storeId} faults`);
       made.push({ ...one, id, storeId, seed: one.seed ?? seed, ...counts });

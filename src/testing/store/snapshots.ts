@@ -1,11 +1,11 @@
-import { refuse } from "../../core/outcome.ts";
+import { refuseFact } from "../../core/refusals.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { answerOfRefusal } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type InProcessSandbox } from "../in-process.ts";
 import type { Identities } from "./identities.ts";
 
-const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
+const NO_BYTES = refuseFact("snapshot_no_bytes", {});
 
 /** The options of every restore: a test passes the bytes itself and has all rights, so no consent is needed. */
 const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };

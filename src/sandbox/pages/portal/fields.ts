@@ -1,8 +1,10 @@
 import { explainAmountFault } from "../../../core/money.ts";
-import { accept, refuseField, type Outcome } from "../../../core/outcome.ts";
+import { accept, type Outcome, inField, type Refused } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { RefusedForm } from "./view.ts";
+import { refuseFact } from "../../../core/refusals.ts";
+import type { Part } from "../../../core/fact.ts";
 
 /** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
@@ -144,9 +146,10 @@ export function parseAmount(fields: ReadonlyMap<string, string>, currency: strin
   const text = fields.get("amount_minor") ?? "";
   const expected = explainAmountFault(text, currency);
   if (expected === undefined) return accept(Number(text));
-  const got = printableLiteral(text);
-  return refuseField("amount_minor", [
-    `expected ${expected[0]}; got ${got}`,
-    `应为 ${expected[1]}；收到 ${got}`,
-  ]);
+  return refuseForm("amount_minor", expected, text);
+}
+
+/** Refuses the text that a field of a form has. */
+export function refuseForm(field: string, form: Part, text: string): Refused {
+  return inField(field, refuseFact("field_form", { form, received: printableLiteral(text) }));
 }

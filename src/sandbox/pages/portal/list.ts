@@ -1,10 +1,12 @@
-import { accept, mapValue, refuseValue, type Outcome } from "../../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { listUrl, storePath } from "./forms.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import { linkButton, table, type TableRow } from "./parts.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 import type { ListUpdates, LiveTopic, PageContent, View } from "./view.ts";
+import { refuseFact } from "../../../core/refusals.ts";
+import { printableLiteral } from "../../../core/text.ts";
 
 /** The number of rows of a part of a list. */
 export const PAGE = 50;
@@ -165,8 +167,5 @@ function updatesOf<Item>(
 export function parsePosition({ before }: ListQuery): Outcome<number | undefined> {
   if (before === undefined) return accept(undefined);
   if (/^\d{1,15}$/.test(before)) return accept(Number(before));
-  return refuseValue(
-    ["before must be a position in this list, a whole number", "before 是此列表中的位置，即一个整数"],
-    before,
-  );
+  return refuseFact("list_position", { received: printableLiteral(before) });
 }

@@ -1,6 +1,6 @@
 import { COLON } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
-import { accept, refuseValue, type Outcome } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -11,6 +11,8 @@ import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } fro
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
+import { printableLiteral } from "../../../../core/text.ts";
 
 /** Maximum number of requests read to find matching ones. */
 const MAX_READ = 2000;
@@ -34,8 +36,7 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
       const before = parsePosition(query);
       if (!before.ok) return before;
       const statuses = status === undefined ? [0, 999] : parseStatuses(status);
-      if (statuses === undefined)
-        return refuseValue(["status must have the form 404 or 4xx", "status 形如 404 或 4xx"], status);
+      if (statuses === undefined) return refuseFact("status_form", { received: printableLiteral(status) });
       const [lowest = 0, highest = 0] = statuses;
       const text = q.toLowerCase();
       const isMatch = (request: LoggedRequest): boolean => {

@@ -1,6 +1,6 @@
 import { toIso } from "../../../../core/clock.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
-import { accept, addField, mapValue, refuseValue, type Outcome } from "../../../../core/outcome.ts";
+import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { inputField } from "../fields.ts";
@@ -12,6 +12,8 @@ import { dueItemsUntil, MAX_PENDING_ITEMS, type PendingItem, type PendingItems }
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 import { parseSpan } from "../../../../core/duration.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
+import { printableLiteral } from "../../../../core/text.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -44,13 +46,7 @@ export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unk
 function readMoment(text: string): Outcome<string> {
   const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (isWritten && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
-  return addField(
-    "to",
-    refuseValue(
-      ["expected a moment such as 2026-01-15T12:00:00Z", "应为时刻，如 2026-01-15T12:00:00Z"],
-      text,
-    ),
-  );
+  return addField("to", refuseFact("moment_form", { received: printableLiteral(text) }));
 }
 
 /** The store's time, and whether a move is in progress, during which the clock cannot be moved. */

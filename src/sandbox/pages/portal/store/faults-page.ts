@@ -4,25 +4,19 @@ import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/shapes.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
 import { FAULT_PARAMETERS } from "../../../../core/fault/rules.ts";
-import {
-  PROBABILITY_FORM,
-  matchText,
-  parametersText,
-  parseProbabilityText,
-} from "../../../../core/fault/text.ts";
-import type { Words } from "../../../../core/language.ts";
-import { accept, addField, refuseField, type Outcome } from "../../../../core/outcome.ts";
-import { printableLiteral } from "../../../../core/text.ts";
+import { matchText, parametersText, parseProbabilityText } from "../../../../core/fault/text.ts";
+import { accept, addField, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { filledFields } from "../fields.ts";
+import { filledFields, refuseForm } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, section, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { addFaultForm } from "./fault-form.ts";
 import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
-import { parseSpan, SPAN_OR_MOMENT_FORM, parseSpanOrMomentText } from "../../../../core/duration.ts";
+import { parseSpan, parseSpanOrMomentText } from "../../../../core/duration.ts";
+import { partOf } from "../../../../core/fact.ts";
 
 export function faultsPage(
   view: View,
@@ -44,9 +38,6 @@ export function faultsPage(
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
-const A_SPAN_OR_MOMENT: Words = [SPAN_OR_MOMENT_FORM, "时长（如 10m）或 ISO 8601 时刻"];
-const A_PROBABILITY: Words = [PROBABILITY_FORM, " 0 到 1 之间的小数"];
-const A_WHOLE_NUMBER: Words = ["a whole number", "整数"];
 
 /** Parsed as on the command line; an end time of 10m counts from the store's time. */
 export function parseFaultForm(
@@ -68,14 +59,15 @@ export function parseFaultForm(
   const delay = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
   if (!delay.ok) return delay;
   const end = until === undefined ? undefined : parseSpanOrMomentText(until);
-  if (until !== undefined && end === undefined) return refuseText("until", A_SPAN_OR_MOMENT, until);
+  if (until !== undefined && end === undefined)
+    return refuseForm("until", partOf("span_or_moment", {}), until);
   const parsed = probability === undefined ? undefined : parseProbabilityText(probability);
   if (probability !== undefined && parsed === undefined)
-    return refuseText("probability", A_PROBABILITY, probability);
+    return refuseForm("probability", partOf("probability", {}), probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
-  if (number !== undefined) return refuseText(number[0], A_WHOLE_NUMBER, number[1]);
+  if (number !== undefined) return refuseForm(number[0], partOf("whole_number", {}), number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = { ...match, nth: nth && Number(nth), probability: parsed };
   const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
@@ -89,12 +81,6 @@ export function parseFaultForm(
     until: at && toIso(at),
     match: isNarrowed ? narrowed : undefined,
   });
-}
-
-/** Refuses the text that a field of the form has. */
-function refuseText(name: string, [english, chinese]: Words, text: string): ReturnType<typeof refuseField> {
-  const got = printableLiteral(text);
-  return refuseField(name, [`expected ${english}; got ${got}`, `应为${chinese}；收到 ${got}`]);
 }
 
 function row(view: View, fault: FaultEntry): TableRow {

@@ -1,5 +1,5 @@
 import { merchantText } from "../../shared/merchant-text.ts";
-import { accept, type Outcome, refuseValue } from "../../../../core/outcome.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
@@ -125,8 +125,5 @@ function oneOf<const Value extends string>(
   if (text === undefined) return accept(null);
   const known = values.find((value) => value === text);
   if (known !== undefined) return accept(known);
-  return refuseValue(
-    [`${name} must be one of ${values.join(", ")}`, `${name} 必须是 ${values.join("、")} 之一`],
-    text,
-  );
+  return refuseFact("not_one_of", { name, values, received: printableLiteral(text) });
 }
