@@ -32,7 +32,7 @@ test("every sentence of explanations and of the checklist exists in both languag
     ...sentencesIn(NOT_JUDGED_REASONS),
     DROPPED_EVENT_ADVICE,
     ...ASSUMPTIONS.flatMap(({ title, chosen, shownBy }) => [title, chosen].concat(shownBy ? [shownBy] : [])),
-    ...Array.from(DELIVERY_CAUSES.values(), ({ words }) => words("x", "x", "x")),
+    ...Array.from(DELIVERY_CAUSES.values(), ({ text }) => text),
     ...ERROR_CODES.map((code) => checkOfCode(code).expected).filter((one) => one !== null),
   ];
   const isChinese = /\p{Script=Han}/u;

@@ -1,9 +1,10 @@
 // The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; where
 // the facts come from: web/failure.ts and core/network/connection-fault.ts.
+import { fillBoth } from "../fact.ts";
 import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
 import { excerpt } from "../text.ts";
-import { COMMANDS, DELIVERY_CAUSES, OTHER_CAUSE } from "./delivery-sentences.ts";
+import { DELIVERY_CAUSES, OTHER_CAUSE, type CauseCode } from "./delivery-sentences.ts";
 import { isAcceptedResult, type DeliveryError } from "../webhook/delivery.ts";
 
 export type AttemptOutcome = {
@@ -55,10 +56,14 @@ function answerCause(status: number, attempt: AttemptOutcome): LikelyCause {
   if ((status === 400 || status === 403) && HOST_REFUSED.test(body)) return cause("host_refused");
   if (status === 401 && facts?.authenticate !== undefined) return cause("login", excerpt(facts.authenticate));
   const code = String(status);
-  if (DELIVERY_CAUSES.has(code)) return cause(code);
+  if (isCause(code)) return cause(code);
   if (status >= 300 && status < 400) return redirectCause(status, attempt);
   const group = `${code.slice(0, 1)}xx`;
-  return cause(DELIVERY_CAUSES.has(group) ? group : "other");
+  return cause(isCause(group) ? group : "other");
+}
+
+function isCause(code: string): code is CauseCode {
+  return DELIVERY_CAUSES.has(code);
 }
 
 /** The answers of nginx, Apache, Go and HAProxy to http on a port of https. */
@@ -100,7 +105,7 @@ function isTaken(status: number): boolean {
   return isAcceptedResult({ status, retryAfterMs: 0 });
 }
 
-function cause(code: string, ...values: string[]): LikelyCause {
-  const row = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
-  return { code, values, cause: row.words(...values), next: COMMANDS[row.next] };
+function cause(code: CauseCode | "other", ...values: string[]): LikelyCause {
+  const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
+  return { code, values, cause: fillBoth(text, Object.fromEntries(values.entries())), next };
 }

@@ -374,8 +374,8 @@ export type DrillNote = keyof typeof DRILL_NOTES;
 
 /** The sentences of deliveries without an answer, each as a whole sentence, by the code of their cause. */
 export const CONNECTION_CAUSES: Readonly<Record<string, Words>> = Object.fromEntries(
-  [...DELIVERY_CAUSES, ["", OTHER_CAUSE] as const].map(([code, { words }]) => {
-    const [text, chinese] = words();
+  [...DELIVERY_CAUSES, ["", OTHER_CAUSE] as const].map(([code, { text: words }]) => {
+    const [text, chinese] = words;
     return [`connection:${code}`, [`${text.charAt(0).toUpperCase()}${text.slice(1)}.`, `${chinese}。`]];
   }),
 );
