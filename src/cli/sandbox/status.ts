@@ -1,5 +1,5 @@
 import { toIso } from "../../core/clock.ts";
-import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
+import { servedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
 import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
@@ -117,7 +117,9 @@ function statusText(
 ): string {
   const { state, log_file: logFile } = status;
   const folder = shortPath(world, status.data_dir);
-  const changed = served === undefined ? [] : changedSettingTexts(served);
+  const changed = (served === undefined ? [] : servedSettingTexts(served)).filter(
+    ({ isDefault }) => !isDefault,
+  );
   if (state === "stopped") {
     const start = status.problem === null ? startCommand(world, status.data_dir) : USE_IT_THERE;
     const why = status.problem === null ? "" : `: ${status.problem}`;
@@ -145,7 +147,7 @@ function statusText(
       ...(status.active_faults === null || status.active_faults === 0
         ? []
         : ([["Faults", activeFaultsText(status.active_faults)]] as const)),
-      ...changed.map(([field, text]) => [snakeCase(field), text] as const),
+      ...changed.map(({ name, text }) => [snakeCase(name), text] as const),
       ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),
   ].join("\n");

@@ -253,27 +253,21 @@ export function findDifferentSettings(
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
 export function selectChangedSettings(served: ServedSettings): SandboxSettings {
+  const changed = ALL_SETTINGS.filter((setting) => !isDefault(setting, served));
   return Object.fromEntries(
-    changedSettings(served).map(({ name, servedName, read }) => [
-      name,
-      read(Reflect.get(served, servedName)),
-    ]),
+    changed.map(({ name, servedName, read }) => [name, read(Reflect.get(served, servedName))]),
   );
-}
-
-/** The name and the value, as text, of each setting that differs from the default. */
-export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingName, string])[] {
-  return changedSettings(served).map((setting) => [setting.name, liveText(setting, served)]);
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(
   served: ServedSettings,
-): readonly { readonly option: string; readonly text: string; readonly isDefault: boolean }[] {
+): readonly Readonly<{ name: SettingName; option: string; text: string; isDefault: boolean }>[] {
   return ALL_SETTINGS.map((setting) => ({
+    name: setting.name,
     option: setting.flags.slice(0, setting.flags.indexOf(" ")),
     text: liveText(setting, served),
-    isDefault: setting.name === "port" || isDefault(setting, served),
+    isDefault: isDefault(setting, served),
   }));
 }
 
@@ -288,12 +282,10 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
   return Object.fromEntries(given.map(({ name, option }) => [name, options[option]]));
 }
 
-function changedSettings(served: ServedSettings): readonly AnySetting[] {
-  return ALL_SETTINGS.filter((setting) => setting.name !== "port" && !isDefault(setting, served));
-}
-
+/** The port belongs to the process: every port counts as its default. */
 function isDefault(setting: AnySetting, served: ServedSettings): boolean {
-  return liveText(setting, served) === setting.text(setting.serve(setting.byDefault));
+  const byDefault = setting.text(setting.serve(setting.byDefault));
+  return setting.name === "port" || liveText(setting, served) === byDefault;
 }
 
 function liveText({ servedName, text }: AnySetting, served: ServedSettings): string {

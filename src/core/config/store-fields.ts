@@ -10,19 +10,10 @@ import {
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
 import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
-import { errorWords, messageWords } from "../shape/issue-words.ts";
 import type { Words } from "../language.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
-import {
-  SECRET_DESCRIPTION,
-  SECRET_DESCRIPTION_ZH,
-  codePointLength,
-  containsSecret,
-  printable,
-  PRINTABLE_PATTERN,
-  SECRET_PATTERN,
-} from "../text.ts";
-import { STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
+import { PRINTABLE_PATTERN, SECRET_PATTERN } from "../text.ts";
+import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 import { wholeNumber } from "../shape/fields.ts";
 
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -34,41 +25,25 @@ export const givenId = z
     z.regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case"),
   );
 
-const isLine = (text: string, minimum: number, maximum: number): boolean =>
-  codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
-
-const line = (minimum: number, maximum: number) =>
-  z.string().check(
-    z.refine(
-      (text) => !containsSecret(text),
-      errorWords([`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`]),
-    ),
-    z.refine(
-      (text) => isLine(text, minimum, maximum),
-      errorWords([
-        `must have ${minimum} to ${maximum} characters, and no invisible characters`,
-        `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
-      ]),
-    ),
-    z.meta({
-      minLength: minimum,
-      maxLength: maximum,
-      pattern: PRINTABLE_PATTERN,
-      not: { pattern: SECRET_PATTERN },
-    }),
-  );
-
 type Form = Readonly<Record<string, unknown>>;
 
 /** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
 const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
   z.string().check(
     z.superRefine((text, context) => {
-      const fault = faultOf(text);
-      if (fault !== undefined) context.addIssue({ code: "custom", ...messageWords(fault) });
+      const [message, chinese] = faultOf(text) ?? [];
+      if (message !== undefined) context.addIssue({ code: "custom", message, params: { chinese } });
     }),
     z.meta(form),
   );
+
+const line = (minLength: number, maxLength: number) =>
+  judged((text) => lineFault(text, minLength, maxLength), {
+    minLength,
+    maxLength,
+    pattern: PRINTABLE_PATTERN,
+    not: { pattern: SECRET_PATTERN },
+  });
 
 export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
 

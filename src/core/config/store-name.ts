@@ -83,15 +83,22 @@ export const STORE_NAME_SCHEMA = {
   },
 };
 
-/** A name can be typed instead of the id: it must not be an id, nor look like another name (decision 114). */
-export function storeNameFault(text: string): Words | undefined {
+/** Why a text is not a line of so many characters that a page can show. */
+export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
-  if (text === "" || codePointLength(text) > MAX_LENGTH || printable(text) !== text)
-    return [
-      `must have 1 to ${MAX_LENGTH} characters, and no invisible characters`,
-      `应为 1 到 ${MAX_LENGTH} 个字符，且没有不可见字符`,
-    ];
+  const length = codePointLength(text);
+  if (length >= minimum && length <= maximum && printable(text) === text) return undefined;
+  return [
+    `must have ${minimum} to ${maximum} characters, and no invisible characters`,
+    `应为 ${minimum} 到 ${maximum} 个字符，且没有不可见字符`,
+  ];
+}
+
+/** A name can be typed instead of the id: it must not be an id, nor look like another name (decision 114). */
+export function storeNameFault(text: string): Words | undefined {
+  const fault = lineFault(text, 1, MAX_LENGTH);
+  if (fault !== undefined) return fault;
   const broken = RULES.find(([pattern]) => pattern.test(text));
   if (broken === undefined) return undefined;
   const [rule, chinese] = broken[1];

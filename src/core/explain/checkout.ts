@@ -5,20 +5,9 @@ import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
 import { english, type Translator } from "../language.ts";
 import { displayText } from "../text.ts";
-import type { Explanation } from "./explanation.ts";
+import { NO_REFUSAL, type Explanation } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
-
-const EMPTY_REFUSAL_FIELDS = {
-  fact: null,
-  check: null,
-  rule: null,
-  decision: null,
-  field: null,
-  expected: null,
-  received: null,
-  differences: [],
-} as const;
 
 /** The decision on the states of a checkout. */
 const STATES_DECISION = 10;
@@ -31,7 +20,7 @@ export function explainCheckout(
   say: Translator = english,
 ): Explanation {
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...NO_REFUSAL,
     kind: "checkout",
     id: checkout.id,
     summary: summaryOf(checkout, say),
@@ -54,7 +43,7 @@ export function explainOrder(
   const lastRequest = requests.at(-1);
   const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...NO_REFUSAL,
     kind: "order",
     id: orderId,
     summary:
@@ -81,16 +70,13 @@ export function explainEvent(
   const went =
     deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(taken, deliveries.length);
   return {
-    ...EMPTY_REFUSAL_FIELDS,
+    ...NO_REFUSAL,
     kind: "event",
     id: event.id,
     summary: `${event.type}: ${say(went)}`,
     rule: EVENTS_RULE,
     decision: SCHEDULE_DECISION,
-    ...timelineOf(
-      { checkouts: [{ ...NO_REFUSAL_FIELDS, events: [event], deliveries }], requests: [], now },
-      say,
-    ),
+    ...timelineOf({ checkouts: [{ ...ONLY_EVENTS, events: [event], deliveries }], requests: [], now }, say),
     next: [
       ...new Set(helpOf(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -99,7 +85,7 @@ export function explainEvent(
   };
 }
 
-const NO_REFUSAL_FIELDS = { attempts: [], lateResults: [], views: [], due: [] } as const;
+const ONLY_EVENTS = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 const EVENTS_RULE = 31;
 /** The decision on the schedule of deliveries. */

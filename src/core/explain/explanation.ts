@@ -86,3 +86,15 @@ export const explanation = z.object({
   next: z.array(z.string()),
 });
 export type Explanation = DomainOf<typeof explanation>;
+
+/** The parts of an explanation that only a refusal has. */
+export const NO_REFUSAL = {
+  fact: null,
+  check: null,
+  rule: null,
+  decision: null,
+  field: null,
+  expected: null,
+  received: null,
+  differences: [],
+} as const;

@@ -11,7 +11,7 @@ import { valueText } from "../fact.ts";
 import { factParts, isRefusalFact } from "../refusals.ts";
 import { printable } from "../text.ts";
 import { CHECKS, checkOfCode, type RefusalCheck } from "./checks.ts";
-import type { RequestDifference, Explanation } from "./explanation.ts";
+import { NO_REFUSAL, type RequestDifference, type Explanation } from "./explanation.ts";
 import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
@@ -65,16 +65,6 @@ export function explainRequest(
 
 /** The rule and the decision about creates that name a price. */
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
-
-const NO_REFUSAL = {
-  fact: null,
-  check: null,
-  rule: null,
-  field: null,
-  expected: null,
-  received: null,
-  differences: [],
-} as const;
 
 /** The decision on faults. */
 const FAULTS_DECISION = 94;

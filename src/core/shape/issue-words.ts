@@ -8,15 +8,7 @@ export function errorWords([error, chinese]: Words): {
   return { error, params: { chinese } };
 }
 
-/** The message of an issue that a check adds itself, in both languages. */
-export function messageWords([message, chinese]: Words): {
-  readonly message: string;
-  readonly params: { readonly chinese: string };
-} {
-  return { message, params: { chinese } };
-}
-
-/** The Chinese message that `errorWords` or `messageWords` added to an issue; undefined for other issues. */
+/** The Chinese message that a check or `errorWords` gave an issue; undefined for other issues. */
 export function chineseIn({
   params,
 }: {

@@ -1,5 +1,5 @@
 import type { Hold } from "../../core/webhook/hold.ts";
-import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
+import type { ExplainableKind } from "../../core/explain/explained.ts";
 import type { Explanation } from "../../core/explain/explanation.ts";
 import {
   explainCheckout,
@@ -54,31 +54,40 @@ const MAX_STORY_ITEMS = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
-/** The explanation of each kind of object, in the order of the search; undefined if the store has no such object. */
-const KINDS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => Promise<Explanation | undefined>>> =
-  {
-    request: (looking) => Promise.resolve(explainRequestById(looking)),
-    checkout: explainCheckoutById,
-    event: (looking) => Promise.resolve(explainEventById(looking)),
-    delivery: (looking) => Promise.resolve(explainDeliveryById(looking)),
-    order: explainOrderById,
-  };
+type Named = { readonly id: string; readonly as?: ExplainableKind | undefined };
+
+/** The explanation of each kind of object, in the order of a search; undefined if the store has no such object. */
+const KINDS = {
+  request: explainRequestById,
+  checkout: explainCheckoutById,
+  event: explainEventById,
+  delivery: explainDeliveryById,
+  order: explainOrderById,
+} satisfies Readonly<Record<ExplainableKind, unknown>>;
+
+/** What a typed name can be, in the order of the search. */
+function lookups(
+  { id: typed, as }: Named,
+  place: Pick<ExplainQuery, "context" | "storeId">,
+): readonly (readonly [ExplainableKind, ExplainQuery])[] {
+  const id = isUuid(typed) ? typed.toLowerCase() : typed;
+  const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainableKind[]) : [as];
+  return kinds.map((kind) => [kind, { ...place, id: kind === "order" ? typed : id }]);
+}
 
 /** By its id, or an order by its order_id. Changes nothing but due work. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
-  { id: typed, as }: { readonly id: string; readonly as?: ExplainableKind | undefined },
+  named: Named,
 ): Promise<Outcome<Explanation>> {
-  const looking = { context, storeId, id: isUuid(typed) ? typed.toLowerCase() : typed };
-  const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainableKind[]) : [as];
-  for (const kind of kinds) {
-    const found = await KINDS[kind]({ ...looking, id: kind === "order" ? typed : looking.id });
+  for (const [kind, looking] of lookups(named, { context, storeId })) {
+    const found = await KINDS[kind](looking);
     if (found !== undefined) return accept(found);
   }
-  const what = as ?? "request, checkout, event, delivery or order_id";
+  const what = named.as ?? "request, checkout, event, delivery or order_id";
   const failure = context.requests.failure();
-  const values = { what, received: printableLiteral(typed) };
+  const values = { what, received: printableLiteral(named.id) };
   return failure === undefined
     ? refuseFact("nothing_to_explain", values)
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
@@ -99,20 +108,15 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery)
  * The id of the checkout whose story has an object, named as in `explain`; of an order, its newest checkout. Refuses
  * with `not_found`.
  */
-export function checkoutOfStory(
-  context: ExplainContext,
-  storeId: string,
-  { id: typed, as }: { readonly id: string; readonly as?: ExplainableKind | undefined },
-): Outcome<string> {
-  const id = isUuid(typed) ? typed.toLowerCase() : typed;
-  for (const kind of as === undefined ? EXPLAINABLE_KINDS : [as]) {
-    const found = IDS_OF_CHECKOUTS[kind]({ context, storeId, id: kind === "order" ? typed : id });
+export function checkoutOfStory(context: ExplainContext, storeId: string, named: Named): Outcome<string> {
+  for (const [kind, looking] of lookups(named, { context, storeId })) {
+    const found = IDS_OF_CHECKOUTS[kind](looking);
     if (found !== undefined) return accept(found);
   }
-  const received = printableLiteral(typed);
-  return as === undefined
+  const received = printableLiteral(named.id);
+  return named.as === undefined
     ? refuseFact("no_checkout_for", { received })
-    : refuseFact("no_checkout_of", { what: as, received });
+    : refuseFact("no_checkout_of", { what: named.as, received });
 }
 
 /** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
