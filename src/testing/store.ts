@@ -78,7 +78,10 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
     deliveries: deliveryLog(running, ofStore),
     requests: requestLog(running, ofStore),
     receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
-    timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
+    timeline: async (id) => {
+      const body = { id, without: "durations" } as const;
+      return timelineFrom(await calls.control({ name: "explain", storeId, body }));
+    },
     snapshot: () => takeSnapshotOf(running, { storeId }),
     restore: async (snapshot) =>
       void (await restoreInto(running, { storeId }, { snapshot, forget, identities })),
@@ -182,14 +185,9 @@ function endpointOf({ id, url, eventTypes, inOrder, ca, state, reason }: AnswerO
   return { id, url, events: eventTypes, inOrder, ca, state, reason };
 }
 
-/** The timeline of an explanation, without durations, which differ from run to run. */
 function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
   const timelineEntries = entries.map(({ attempts = [], ...entry }) =>
-    decodeWith(timelineEntry, {
-      ...entry,
-      text: removeDuration(entry.text, entry.durationMs),
-      attempts: attempts.map((one) => ({ ...one, text: removeDuration(one.text, one.ms) })),
-    }),
+    decodeWith(timelineEntry, { ...entry, attempts }),
   );
   const due = pending.map((one) => decodeWith(pendingEntry, one));
   const lines = [
@@ -202,8 +200,4 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
     pending: due,
     toString: () => [printable(summary), ...lines].join("\n"),
   };
-}
-
-function removeDuration(text: string, durationMs: number | null): string {
-  return durationMs === null ? text : text.replace(` in ${durationMs} ms`, "");
 }

@@ -193,7 +193,7 @@ function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): r
   const counted: LinePart[] = [];
   for (const { parts, count } of runs)
     counted.push(counted.length === 0 ? "" : telling.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
-  return only === undefined ? counted : [...counted, tookText(only, telling)];
+  return only === undefined ? counted : [...counted, tookPart(only, telling)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -263,7 +263,9 @@ function attemptText(
   return textOfParts([
     `${name}${say(COLON)}`,
     resultPart(attempt, telling),
-    `${faultOf(attempt, telling)}${tookText(attempt, telling)}${quoteAnswer(attempt, say)}`,
+    faultOf(attempt, telling),
+    tookPart(attempt, telling),
+    quoteAnswer(attempt, say),
     ...(why === undefined || attempt.fault !== null ? [] : [{ cause: why }]),
   ]);
 }
@@ -277,8 +279,8 @@ function resultPart({ status, error }: StoryAttempt, { say }: LineContext): Line
   return status === null ? (error ?? say(EXPLAIN_SENTENCES.underWay)) : { status };
 }
 
-function tookText({ milliseconds }: StoryAttempt, { say }: LineContext): string {
-  return milliseconds === null ? "" : say(EXPLAIN_SENTENCES.tookMs(milliseconds));
+function tookPart({ milliseconds }: StoryAttempt, { say }: LineContext): LinePart {
+  return milliseconds === null ? "" : { took: say(EXPLAIN_SENTENCES.tookMs(milliseconds)) };
 }
 
 /** The beginning of an unsuccessful answer, or the text of the error. */

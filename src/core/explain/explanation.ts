@@ -45,8 +45,12 @@ export const pendingEntry = z.object({
 });
 /** A pending change that happens automatically at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
-/** A part of a line: pages emphasise the status of an answer and a likely cause. */
-export type LinePart = string | { readonly status: number } | { readonly cause: string };
+/** A part of a line: pages emphasise the status of an answer and a likely cause; durations differ from run to run. */
+export type LinePart =
+  | string
+  | { readonly status: number }
+  | { readonly cause: string }
+  | { readonly took: string };
 
 /** A line with what pages need beside its text: the parts of the text, and a name for lines without an id. */
 export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
@@ -57,7 +61,13 @@ export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
 
 export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntry, "text" | "parts">> {
   const text = parts.map((part) =>
-    typeof part === "string" ? part : "cause" in part ? ` (${part.cause})` : String(part.status),
+    typeof part === "string"
+      ? part
+      : "cause" in part
+        ? ` (${part.cause})`
+        : "took" in part
+          ? part.took
+          : String(part.status),
   );
   return { text: text.join(""), parts };
 }
@@ -85,7 +95,22 @@ export const explanation = z.object({
   pending: z.array(pendingEntry),
   next: z.array(z.string()),
 });
-export type Explanation = DomainOf<typeof explanation>;
+export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
+  readonly entries: readonly StoryEntry[];
+};
+
+/** With lines that are the same in every run. */
+export function withoutDurations({ entries, ...rest }: Explanation): Explanation {
+  const untimed = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
+    const parts = line.parts?.filter((part) => typeof part === "string" || !("took" in part));
+    return parts === undefined ? line : { ...line, ...textOfParts(parts) };
+  };
+  const lines = entries.map(({ attempts = [], ...entry }) => ({
+    ...untimed(entry),
+    attempts: attempts.map(untimed),
+  }));
+  return { ...rest, entries: lines };
+}
 
 /** The parts of an explanation that only a refusal has. */
 export const NO_REFUSAL = {

@@ -194,7 +194,8 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
   const told = textOfParts([
     `${method} ${path}: `,
     status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
-    `${status === 0 || code === null ? "" : ` ${code}`}${say(EXPLAIN_SENTENCES.tookMs(durationMs))}`,
+    status === 0 || code === null ? "" : ` ${code}`,
+    { took: say(EXPLAIN_SENTENCES.tookMs(durationMs)) },
     `${keyed}${met}${differencesText(request, say)}`,
   ]);
   return { at, what: "request", id, of: null, status, durationMs, ...told };

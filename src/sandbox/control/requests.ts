@@ -1,11 +1,12 @@
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, mapValue } from "../../core/outcome.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import { checkoutOfStory, explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
+import { withoutDurations } from "../../core/explain/explanation.ts";
 
 const DEFAULT_PAGE = 100;
 
@@ -21,7 +22,10 @@ export const requestHandlers = {
     if (found === undefined) return refuseUnknownRequest(requests, id);
     return accept({ ...entryOf(found), replayedAt: found.replays.map(({ storeAt }) => storeAt) });
   },
-  explain: (context, { storeId, body }) => explain(context, storeId, body),
+  explain: async (context, { storeId, body }) => {
+    const explained = await explain(context, storeId, body);
+    return body.without === undefined ? explained : mapValue(explained, withoutDurations);
+  },
   saveStory: async (context, { storeId, body }) => {
     const { language = "en" } = body;
     const checkoutId = checkoutOfStory(context, storeId, body);

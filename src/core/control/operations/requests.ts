@@ -71,11 +71,12 @@ export const requestOperations = {
     path: "/explain",
     summary: "Explains a request, checkout, event, delivery or order",
     description:
-      "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. Refuses an id that nothing in the store has.",
+      "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. With `without=durations`, lines do not say how long anything took, which differs from run to run. Refuses an id that nothing in the store has.",
     request: () =>
       z.strictObject({
         id: nonEmptyText(MAX_ID),
         as: z.optional(z.enum(EXPLAINABLE_KINDS)),
+        without: z.optional(z.literal("durations")),
       }),
     answer: () => explanation,
   }),

@@ -189,6 +189,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   return html`<span
     >${parts.map((part) => {
       if (typeof part === "string") return textWithMoments(part, momentHtml);
+      if ("took" in part) return html`${part.took}`;
       if ("cause" in part) return html` <span class="cause">${CHECKOUTS_TEXTS.cause(part.cause)}</span>`;
       const status = String(part.status);
       return html`<b class="s${status.slice(0, 1)}xx">${status}</b>`;
