@@ -1,6 +1,7 @@
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
+import { asTyped, typedAgain } from "./hints/again.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
@@ -81,10 +82,10 @@ export async function createPrinter(
     width: widthOf(world.stdout) || USUAL_WIDTH,
     wrap,
     result: async (value, text) => {
-      resultLine(json ? jsonLine(value) : shown(await text()));
+      resultLine(json ? jsonLine(resultAsTyped(value, world)) : shown(await text()));
       return EXIT.done;
     },
-    line: (value, text) => resultLine(json ? jsonLine(value) : shown(text())),
+    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : shown(text())),
     exact: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
@@ -100,7 +101,7 @@ export async function createPrinter(
     problem: (problem) => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
-      const typed = { ...problem, next: hintAsTyped(problem.next, world) };
+      const typed = { ...problem, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
     redact,
@@ -118,36 +119,33 @@ export async function createPrinter(
   };
 }
 
-/** The command that runs this program: `npx …` if npx started it. */
-export function programName({ env }: Pick<World, "env">): string {
-  return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
-}
-
 /** The line after a page of a list: the command that prints the next page. `before`: its position; null at the end. */
 export function nextPageText(
-  { world, printer }: { readonly world: Pick<World, "env">; readonly printer: Pick<Printer, "style"> },
-  {
-    list,
-    before,
-    found = "",
-  }: { readonly list: string; readonly before: string | null; readonly found?: string },
+  { world, printer }: { readonly world: Talker; readonly printer: Pick<Printer, "style"> },
+  { before, found = "" }: { readonly before: string | null; readonly found?: string },
 ): string {
   if (before === null) return "";
-  const command = `${programName(world)} ${list} list --before ${before}`;
-  return `\n${printer.style.dim(`${found}more, with the same filters:\n  ${command}`)}`;
+  const command = typedAgain(world, new Map([["--before", 2]]), `--before ${before}`);
+  return `\n${printer.style.dim(`${found}more:\n  ${command}`)}`;
 }
 
-/** A hint with its commands as the user has to type them. Text after a quotation mark is left unchanged. */
-export function hintAsTyped(next: string, world: Pick<World, "env">): string {
-  const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
-  const command = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
-  return ours.replace(command, `${programName(world)} `) + next.slice(ours.length);
+/** The fields of a result that are commands to type next. */
+const COMMAND_FIELDS: ReadonlySet<string> = new Set(["next", "rerun"]);
+
+/** A result whose commands are as the user has to type them. */
+function resultAsTyped(value: Output, world: Talker): unknown {
+  const typed = (text: unknown): unknown => (typeof text === "string" ? asTyped(text, world) : text);
+  const text = JSON.stringify(value, (name, field: unknown) => {
+    if (!COMMAND_FIELDS.has(name)) return field;
+    return Array.isArray(field) ? field.map(typed) : typed(field);
+  });
+  return JSON.parse(text);
 }
 
 /** Each after an arrow at the beginning of its line, with commands as the user has to type them. */
-function hintsAsTyped(text: string, world: Pick<World, "env">, wrap: Printer["wrap"]): string {
+function hintsAsTyped(text: string, world: Talker, wrap: Printer["wrap"]): string {
   return text.replace(HINT, (_all, arrow: string, next: string) =>
-    hintLine(arrow, hintAsTyped(next, world), wrap),
+    hintLine(arrow, asTyped(next, world), wrap),
   );
 }
 

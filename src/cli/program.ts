@@ -3,6 +3,7 @@
 // commands: hints/.
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
+import { PLACES, SWITCHES } from "./hints/again.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
@@ -363,7 +364,7 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
   while (at < argv.length && (group === program || group.commands.length > 0)) {
     const word = argv[at] ?? "";
     const found = group.commands.find((command) => command.name() === word);
-    const length = PLACES.get(word) ?? Number(/^--(dir|store)=/.test(word));
+    const length = COMMON.get(word) ?? Number(/^--(dir|store)=/.test(word));
     if (HELP.has(word)) helps = true;
     else if (length > 0) common.push(...argv.slice(at, at + length));
     else if (found === undefined) break;
@@ -382,15 +383,10 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 /** Options of every command, or of every command about a store, and the number of words that each takes. */
-const PLACES: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    "--json": 1,
-    "--no-color": 1,
-    "--trust-folder": 1,
-    "--dir": 2,
-    "--store": 2,
-  }),
-);
+const COMMON: ReadonlyMap<string, number> = new Map([
+  ...PLACES,
+  ...[...SWITCHES].map((name) => [name, 1] as const),
+]);
 
 export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
 

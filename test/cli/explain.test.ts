@@ -1,5 +1,5 @@
 import { english, selectorOf } from "../../src/core/language.ts";
-import { addStoreOption } from "../../src/cli/request/explain.ts";
+import { asTyped, typedAgain } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
@@ -675,14 +675,15 @@ test("commands suggested after a command with --store name that store", async ()
   const create = ["orders", "create", "--order-id", "o-2", "--price-id", "price_coffee", ...inTea];
   expect((await harness.run(create)).code).toBe(0);
   const { stderr } = await harness.run([...create, "--idempotency-key", "another-key"]);
-  const [, explains = ""] = /checkout (explain \S+ --store \S+) says why/.exec(stderr) ?? [];
-  const explained = await harness.run(explains.split(" "));
+  const [, explains = ""] = /checkout (--store 'Tea Shop' explain \S+) says why/.exec(stderr) ?? [];
+  const [, ...asked] = explains.replace(" 'Tea Shop'", "").split(" ");
+  const explained = await harness.run([...inTea, ...asked]);
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("order_conflict")]);
   const named = JSON.parse((await harness.run(["explain", "o-2", ...inTea, "--json"])).stdout) as {
     readonly next: readonly string[];
   };
   expect(named.next).toEqual([
-    expect.stringMatching(/^checkout sandbox pay \S+ --outcome succeeded --store 'Tea Shop'$/),
+    expect.stringMatching(/^checkout --store 'Tea Shop' sandbox pay \S+ --outcome succeeded$/),
   ]);
   const [next = ""] = named.next;
   const [, ...words] = next.replace(" --store 'Tea Shop'", "").split(" ");
@@ -694,7 +695,7 @@ test("an explanation adds --store only to commands that take it", async () => {
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
-    const takes = addStoreOption(command, { store: "Tea" }) !== command;
+    const takes = asTyped(command, { env: {}, argv: ["--store", "Tea"] }) !== command;
     expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
   }
 });
@@ -820,4 +821,22 @@ test("a payment that succeeds after its order expired is shown as a late result"
   const { stdout } = await harness.run(["explain", "order-1", "--json"]);
   const { entries } = JSON.parse(stdout) as { readonly entries: readonly { readonly what: string }[] };
   expect(entries.filter(({ what }) => what === "late_result")).toHaveLength(1);
+});
+
+test("a command that is suggested or typed again acts in the same folder and store", async () => {
+  const world = { env: {}, argv: ["orders", "list", "--status=failed", "--dir", "my shop", "--json"] };
+  const rows = [
+    ["checkout explain x", "checkout --dir 'my shop' explain x"],
+    ["correct it and run checkout orders create again", null],
+    ["checkout help clock", "checkout help clock"],
+    ["checkout orders list --dir other", "checkout orders list --dir other"],
+  ] as const;
+  expect(rows.map(([hint]) => asTyped(hint, world))).toEqual(
+    rows.map(([hint, typed]) => typed ?? hint.replace("checkout", "checkout --dir 'my shop'")),
+  );
+  expect(asTyped("checkout doctor", { env: {}, argv: ["events", "list", "--store", "a"] })).toBe(
+    "checkout doctor",
+  );
+  const next = typedAgain(world, new Map([["--before", 2]]), "--before order-9");
+  expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });

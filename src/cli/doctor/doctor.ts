@@ -3,7 +3,8 @@
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
-import { hintAsTyped, type Style } from "../printer.ts";
+import { asTyped } from "../hints/again.ts";
+import type { Style } from "../printer.ts";
 import { EXIT, Refused, START_SANDBOX } from "../problem.ts";
 import { checkNode, checkProxies, checkService, checkVariables } from "./environment.ts";
 import { checkClock, checkDisk, checkFiles, checkFolder, checkLog, databaseCheck } from "./folder.ts";
@@ -79,7 +80,7 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const [check, run] of Object.entries(CHECKS)) {
     const [status, found, next] = await runCheck(run, subjects);
-    const typed = next === undefined ? null : hintAsTyped(next.replaceAll(START_SANDBOX, start), world);
+    const typed = next === undefined ? null : asTyped(next.replaceAll(START_SANDBOX, start), world);
     checks.push({ check, status, found: clean(found), next: typed && clean(typed) });
   }
   const ok = checks.every(({ status }) => status !== "problem");

@@ -28,7 +28,7 @@ export function isDestroying(command: string): boolean {
 }
 
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
-export function wordOr(place: string, value = ""): string {
+function wordOr(place: string, value = ""): string {
   return /^[\w.~:/][\w.~:/-]*$/.test(value) ? value : place;
 }
 

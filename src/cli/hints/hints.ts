@@ -4,6 +4,7 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
+import { groupWords, nameOf, PLACES, SWITCHES } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
@@ -11,7 +12,6 @@ import {
   equivalentCommands,
   didYouMean,
   isDestroying,
-  wordOr,
   type Suggestion,
 } from "./equivalents.ts";
 import { similarCommands, similarOptions } from "./search.ts";
@@ -30,13 +30,6 @@ const UNKNOWN_OPTION = "commander.unknownOption";
 const DURATION = /^\+?\d+(?:ms|s|m|h|d)$/;
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
-const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color", "--trust-folder"]);
-/** The options that say where a command acts, with a placeholder for each value. */
-const PLACES: ReadonlyMap<string, string> = new Map([
-  ["--store", "<id|name>"],
-  ["--dir", "<folder>"],
-]);
-
 /** The help of a group without a command has already been printed. */
 export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
   const { words } = line;
@@ -67,24 +60,12 @@ function withoutDestroying(message: string): string {
   return suggestion.split(/[^\w-]+/).some(isDestroying) ? first : message;
 }
 
-/** The whole line that was meant, for the same store and folder; undefined if the words do not tell it. */
-function correctedLineFor(found: CommanderError, line: TypedLine): string | undefined {
-  const corrected = correctedWords(found, line);
-  if (corrected === undefined) return undefined;
-  const typed = wordsBeforeSeparator(line.world.argv);
-  const places = typed.flatMap((word, at) => {
-    const [name = "", joined] = word.split("=");
-    const place = PLACES.get(name);
-    return place === undefined ? [] : [name, wordOr(place, joined ?? typed[at + 1])];
-  });
-  return [corrected, ...places].join(" ");
-}
-
-function correctedWords({ code }: CommanderError, { words, argv }: TypedLine): string | undefined {
+/** The whole line that was meant; undefined if the words do not tell it. */
+function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine): string | undefined {
   const typed = wordsBeforeSeparator(argv);
-  const isPlace = (word = ""): boolean => PLACES.has(word.split("=")[0] ?? "");
-  const rest = typed
-    .filter((word, at) => !SWITCHES.has(word) && !isPlace(word) && !PLACES.has(typed[at - 1] ?? ""))
+  const rest = groupWords(typed, PLACES)
+    .filter(([word = ""]) => !SWITCHES.has(word) && !PLACES.has(nameOf(word)))
+    .flat()
     .slice(words.length);
   const [next = "", value] = rest;
   const option = rest.find((word) => word.startsWith("--")) ?? "";

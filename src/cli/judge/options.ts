@@ -15,7 +15,6 @@ import {
   type CommandSpec,
   type Context,
 } from "../command.ts";
-import { isTyped } from "../option-rules.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -185,7 +184,6 @@ export function patternOf(text: string | undefined): RegExp | undefined {
 
 /** The options that a repeated run of the checklist or of explore needs too: all but those that choose histories. */
 const KEPT: readonly Option[] = [
-  valueOption("--store <name>", ""),
   ...shopOptions(),
   valueOption("--receiver-path <path>", ""),
   valueOption("--receiver <url>", ""),
@@ -204,7 +202,7 @@ export function keptOptions(world: Context["world"], options: Readonly<Record<st
   const words = KEPT.flatMap((option) => {
     const [name, flag] = [option.attributeName(), option.long ?? ""];
     const value = options[name];
-    if (value === undefined || (name === "store" && !isTyped(world, name))) return [];
+    if (value === undefined) return [];
     if (typeof value === "number") return [one(flag, durationText(value))];
     return Array.isArray(value) ? value.map((each: string) => one(flag, each)) : [one(flag, value)];
   });

@@ -3,7 +3,6 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
-import { quote } from "../../core/shell/quote.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
@@ -36,7 +35,7 @@ export function addExplanation(
     isExplained,
     baseUrl,
     apiKey,
-    storeId: { value, source },
+    storeId: { value },
   }: Pick<ResolvedTarget, "isExplained" | "baseUrl" | "apiKey" | "storeId">,
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
@@ -48,8 +47,7 @@ export function addExplanation(
   // A refused key of the environment belongs to no store, so no store's log has the request.
   const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
   if (value !== null && isOfNoStore) return problem;
-  const store = value !== null && source.startsWith("--") ? ` --store ${quote(value)}` : "";
-  return { ...problem, next: `${problem.next}; checkout explain ${id}${store} says why` };
+  return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
 }
 
 const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([

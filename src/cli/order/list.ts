@@ -73,7 +73,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
           searched === null || searchedBackTo === null
             ? ""
             : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
-        return [rows, ...refused].join("\n") + nextPageText(context, { list: command, before, found });
+        return [rows, ...refused].join("\n") + nextPageText(context, { before, found });
       },
     }),
   });

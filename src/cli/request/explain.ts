@@ -2,7 +2,6 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { entryLine, timedLine } from "../../core/explain/span.ts";
 import { LANGUAGES, type Language } from "../../core/language.ts";
-import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
@@ -59,23 +58,9 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   const explained = await ask(context, options, id, (named) =>
     callSandbox(context, { name: "explain", body: named, nextAfter: NEXT_AFTER }),
   );
-  const next = explained.next.map((command) => addStoreOption(command, options, shellOf(context.world.env)));
-  const explanation = { ...explained, next };
-  return context.printer.result(answerOutput("explain", explanation), () =>
-    explanationText(explanation, context.printer),
+  return context.printer.result(answerOutput("explain", explained), () =>
+    explanationText(explained, context.printer),
   );
-}
-
-/** Matches commands without `--store`. */
-const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
-
-export function addStoreOption(
-  command: string,
-  { store }: Pick<CommonOptions, "store">,
-  shell: Shell = "sh",
-): string {
-  if (store === undefined || OF_NO_STORE.test(command)) return command;
-  return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {

@@ -4,7 +4,8 @@ import type { Hold } from "../../core/webhook/hold.ts";
 import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { programName, fieldLines, secretText, type Field } from "../printer.ts";
+import { asTyped } from "../hints/again.ts";
+import { fieldLines, secretText, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
@@ -69,7 +70,7 @@ export function readyBanner(
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
-    ...(isForeground ? [] : [["Stop", `${programName(world)} sandbox stop`] satisfies Field]),
+    ...(isForeground ? [] : [["Stop", asTyped("checkout sandbox stop", world)] satisfies Field]),
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} ${end}`,
@@ -78,9 +79,9 @@ export function readyBanner(
     "",
     style.dim("  In another terminal:"),
     ...(isJobLog && ready.data_dir !== null
-      ? [`  eval "$(${programName(world)} env)"`]
+      ? [`  eval "$(${asTyped("checkout env", world)})"`]
       : exportLines(world, ready, apiKey === undefined && !isJobLog)),
-    `  ${programName(world)} orders create --order-id order-1001 --price-id price_coffee`,
+    `  ${asTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
     "",
   ].join("\n");
 }

@@ -61,7 +61,7 @@ export function registerDeliveries(group: Group): void {
           return "no matching deliveries";
         }
         const rows = await deliveryLines(deliveries, printer);
-        return rows + nextPageText(context, { list: "deliveries", before });
+        return rows + nextPageText(context, { before });
       },
     }),
   });

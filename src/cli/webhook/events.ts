@@ -165,7 +165,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
       await noteUnknownOrder(context, options.orderId);
       return "no matching events";
     }
-    return (await eventLines(events, printer.width)) + nextPageText(context, { list: "events", before });
+    return (await eventLines(events, printer.width)) + nextPageText(context, { before });
   });
 }
 

@@ -1,0 +1,79 @@
+// Commands that a user copies, as the user has to type them: `asTyped` for a hint, `typedAgain` for the typed command.
+import { quoteToCopy, shellOf } from "../../core/shell/quote.ts";
+import type { World } from "../../world.ts";
+import { wordsBeforeSeparator } from "../option-rules.ts";
+
+type Typed = Pick<World, "env"> & Partial<Pick<World, "argv">>;
+
+/** Options that say where a command acts, and the number of words that each takes. */
+export const PLACES: ReadonlyMap<string, number> = new Map(
+  Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
+);
+/** Other options of every command. */
+export const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color"]);
+
+/** The command that runs this program: `npx …` if npx started it. */
+function programName({ env }: Pick<World, "env">): string {
+  return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
+}
+
+/** A command of ours, at the beginning of a hint or after a word that introduces it. */
+const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
+/** Commands without `--dir`, and commands without `--store`. */
+const OF_NO_FOLDER = /^(-|help\b)/;
+const OF_NO_STORE =
+  /^(completion|config|doctor|exec|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|reset|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
+
+/**
+ * A hint whose commands run as the user has to type them, with the places of the typed command: its folder and its
+ * store. Text after a quotation mark is left unchanged.
+ */
+export function asTyped(hint: string, world: Typed): string {
+  const [ours = ""] = /^[^'"]*/.exec(hint) ?? [];
+  const places = typedPlaces(world).filter(([name]) => !hint.includes(` ${name}`));
+  const commands = ours.replace(COMMAND, (found: string, at: number) => {
+    const words = ours.slice(at + found.length);
+    const kept = OF_NO_FOLDER.test(words)
+      ? []
+      : places.filter(([name]) => name !== "--store" || !OF_NO_STORE.test(words));
+    return `${[programName(world), ...kept.map(([, text]) => text)].join(" ")} `;
+  });
+  return commands + hint.slice(ours.length);
+}
+
+/** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
+export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, added: string): string {
+  const words = groupWords(wordsBeforeSeparator(world.argv ?? []), dropped);
+  const kept = words.filter(([word = ""]) => !dropped.has(nameOf(word)) && !SWITCHES.has(word));
+  const quoted = kept.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
+  return [programName(world), ...quoted, added].join(" ");
+}
+
+/** The typed places: the name of each, and its words to copy. */
+function typedPlaces(world: Typed): readonly (readonly [name: string, text: string])[] {
+  return groupWords(wordsBeforeSeparator(world.argv ?? []), PLACES)
+    .filter(([word = ""]) => PLACES.has(nameOf(word)))
+    .map((words) => [
+      nameOf(words[0] ?? ""),
+      words.map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>").join(" "),
+    ]);
+}
+
+/** Words, each option together with its value. */
+export function groupWords(
+  words: readonly string[],
+  lengths: ReadonlyMap<string, number>,
+): readonly (readonly string[])[] {
+  const groups: (readonly string[])[] = [];
+  for (let at = 0; at < words.length;) {
+    const length = lengths.get(words[at] ?? "") ?? 1;
+    groups.push(words.slice(at, at + length));
+    at += length;
+  }
+  return groups;
+}
+
+/** The name of an option, without `=` and its value. */
+export function nameOf(word: string): string {
+  return word.split("=")[0] ?? "";
+}
