@@ -36,6 +36,15 @@ export function parseSpanOrMoment(text: string): SpanOrMoment {
   return time;
 }
 
+/** Where a list of events begins: after an event, or at a time. */
+export type EventStart = SpanOrMoment | { readonly eventId: string };
+
+/** Parses an event_id, `10m` or a moment; undefined for any other text. */
+export function parseEventStart(text: string): EventStart | undefined {
+  const eventId = parseUuid(text);
+  return eventId === undefined ? parseSpanOrMomentText(text) : { eventId };
+}
+
 /** A parser of durations within bounds, in milliseconds. */
 export function durationParser(minimum: number, maximum: number): (text: string) => number {
   return (text) => {

@@ -24,7 +24,7 @@ export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number }
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  const at = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : { at };
 }
 

@@ -840,3 +840,26 @@ test("a command that is suggested or typed again acts in the same folder and sto
   const next = typedAgain(world, new Map([["--before", 2]]), "--before order-9");
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
+
+test("events list --since takes a span, a time or a date", async () => {
+  const { harness } = await open();
+  await harness.run(["orders", "create", "--order-id", "o-7", "--price-id", "price_coffee"]);
+  await harness.run(["sandbox", "clock", "advance", "3h"]);
+  await harness.run(["orders", "create", "--order-id", "o-8", "--price-id", "price_coffee"]);
+  const ordersSince = async (since: string): Promise<readonly string[]> => {
+    const { stdout } = await harness.run([
+      "events",
+      "list",
+      "--type",
+      "order.created",
+      "--since",
+      since,
+      "--json",
+    ]);
+    const { events } = JSON.parse(stdout) as { events: readonly { body: string }[] };
+    return events.map(({ body }) => (JSON.parse(body) as { data: { order_id: string } }).data.order_id);
+  };
+  expect(await ordersSince("2h")).toEqual(["o-8"]);
+  expect(await ordersSince("4h")).toEqual(["o-7", "o-8"]);
+  expect(await ordersSince("2000-01-01")).toEqual(["o-7", "o-8"]);
+});

@@ -596,7 +596,7 @@ test("the answer to a mistake has the expected value, the received value and the
       "Expected order.<status> or checkout_session.<status> (created, pending,",
       "events list --type order.paid",
     ],
-    [2, "an event_id, or a position such as 0 or 42", "events list --since yesterday"],
+    [2, "an event_id, a position such as 0 or 42, a span such as 10m", "events list --since yesterday"],
     [1, "checkout events list shows the events", `events list --since ${UNKNOWN}`],
     [2, "from 1 to 1000", "events list --limit 0"],
     [1, 'has the order_id "nonsense"', "events list --checkout nonsense"],

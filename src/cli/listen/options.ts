@@ -29,13 +29,13 @@ import {
   type Context,
 } from "../command.ts";
 import { toSetting } from "../option-rules.ts";
-import { parseUuid, parseDuration, parseHost, wholeNumberParser } from "../parsers.ts";
+import { parseDuration, parseEventStart, parseHost, wholeNumberParser, type EventStart } from "../parsers.ts";
 import { Refused, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
-import { parseDurationText, durationText } from "../../core/duration.ts";
+import { durationText, SPAN_OR_MOMENT_FORM } from "../../core/duration.ts";
 
-/** The first events to receive: held events, events after a given event, or events within a span before now. */
-type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
+/** The first events to receive: held events, events after a given event, or events since a time. */
+type Since = "last" | EventStart;
 
 export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
@@ -114,7 +114,7 @@ export function listenOptions(): Option[] {
     ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
-      "where to start: last (events that are waiting), a span such as 10m, or after an event_id (default: last)",
+      "where to start: last (events that are waiting), at a time or a span such as 10m ago, or after an event_id (default: last)",
       parseSince,
     ),
     switchOption("--print-secret", "print this listener's signing secret and exit"),
@@ -193,10 +193,7 @@ function parseType(text: string): string {
 }
 
 function parseSince(text: string): Since {
-  if (text === "last") return text;
-  const eventId = parseUuid(text);
-  if (eventId !== undefined) return { eventId };
-  const spanMs = parseDurationText(text);
-  if (spanMs !== undefined) return { spanMs };
-  throw invalidOption("last, a duration such as 10m, or the id of an event", text);
+  const since = text === "last" ? text : parseEventStart(text);
+  if (since === undefined) throw invalidOption(`last, the id of an event, ${SPAN_OR_MOMENT_FORM}`, text);
+  return since;
 }

@@ -7,7 +7,15 @@ import { invalidOption, register, switchOption, valueOption, type Context, type 
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines } from "./report.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
-import { parseUuid, parseAnyId, choiceParser, parseId, parseSpanOrMoment, limitOption } from "../parsers.ts";
+import {
+  choiceParser,
+  limitOption,
+  parseAnyId,
+  parseEventStart,
+  parseId,
+  parseSpanOrMoment,
+  type EventStart,
+} from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
 import { findId, noteUnknownOrder } from "../target/ids.ts";
@@ -26,7 +34,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
-import type { SpanOrMoment } from "../../core/duration.ts";
+import { SPAN_OR_MOMENT_FORM, type SpanOrMoment } from "../../core/duration.ts";
 import { answerOutput } from "../output/answer.ts";
 
 type ListOptions = WebhookWaitOptions &
@@ -41,7 +49,7 @@ type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonl
 /** The default of `replay-failed --since`: a day. */
 const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
-type Since = { readonly eventId: string } | { readonly position: number };
+type Since = EventStart | { readonly position: number };
 
 export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
@@ -62,7 +70,11 @@ export function registerEvents(group: Group): void {
       ),
       valueOption("--checkout <id|order_id>", "only events of this order or session"),
       valueOption("--order-id <id>", "only events of this order_id"),
-      valueOption("--since <event>", "only events after this event_id or position", parseSince),
+      valueOption(
+        "--since <start>",
+        "only events after this event_id or position, or since a time: a span such as 2h before the store's time, or an ISO 8601 time",
+        parseSince,
+      ),
       valueOption("--before <event_id>", "next_before of the previous page, to show the next page", parseId),
       limitOption("events"),
       ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
@@ -169,7 +181,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   });
 }
 
-/** The position of the named event. A command that waits and names no event starts after the newest event. */
+/** The position after which the events begin. A command that waits and names no event starts after the newest event. */
 async function positionOf(context: Context, options: ListOptions): Promise<number | undefined> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return undefined;
@@ -178,8 +190,23 @@ async function positionOf(context: Context, options: ListOptions): Promise<numbe
     return newest.events.at(-1)?.position ?? 0;
   }
   if ("position" in since) return since.position;
-  return (await showEvent(context, since.eventId)).position;
+  if ("eventId" in since) return (await showEvent(context, since.eventId)).position;
+  return positionBefore(context, await storeMoment(context, since, { into: "past" }));
 }
+
+/** The position of the store's last event before a moment; 0 if there is none. */
+async function positionBefore(context: Context, moment: number): Promise<number> {
+  for (let before: string | undefined; ;) {
+    const body = { before, limit: MAX_PAGE };
+    const { events, nextBefore } = await callSandbox(context, { name: "listEvents", body });
+    const last = events.findLast(({ createdAt }) => createdAt < moment);
+    if (last !== undefined || nextBefore === null) return last?.position ?? 0;
+    before = nextBefore;
+  }
+}
+
+/** Events in a page. */
+const MAX_PAGE = 1000;
 
 async function nextEvents(
   context: Context,
@@ -266,8 +293,8 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
 }
 
 function parseSince(text: string): Since {
-  const eventId = parseUuid(text);
-  if (eventId !== undefined) return { eventId };
-  if (!/^\d{1,15}$/.test(text)) throw invalidOption("an event_id, or a position such as 0 or 42", text);
-  return { position: Number(text) };
+  const start = /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text);
+  if (start === undefined)
+    throw invalidOption(`an event_id, a position such as 0 or 42, ${SPAN_OR_MOMENT_FORM}`, text);
+  return start;
 }
