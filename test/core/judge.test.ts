@@ -1,6 +1,6 @@
 import { englishOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
-import { parseView } from "../../src/core/judge/view.ts";
+import { parseView, viewExcerpt } from "../../src/core/judge/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
 import { judgeHistory, judgeLater, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
@@ -204,4 +204,13 @@ test("writing the section shop keeps the rest of the file, and its values are ch
   expect(after).not.toContain("return_url");
   expect([isPattern("("), isPattern("a+")]).toEqual([false, true]);
   expect(["3s", "60s", "61s", "soon"].map(isSettle)).toEqual([true, true, false, false]);
+});
+
+test("a long view is cut around the places that decide what it shows", () => {
+  const page = `<html><head>${"<meta>".repeat(50)}</head><body><p>Order 7 is <b>paid</b></p>${"<i></i>".repeat(99)}2 parcels</body>`;
+  const paidWhen = /<b>paid/;
+  expect(viewExcerpt(page, { paidWhen })).toMatch(/^[^…]*Order 7 is <b>paid<\/b>[^…]*$/);
+  const both = viewExcerpt(page, { paidWhen, bookings: String.raw`(\d) parcels` });
+  expect(both).toMatch(/Order 7 is <b>paid.* … .*2 parcels/);
+  expect(viewExcerpt(page, { paidWhen: /refunded/ })).toMatch(/^Order 7 is paid 2 parcels$/);
 });

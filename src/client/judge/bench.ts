@@ -170,6 +170,8 @@ export type Purchase = {
     readonly sent: SentAs;
     readonly got: SaidValue;
   }[];
+  /** What the run itself has delivered about it, by the monotonic clock. */
+  readonly sent: { readonly at: number; readonly text: string }[];
   /** The first event that was accepted. */
   taken?: { readonly eventId: string; readonly type: string };
   /** How long the last visit of the return page took, in milliseconds. */
@@ -206,6 +208,7 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
     isTold: false,
     creates: 0,
     open: [],
+    sent: [],
     cookies: createCookieJar(),
   };
 }

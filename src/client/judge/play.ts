@@ -7,7 +7,7 @@ import { type Observation } from "../../core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../core/judge/neighbours.ts";
 import { ORDER_NAMES, type Act, type History, type OrderName, type Step } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
-import { factOf } from "../../core/readiness/drills/said.ts";
+import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import {
   lastCheckout,
@@ -227,7 +227,7 @@ async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<v
   const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
   for (const event of wanted) {
     const form = { ...formOf(how, lastCheckout(purchase)), ...idLike };
-    const answers = await deliver(bench, { eventId: event.eventId, ...form });
+    const answers = await deliver(bench, purchase, { ...event, sent: form });
     if (how === undefined || how === "in_parts" || how === "late")
       noteAnswers(purchase, { ...event, sent: form }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
@@ -267,21 +267,45 @@ function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): Sa
   return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }
 
+/** Delivers an event of a purchase, with others `together`, and notes that for its story. */
 async function deliver(
   bench: Bench,
-  wanted: SentAs & { readonly eventId: string; readonly together?: readonly string[] },
+  purchase: Pick<Purchase, "sent">,
+  wanted: {
+    readonly eventId: string;
+    readonly type: string;
+    readonly sent?: SentAs;
+    readonly together?: readonly string[];
+  },
 ): Promise<Answers> {
-  const { call, leaseId, noted, signal } = bench;
+  const { call, leaseId, noted, signal, world } = bench;
+  const { eventId, type, sent = {}, together } = wanted;
   const subject = noted.subject === undefined ? {} : { subject: noted.subject };
-  const sent = await call({
+  const at = world.monotonic();
+  const { subject: used, answers } = await call({
     name: "deliverForDrill",
-    body: { leaseId, ...wanted, ...subject },
+    body: { leaseId, eventId, ...sent, ...(together && { together }), ...subject },
     timeoutMs: DELIVER_TIMEOUT_MS,
     signal,
   });
-  noted.subject = sent.subject;
-  return sent.answers;
+  noted.subject = used;
+  const forms = Object.keys(sent).map((form) => FORM_TEXTS[form as keyof SentAs]);
+  const what = [`the run delivered ${type}`, ...forms].join(", ");
+  const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
+  purchase.sent.push({ at, text: `${what}: ${got}` });
+  return answers;
 }
+
+/** How the run has sent an event, for a story. */
+const FORM_TEXTS: Readonly<Record<keyof Required<SentAs>, string>> = {
+  forged: "forged as a payment with a wrong signature",
+  otherId: "with another id in its header",
+  unknownType: "with a type that does not exist",
+  inParts: "in two parts",
+  late: "as the last attempt of its schedule",
+  idLike: "with an id that resembles another one",
+  elsewhere: "for a payment with another amount or currency",
+};
 
 /** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
 function noteAnswers(
@@ -314,7 +338,7 @@ function refusedIn(answers: Answers): Answers[number] | undefined {
 /** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
 export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
   const [first] = await eventsOf(bench, lastCheckout(purchase).id);
-  return first !== undefined && refusedIn(await deliver(bench, { eventId: first.eventId })) !== undefined;
+  return first !== undefined && refusedIn(await deliver(bench, purchase, first)) !== undefined;
 }
 
 /** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
@@ -325,8 +349,7 @@ async function deliverOpen(play: Play, of: OrderName): Promise<void> {
   for (const pauseMs of [0, ...AGAIN_MS]) {
     if (purchase.open.length === 0) return;
     if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
-    for (const event of purchase.open)
-      noteAnswers(purchase, event, await deliver(bench, { eventId: event.eventId, ...event.sent }));
+    for (const event of purchase.open) noteAnswers(purchase, event, await deliver(bench, purchase, event));
   }
   for (const { type, got, checkoutId } of purchase.open)
     facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId), isAfterOutage });
@@ -356,7 +379,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
     const together = payments.flatMap(({ event, copies }, at) =>
       Array.from({ length: copies - (at === 0 ? 1 : 0) }, () => event.eventId),
     );
-    const answers = await deliver(bench, { eventId: first.event.eventId, together });
+    const answers = await deliver(bench, first.purchase, { ...first.event, together });
     for (const { purchase, event } of [first, ...others])
       // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
@@ -439,7 +462,7 @@ async function restart(
   });
   const { taken } = purchase;
   if (order === null || taken === undefined || recording.refusesAgain === true) return true;
-  const sendAgain = (): Promise<Answers> => deliver(bench, { eventId: taken.eventId });
+  const sendAgain = (): Promise<Answers> => deliver(bench, purchase, taken);
   const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
   const refused = refusedIn(
     await poll(world, sendAgain, { isEnough, waitMs, firstPauseMs: TAKEN_AGAIN_MS, signal }),

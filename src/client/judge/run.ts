@@ -302,7 +302,7 @@ async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<Judge
   const checkouts = orders.get("a")?.checkouts ?? [];
   const isBroken = verdict.state === "broken";
   const subject = isBroken ? checkouts.at(-1) : checkouts[0];
-  const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId) : [];
+  const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId, orders) : [];
   return { name, part: HISTORIES[name].part, verdict, reference: subject?.id ?? null, story, seen: played };
 }
 
@@ -353,12 +353,26 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
 
 type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
 
-const MAX_STORY = 12;
+const MAX_STORY = 16;
 
-/** The timeline of an order, at most this many lines. */
-export async function storyOf({ call }: Pick<Bench, "call">, orderId: string): Promise<readonly string[]> {
+/** The timeline of an order with what the run itself has delivered, at most this many lines. */
+export async function storyOf(
+  { call, world }: Pick<Bench, "call" | "world">,
+  orderId: string,
+  orders: Purchases,
+): Promise<readonly string[]> {
   const { entries } = await call({ name: "explain", body: { id: orderId } });
-  return entries.slice(-MAX_STORY).map(entryLine);
+  const { now } = await call({ name: "showClock", body: undefined });
+  const ahead = now - world.monotonic();
+  const own = [...orders].flatMap(([name, { sent }]) =>
+    sent.map(({ at, text }) => ({
+      at: at + ahead,
+      of: null,
+      text: name === "a" ? text : `${text} (order ${name})`,
+    })),
+  );
+  const lines = [...entries, ...own].toSorted((one, other) => one.at - other.at);
+  return lines.slice(-MAX_STORY).map(entryLine);
 }
 
 /** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
@@ -403,7 +417,9 @@ export async function tellMuchLater(
     played === undefined
       ? notJudged(factOf(signal.aborted ? "interrupted" : "budget"), null)
       : judgeHistory(AGAIN, played, shop.settleMs);
-  return { name: MUCH_LATER, part: AGAIN.part, verdict, reference: lastCheckout(purchase).id, story: [] };
+  const { id, orderId } = lastCheckout(purchase);
+  const story = verdict.state === "broken" ? await storyOf(bench, orderId, orders) : [];
+  return { name: MUCH_LATER, part: AGAIN.part, verdict, reference: id, story };
 }
 
 /** `plain`: undefined if it was interrupted. */

@@ -1,4 +1,4 @@
-import { parseView, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
+import { parseView, viewExcerpt, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
 import type { FailureCode } from "../../core/readiness/drill-sentences.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
@@ -140,7 +140,7 @@ function unreadable(got: SaidValue): ViewReading {
 }
 
 function readText(text: string, view: OrderViewSource): ViewReading {
-  return { order: parseView(text, view) ?? null, got: excerpt(text), text, isMissing: false };
+  return { order: parseView(text, view) ?? null, got: viewExcerpt(text, view), text, isMissing: false };
 }
 
 /** Sends a request again after a pause if the shop answers 429, as a customer reloads a page. */

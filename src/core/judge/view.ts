@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
+import { excerpt } from "../text.ts";
 
 /** The state of an order in the merchant's own records; values that the records do not show are null. */
 export type ShownOrder = {
@@ -67,9 +68,46 @@ function numberAt(place: string, text: string, value: unknown): number | null {
 
 /** What the group of a pattern matches; a text that is no pattern matches nothing. */
 function groupOf(pattern: string, text: string): string | undefined {
+  return matchOf(pattern, text)?.[1];
+}
+
+function matchOf(pattern: string, text: string): RegExpExecArray | null {
   try {
-    return new RegExp(pattern).exec(text)?.[1];
+    return new RegExp(pattern).exec(text);
   } catch {
-    return undefined;
+    return null;
   }
+}
+
+/** Characters of a long view that a finding shows before the end of what decided, and after it. */
+const SHOWN = { before: 36, after: 20 } as const;
+
+/** A view for a finding: a long one is cut around the places that decide what it shows, or to its text. */
+export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
+  const whole = text.trim();
+  if (whole.length <= SHOWN.before + SHOWN.after) return excerpt(whole);
+  const ends = [
+    paidWhen === undefined ? endOfPlace("paid", whole) : endOf(paidWhen.exec(whole)),
+    endOfPlace(bookings ?? "times", whole),
+    endOfPlace(amount ?? "amount_minor", whole),
+  ].filter((end) => end !== undefined);
+  if (ends.length === 0) return excerpt(whole.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
+  const parts: string[] = [];
+  let shownTo = 0;
+  for (const end of ends.toSorted((one, other) => one - other)) {
+    if (end <= shownTo) continue;
+    parts.push(excerpt(whole.slice(Math.max(shownTo, end - SHOWN.before), end + SHOWN.after)));
+    shownTo = end + SHOWN.after;
+  }
+  return parts.join(" … ");
+}
+
+/** The end of a field with its value, or of what a pattern matches. */
+function endOfPlace(place: string, text: string): number | undefined {
+  const name = place.replace(/[^\w]/g, String.raw`\$&`);
+  return endOf(matchOf(`"${name}"\\s*:\\s*"?[\\w.,]+`, text) ?? matchOf(place, text));
+}
+
+function endOf(found: RegExpExecArray | null): number | undefined {
+  return found === null ? undefined : found.index + found[0].length;
 }

@@ -151,7 +151,7 @@ async function tell(
   const lines =
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
-      : await storyOf(bench, subject.orderId);
+      : await storyOf(bench, subject.orderId, new Map());
   const ends = purchases.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
     return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;
