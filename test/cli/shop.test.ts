@@ -34,7 +34,6 @@ test("shop init tries each answer at once, asks again for a wrong one, and write
     ["create made no order", "create-order"],
     ["create made order-", "created (\\S+)"],
     ["order_id_of finds order-", `${SHOP}/order/{order_id}`],
-    ["matches the view of a paid", ""],
     ["answers 404 for an order that your shop created", `${SHOP}/orders/{order_id}`],
     ["Pattern that matches", "open"],
     ["but nobody has paid", '"paid"'],
@@ -63,9 +62,9 @@ test("shop init tries each answer at once, asks again for a wrong one, and write
   expect([check.code, check.stderr]).toEqual([0, ""]);
   const { trials } = JSON.parse(check.stdout) as { trials: readonly { field: string; ok: boolean }[] };
   expect(trials.map(({ field, ok }) => [field, ok])).toEqual(
-    ["create", "order_id_of", "order_view", "paid_when", "bookings", "amount", "return_url", "restart"]
-      .filter((field) => field !== "order_view")
-      .map((field) => [field, true]),
+    ["create", "order_id_of", "order_view", "paid_when", "bookings", "amount", "return_url", "restart"].map(
+      (field) => [field, true],
+    ),
   );
 });
 
@@ -109,6 +108,35 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
   expect([stdout, stderr, JSON.stringify(section())].filter((text) => text.includes("merchant-7"))).toEqual(
     [],
   );
+});
+
+test("shop init suggests no JSON fields for a page, and marks what the page does not show", async () => {
+  const { site, init, section } = await openSite();
+  describedShop(site).open();
+  const { code, stderr } = await init([
+    ["Command that serves", ""],
+    ["Variable with the Cookie", ""],
+    ["Command that creates", "POST buy"],
+    ["begins with /: POST /buy", "localhost:3000/buy"],
+    ["begins with /: POST http://localhost:3000/buy", `POST ${SHOP}/buy`],
+    ["Fields of the form", "cart={order_id}"],
+    ["create made order-", ""],
+    ["URL or path that shows", `${SHOP}/pages/{order_id}`],
+    ["is a page or a text: Your order is open", ""],
+    ["must be a regular expression", "is paid"],
+    ["shows unpaid", ""],
+    ["? bookings: not shown", ""],
+    ["? amount: not shown", ""],
+    ["Command that restarts", ""],
+    ["How late", ""],
+  ]);
+  expect([code, stderr]).toEqual([0, stderr]);
+  expect(section()).toEqual({
+    create: { post: `${SHOP}/buy`, form: { cart: "{order_id}" } },
+    order_view: `${SHOP}/pages/{order_id}`,
+    paid_when: "is paid",
+    settle: "3s",
+  });
 });
 
 test("shop check names the answers that do not work", async () => {

@@ -21,6 +21,7 @@ export type ShopKind = {
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
+const PAGE_HEAD = "<title>A shop that sells tea, coffee and cups</title>";
 const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
 
 /**
@@ -86,9 +87,14 @@ export function describedShop(
       const order = orders.get(searchParams.get("order_id") ?? "");
       return { ...OK, body: order === undefined ? "unknown" : (await told(order.id)).status };
     }
-    const order = orders.get(pathname.slice("/orders/".length));
+    const order = orders.get(pathname.replace(/^\/(orders|pages)\//, ""));
     if (order === undefined) return NOT_FOUND;
     const { status, times, amount } = order;
+    if (pathname.startsWith("/pages/"))
+      return {
+        ...OK,
+        body: `<html><head>${PAGE_HEAD}</head><body><b>Your order is ${status}</b></body></html>`,
+      };
     return { ...OK, body: JSON.stringify({ status, times, amount_minor: amount }) };
   };
 

@@ -7,6 +7,7 @@ import { parseDurationText } from "../../core/duration.ts";
 import { shopRow, withShopSection } from "../../core/config/shop-section.ts";
 import { isPattern, isSettle, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
+import { completeAddress } from "../../core/webhook/target.ts";
 import { findNearestConfig } from "../../host/config/find.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import type { Context } from "../command.ts";
@@ -14,7 +15,7 @@ import { catchRefusal, EXIT, refuseUsage, unwrap } from "../problem.ts";
 import { unlessInterrupted, type Questions } from "../prompts.ts";
 import { controlTarget } from "../target/control.ts";
 import { describeSection, trustWritten } from "./section.ts";
-import { tryShop, type Trial } from "./trials.ts";
+import { trialLine, tryShop, type Trial } from "./trials.ts";
 import { output } from "../output/output.ts";
 
 /** The answers so far; `form` belongs to `create`. */
@@ -22,13 +23,17 @@ type Answers = Partial<Record<ShopField | "form", string>>;
 type Question = {
   readonly message: string;
   readonly suggested?: string;
+  /** Whether the suggestion is for a view in JSON. */
+  readonly isOfJson?: true;
   readonly validate?: (answer: string, world: Context["world"]) => true | string;
   /** Whether the question is asked, after these answers; default: always. */
   readonly isAsked?: (answers: Answers) => boolean;
 };
 
 /** An answer to `create` that is a page instead of a command. */
-const POST = /^POST\s+(\S+)$/;
+const POST = /^POST\s+((?:https?:\/)?\/\S+)$/i;
+/** An answer that means a page, and does not say so. */
+const NEARLY_POST = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
 const PATTERN = "must be a regular expression";
 const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
 const isCommand = (answer: string): true | string => {
@@ -53,7 +58,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   create: {
     message:
-      "Command that creates the order CHECKOUT_ORDER_ID, or POST and the address of a page (empty: your shop has none)",
+      "Command that creates the order CHECKOUT_ORDER_ID, or POST and a URL or path, such as POST /buy (empty: your shop has none)",
     validate: isCommandOrPage,
   },
   form: {
@@ -76,17 +81,20 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
     isAsked: ({ orderView }) => orderView === "",
   },
   paidWhen: {
-    message: "Pattern that matches the view of a paid order",
+    message: "Pattern that matches the view of a paid order, and of no other",
     suggested: '"status": *"paid"',
-    validate: (answer) => isPattern(answer) || PATTERN,
+    isOfJson: true,
+    validate: (answer) => (answer !== "" && isPattern(answer)) || PATTERN,
   },
   bookings: {
-    message: "How often it was booked: a JSON field or a pattern with one group",
+    message: "How often it was booked: a JSON field or a pattern with one group (empty: not shown)",
     suggested: "times",
+    isOfJson: true,
   },
   amount: {
-    message: "The booked amount: a JSON field or a pattern with one group",
+    message: "The booked amount: a JSON field or a pattern with one group (empty: not shown)",
     suggested: "amount_minor",
+    isOfJson: true,
   },
   returnUrl: { message: "URL or path of the page that customers return to (empty: none)" },
   restart: {
@@ -101,8 +109,12 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
 };
 
-function isCommandOrPage(answer: string): true | string {
-  return POST.test(answer) || isCommand(answer);
+function isCommandOrPage(answer: string, { files }: Context["world"]): true | string {
+  if (POST.test(answer)) return true;
+  const [, address, path = ""] = NEARLY_POST.exec(answer) ?? [];
+  const page = address === undefined ? `/${path}` : (completeAddress(address) ?? address);
+  if (page === "/" || files.exists(page)) return isCommand(answer);
+  return `a page is POST and a URL or a path that begins with /: POST ${page}`;
 }
 
 const FIELDS = Object.keys(QUESTIONS) as readonly (keyof Answers)[];
@@ -139,19 +151,20 @@ export async function runInit(context: Context): Promise<number> {
 async function askAll(context: Context, questions: Questions, control: ControlTarget): Promise<Answers> {
   const answers: Answers = {};
   const { world, printer } = context;
+  let isJson = true;
   for (let at = 0; at < FIELDS.length; at += 1) {
     const field = FIELDS[at] ?? "settle";
-    const { message, suggested, validate = () => true, isAsked = () => true } = QUESTIONS[field];
+    const { message, suggested, isOfJson, validate = () => true, isAsked = () => true } = QUESTIONS[field];
     if (!isAsked(answers)) continue;
     const asked = {
       message,
       validate: (answer: string) => validate(answer.trim(), world),
-      ...(suggested === undefined ? {} : { suggested }),
+      ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
     };
     answers[field] = (await questions.text(asked)).trim();
     const trials = await tryAnswer(context, control, { field, answers });
-    for (const { ok, text } of trials)
-      printer.talk(`${ok ? printer.style.green("✓") : printer.style.red("✗")} ${printable(text)}`);
+    for (const one of trials) printer.talk(trialLine(one, printer.style));
+    isJson = trials.find((one) => one.isJson !== undefined)?.isJson ?? isJson;
     const wrong = trials.find(({ ok }) => !ok);
     if (wrong !== undefined) at = Math.min(at, FIELDS.indexOf(wrong.field)) - 1;
   }
@@ -159,13 +172,7 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
 }
 
 /** The answers whose trial needs more than themselves, and what is tried after them. */
-const TRIED_LATER: ReadonlySet<keyof Answers> = new Set([
-  "serve",
-  "cookie",
-  "orderView",
-  "orderViewCommand",
-  "settle",
-]);
+const TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
 /** What trying an answer has shown of it, and everything that does not work. */
 async function tryAnswer(
@@ -175,7 +182,8 @@ async function tryAnswer(
 ): Promise<readonly Trial[]> {
   const { create = "" } = answers;
   const isPage = POST.test(create);
-  if (answers[field] === "" || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
+  const isEmpty = answers[field] === "" && field !== "bookings" && field !== "amount";
+  if (isEmpty || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
   const parts = PARTS[field] ?? [field === "form" ? "create" : field];
   const trying = describeSection(context, sectionOf(answers), {}).then((described) =>
     tryShop(context, control, { described, isRead: false }),
@@ -188,7 +196,7 @@ async function tryAnswer(
 /** Answers that are tried together with those before them. */
 const PARTS: Partial<Record<keyof Answers, readonly ShopField[]>> = {
   endpoint: ["serve"],
-  paidWhen: ["orderView", "paidWhen"],
+  orderViewCommand: ["orderView"],
 };
 
 /** The section of these answers; an empty one is left out. */

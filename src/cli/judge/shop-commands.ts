@@ -6,7 +6,7 @@ import { controlTarget } from "../target/control.ts";
 import { runInit } from "./init.ts";
 import { shopOptions, type ShopOptions } from "./options.ts";
 import { describeShop } from "./section.ts";
-import { tryShop, type Trial } from "./trials.ts";
+import { trialLine, tryShop } from "./trials.ts";
 import { output } from "../output/output.ts";
 
 export function registerShop(group: Group): void {
@@ -27,12 +27,10 @@ export function registerShop(group: Group): void {
     run: async (context, options) => {
       const described = await describeShop(context, options);
       const trials = await tryShop(context, await controlTarget(context), { described, isRead: true });
-      const { style } = context.printer;
-      const line = ({ ok, text }: Trial): string => `${ok ? style.green("✓") : style.red("✗")} ${text}`;
       const isOk = trials.every(({ ok }) => ok);
-      const rows = trials.map((one) => ({ ...one, field: snakeCase(one.field) }));
+      const rows = trials.map(({ field, ok, text }) => ({ field: snakeCase(field), ok, text }));
       await context.printer.result(output("shop_trials", { ok: isOk, trials: rows }), () =>
-        trials.map(line).join("\n"),
+        trials.map((one) => trialLine(one, context.printer.style)).join("\n"),
       );
       return isOk ? EXIT.done : EXIT.failed;
     },

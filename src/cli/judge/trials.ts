@@ -12,8 +12,10 @@ import {
 import { openReturnPage } from "../../client/judge/returns.ts";
 import { awaitKnown } from "../../client/judge/looks.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
+import type { Style } from "../printer.ts";
 import { catchRefusal } from "../problem.ts";
 import { operationsAt } from "../target/call.ts";
 import { runWithSpinner } from "../request/exchange.ts";
@@ -21,7 +23,20 @@ import { orderIdsOfShop } from "./orders.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 
-export type Trial = { readonly field: ShopField; readonly ok: boolean; readonly text: string };
+export type Trial = {
+  readonly field: ShopField;
+  readonly ok: boolean;
+  readonly text: string;
+  /** Whether a part of the shop is not shown, so that it works, and something is not judged. */
+  readonly isOpen?: boolean;
+  /** Whether the view is JSON. */
+  readonly isJson?: boolean;
+};
+
+export function trialLine({ ok, isOpen, text }: Trial, { bold, green, red }: Style): string {
+  const mark = isOpen === true ? bold("?") : ok ? green("✓") : red("✗");
+  return `${mark} ${printable(text)}`;
+}
 
 /**
  * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes.
@@ -41,7 +56,7 @@ export function tryShop(
     const purchase = newPurchase(bench.newId());
     const trials = [...tryServing(described), ...(await tryCreate(bench, purchase))];
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
-    trials.push(...(await tryView(bench, purchase)));
+    trials.push(...(await tryView(bench, purchase, isRead)));
     if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
       trials.push(await tryReturn(bench, purchase, shop.returnUrl));
     if (described.restart !== undefined && shop.restart !== undefined)
@@ -64,31 +79,40 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   const [made] = purchase.checkouts;
   const got = run === undefined ? "it did not run" : englishOf(run.got);
   if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${got}` }];
-  const text = `create made ${printable(made.orderId)}: ${got}`;
+  const text = `create made ${made.orderId}: ${got}`;
   const created: Trial = { field: "create", ok: run?.isDone === true, text };
   if (orderIdOf === undefined) return [created];
   const [, found] = orderIdOf.exec(run?.text ?? "") ?? [];
-  const named = `order_id_of finds ${found === undefined ? "nothing" : printable(found)} in the output of create`;
+  const named = `order_id_of finds ${found ?? "nothing"} in the output of create`;
   return [created, { field: "orderIdOf", ok: found === made.orderId, text: named }];
 }
 
-async function tryView(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
+/** `isRead`: refuses a view from which nothing tells whether an order is paid. */
+async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
-  const { order, got, isMissing } = await awaitKnown(bench, purchase);
-  const name = `the view of ${printable(checkout.orderId)}`;
-  if (order === null)
-    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${printable(englishOf(got))}` }];
+  const { order, got, isMissing, text } = await awaitKnown(bench, purchase);
+  const name = `the view of ${checkout.orderId}`;
+  const isWithoutPattern = order === null && text !== "";
+  if (order === null && !isWithoutPattern)
+    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${englishOf(got)}` }];
   if (isMissing && purchase.checkouts.length > 0)
     return [
       { field: "orderView", ok: false, text: `${name} answers 404 for an order that your shop created` },
     ];
+  const isJson = isRecord(parseJson(text));
+  const kind = isJson ? "JSON" : "a page or a text";
+  const read: Trial = { field: "orderView", ok: true, text: `${name} is ${kind}: ${englishOf(got)}`, isJson };
+  if (order === null) {
+    const missing = `${name} has no field "paid": paid_when must be a pattern that matches a paid order`;
+    return [read, ...(isRead ? [{ field: "paidWhen", ok: false, text: missing } as const] : [])];
+  }
   const says = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
-  const shown = (field: ShopField, value: number | null, none: string): Trial => ({
-    field,
-    ok: true,
-    text: value === null ? `${field}: ${none}` : `${field}: ${value}`,
-  });
+  const shown = (field: ShopField, value: number | null, none: string): Trial =>
+    value === null
+      ? { field, ok: true, isOpen: true, text: `${field}: ${none}` }
+      : { field, ok: true, text: `${field}: ${value}` };
   return [
+    read,
     { field: "paidWhen", ok: !order.paid, text: `${name} shows ${says}` },
     shown("bookings", order.times, "not shown, so a second booking cannot be judged"),
     shown("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
@@ -99,12 +123,12 @@ async function tryReturn(bench: Bench, purchase: Purchase, page: string): Promis
   const { cookies } = purchase;
   const checkout = viewedCheckout(purchase);
   const { hasArrived, got } = await openReturnPage(bench, { page, checkout, session: checkout.id, cookies });
-  const text = `the return page answered ${printable(englishOf(got))}`;
+  const text = `the return page answered ${englishOf(got)}`;
   return { field: "returnUrl", ok: hasArrived, text };
 }
 
 async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {
   const restarted = await catchRefusal(restart());
-  const text = restarted.ok ? "the restart command ended with 0" : printable(restarted.refusal.message);
+  const text = restarted.ok ? "the restart command ended with 0" : restarted.refusal.message;
   return { field: "restart", ok: restarted.ok, text };
 }
