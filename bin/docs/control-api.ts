@@ -6,7 +6,7 @@ import {
   inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
-import { OPERATION_RIGHTS, type LeastRole } from "../../src/core/control/rights.ts";
+import type { LeastRole } from "../../src/core/control/rights.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -66,8 +66,8 @@ const TOKENS_FOR: Readonly<Record<LeastRole, string>> = {
 };
 
 function partOf(name: OperationName): string {
-  const { method, path, description, refusals } = CONTROL_OPERATIONS[name];
-  const token = [TOKENS_FOR[OPERATION_RIGHTS[name]]];
+  const { method, path, description, refusals, least } = CONTROL_OPERATIONS[name];
+  const token = [TOKENS_FOR[least]];
   const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
   const answer = answerFields(name);
   return [

@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 import { describeControlApi } from "../../src/core/control/openapi.ts";
 import {
   CONTROL_OPERATIONS,
+  folderTokenFor,
   OPERATION_NAMES,
   inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
-import { folderTokenFor } from "../../src/core/control/rights.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";

@@ -2,11 +2,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,
+  folderTokenFor,
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import type { StoreRole } from "../../src/core/store/shapes.ts";
-import { folderTokenFor, isPermitted, OPERATION_RIGHTS } from "../../src/core/control/rights.ts";
+import { isPermitted } from "../../src/core/control/rights.ts";
 import { formatTestKey, hashKey, SCOPES, type Scope } from "../../src/core/credential.ts";
 import { markedKeyBytes, shardOfId } from "../../src/hosted/shared/marks.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
@@ -533,7 +534,11 @@ test("every token has its access to the control API, at each store", async () =>
         const limit = limited[who];
         if (limit !== undefined) {
           const isOwn = !path.includes("{store_id}") || where === limit.at || where === "default";
-          const expected = !isPermitted(limit.role, OPERATION_RIGHTS[name]) ? 403 : isOwn ? undefined : 404;
+          const expected = !isPermitted(limit.role, CONTROL_OPERATIONS[name].least)
+            ? 403
+            : isOwn
+              ? undefined
+              : 404;
           if (expected === undefined)
             expect([...row, status === 401 || status === 403]).toEqual([...row, false]);
           else expect([...row, status]).toEqual([...row, expected]);

@@ -7,7 +7,7 @@ import {
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
-import { isPermitted, OPERATION_RIGHTS } from "../../src/core/control/rights.ts";
+import { isPermitted } from "../../src/core/control/rights.ts";
 import { polledAddress } from "../../src/core/webhook/endpoint.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
 import { part } from "../support/campaign.ts";
@@ -151,7 +151,7 @@ function idTries(own: Site, other: Site): readonly Try[] {
 function roleTries({ id, bearers }: Site): readonly Try[] {
   const above = (["viewer", "store"] as const).flatMap((role) =>
     OPERATION_NAMES.flatMap((name) =>
-      isPermitted(role, OPERATION_RIGHTS[name]) ? [] : [[role, name] as const],
+      isPermitted(role, CONTROL_OPERATIONS[name].least) ? [] : [[role, name] as const],
     ),
   );
   return above.map(([role, name]) => ({

@@ -3,9 +3,13 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CONTROL_OPERATIONS, OPERATION_NAMES, pathOf } from "../../src/core/control/operations.ts";
+import {
+  CONTROL_OPERATIONS,
+  folderTokenFor,
+  OPERATION_NAMES,
+  pathOf,
+} from "../../src/core/control/operations.ts";
 import { CONTROL_PREFIX } from "../../src/core/control/protocol.ts";
-import { folderTokenFor } from "../../src/core/control/rights.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";

@@ -1,7 +1,11 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { LeaseRequest } from "../../client/control/lease.ts";
-import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
-import { folderTokenFor } from "../../core/control/rights.ts";
+import {
+  CONTROL_OPERATIONS,
+  folderTokenFor,
+  type AnswerOf,
+  type OperationName,
+} from "../../core/control/operations.ts";
 import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
 import { STORE_TOKEN_PREFIX } from "../../core/credential.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";

@@ -10,7 +10,6 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { OPERATION_RIGHTS } from "./rights.ts";
 import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -127,8 +126,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, description, part } = CONTROL_OPERATIONS[name];
-  const role = OPERATION_RIGHTS[name];
+  const { path, summary, description, part, least: role } = CONTROL_OPERATIONS[name];
   const { request, response } = BODIES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),

@@ -2,12 +2,14 @@ import * as z from "zod/mini";
 import { lazyValue } from "../lazy.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT } from "./protocol.ts";
+import type { LeastRole } from "./rights.ts";
 
 /** One operation of the control API, as used by the router, the client and the description (decision 43). */
 export type Operation<
   Request extends z.ZodMiniType = z.ZodMiniType,
   Answer extends z.ZodMiniType = z.ZodMiniType,
 > = {
+  readonly least: LeastRole;
   readonly method: "GET" | "POST" | "DELETE";
   /** The path, which may contain `{store_id}` and `{id}`. */
   readonly path: string;
@@ -44,18 +46,18 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,
   "path" | "summary" | "description"
 > &
-  Partial<Omit<Operation, "request" | "answer">> & {
+  Partial<Omit<Operation, "request" | "answer" | "least">> & {
     readonly request?: () => Request;
     readonly answer: () => Answer;
   };
 
-/** An operation on one store; its path is relative to the store. */
+/** An operation on one store, which this role and those above it may use; its path is relative to the store. */
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(row: Row<Request, Answer>): Operation<Request, Answer> {
+>(least: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   const { path, refusals = [] } = row;
-  return sandboxOperation({
+  return sandboxOperation(least, {
     ...row,
     path: `/stores/{store_id}${path}`,
     refusals: ["not_found", ...refusals],
@@ -65,7 +67,7 @@ export function storeOperation<
 export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(row: Row<Request, Answer>): Operation<Request, Answer> {
+>(least: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   // A row without a request has the default type for it.
   const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
   const answer = lazyValue(row.answer);
@@ -75,6 +77,7 @@ export function sandboxOperation<
     lasting: false,
     entersStore: true,
     refusals: [],
+    least,
     ...row,
     path: `${CONTROL_ROOT}${row.path}`,
     get request() {

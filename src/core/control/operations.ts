@@ -15,6 +15,7 @@ import { configOperations } from "./operations/config.ts";
 import { drillOperations } from "./operations/drills.ts";
 import { keyOperations } from "./operations/keys.ts";
 import type { Operation } from "./operation.ts";
+import type { ControlRole } from "./protocol.ts";
 import { portalOperations } from "./operations/portal.ts";
 import { readinessOperations } from "./operations/readiness.ts";
 import { sandboxOperations } from "./operations/sandbox.ts";
@@ -77,6 +78,11 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 ) as Readonly<Record<OperationName, Operation>>;
 
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
+
+/** The token of the state folder that an operation needs. */
+export function folderTokenFor(name: OperationName): ControlRole {
+  return CONTROL_OPERATIONS[name].least === "administrator" ? "administrator" : "control";
+}
 
 export function inputKind(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];

@@ -21,8 +21,8 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = OtherAmount | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address; null: none. Default: the order itself. */
-  readonly session?: OrderName | null;
+  /** The order whose session is in the address, or the order's own first one; null: none. Default: its last one. */
+  readonly session?: OrderName | "first" | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";
   /** Default: the payment page. */

@@ -8,6 +8,7 @@ import {
 } from "../../core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
+  folderTokenFor,
   decodeRequest,
   encodeInSteps,
   OPERATION_NAMES,
@@ -15,7 +16,6 @@ import {
   type AnswerOf,
   type OperationName,
 } from "../../core/control/operations.ts";
-import { folderTokenFor, OPERATION_RIGHTS } from "../../core/control/rights.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -97,7 +97,7 @@ async function answerAs(
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permitted = permit(caller, { least: OPERATION_RIGHTS[name], what: name });
+  const permitted = permit(caller, { least: CONTROL_OPERATIONS[name].least, what: name });
   if (!permitted.ok) return permitted;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;

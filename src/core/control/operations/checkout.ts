@@ -29,7 +29,7 @@ nameSchemas({ ReturnOrigin: returnOrigin, ReturnOrigins: returnOrigins });
 
 /** The operations on checkouts, prices and return origins (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
-  pay: storeOperation({
+  pay: storeOperation("store", {
     method: "POST",
     path: "/checkouts/{id}/pay",
     summary: "Acts as the payer of an order or a session",
@@ -41,7 +41,7 @@ export const checkoutOperations = {
       z.object({ id: z.uuid(), status: checkoutStatus, late: z.boolean(), moves: z.array(statusChange) }),
     refusals: ["session_not_found", "state_conflict"],
   }),
-  listCheckouts: storeOperation({
+  listCheckouts: storeOperation("viewer", {
     path: "/checkouts",
     summary: "Lists orders and sessions",
     description:
@@ -72,7 +72,7 @@ export const checkoutOperations = {
       }),
     refusals: ["session_not_found"],
   }),
-  createTestOrder: storeOperation({
+  createTestOrder: storeOperation("store", {
     method: "POST",
     path: "/test-orders",
     summary: "Creates a test order without an API key",
@@ -88,7 +88,7 @@ export const checkoutOperations = {
     answer: () => z.object({ id: z.uuid(), orderId: z.string(), status: checkoutStatus }),
     refusals: ["conflicting_parameters", "state_conflict", "store_inactive", "capability_missing"],
   }),
-  inspectCheckout: storeOperation({
+  inspectCheckout: storeOperation("viewer", {
     path: "/checkouts/{id}",
     summary: "Shows an order or a session",
     description:
@@ -96,14 +96,14 @@ export const checkoutOperations = {
     answer: () => checkoutDetails,
     refusals: ["session_not_found"],
   }),
-  listPrices: storeOperation({
+  listPrices: storeOperation("viewer", {
     path: "/prices",
     summary: "Lists the catalog",
     description:
       "Returns all prices in the store's catalog, ordered by id, including unapproved and retired prices.",
     answer: () => z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
-  addPrice: storeOperation({
+  addPrice: storeOperation("store", {
     method: "POST",
     path: "/prices",
     summary: "Adds a price to the catalog",
@@ -118,7 +118,7 @@ export const checkoutOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  retirePrice: storeOperation({
+  retirePrice: storeOperation("store", {
     method: "POST",
     path: "/prices/retire",
     summary: "Retires a price",
@@ -127,14 +127,14 @@ export const checkoutOperations = {
     request: () => z.strictObject({ id: nonEmptyText(MAX_SUBJECT_LENGTH) }),
     answer: () => price,
   }),
-  listReturnOrigins: storeOperation({
+  listReturnOrigins: storeOperation("viewer", {
     path: "/return-origins",
     summary: "Lists the return origins",
     description:
       "Returns the return origins of the store, oldest first, each with its path if it has one. Payment pages link back to the first one.",
     answer: () => returnOrigins,
   }),
-  changeReturnOrigins: storeOperation({
+  changeReturnOrigins: storeOperation("store", {
     method: "POST",
     path: "/return-origins",
     summary: "Adds or removes a return origin",

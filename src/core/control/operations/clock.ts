@@ -21,13 +21,13 @@ nameSchemas({ Clock: clock });
 
 /** The operations on a store's clock (decision 18). */
 export const clockOperations = {
-  showClock: storeOperation({
+  showClock: storeOperation("viewer", {
     path: "/clock",
     summary: "Shows the store's time",
     description: "Returns the store's time, and whether its clock is frozen.",
     answer: () => clock,
   }),
-  moveClock: storeOperation({
+  moveClock: storeOperation("store", {
     method: "POST",
     path: "/clock",
     summary: "Moves the store's clock",

@@ -5,7 +5,7 @@ import { sandboxOperation } from "../operation.ts";
 
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {
-  showConfig: sandboxOperation({
+  showConfig: sandboxOperation("owner", {
     part: "configuration",
     path: "/config",
     summary: "Exports the configuration",
@@ -13,7 +13,7 @@ export const configOperations = {
       "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
     answer: () => servedConfig,
   }),
-  applyConfig: sandboxOperation({
+  applyConfig: sandboxOperation("owner", {
     part: "configuration",
     method: "POST",
     path: "/config",
@@ -43,7 +43,7 @@ export const configOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  describeConfig: sandboxOperation({
+  describeConfig: sandboxOperation("viewer", {
     path: "/config.schema.json",
     summary: "Shows the schema of the configuration file",
     description: "Returns the JSON Schema of `checkout.config.json`, for editors and validators.",

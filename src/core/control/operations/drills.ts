@@ -26,7 +26,7 @@ const recorded = {
 
 /** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
-  openLease: storeOperation({
+  openLease: storeOperation("store", {
     method: "POST",
     path: "/leases",
     summary: "Begins a drill",
@@ -47,7 +47,7 @@ export const drillOperations = {
     refusals: ["state_conflict"],
     lasting: true,
   }),
-  listDrills: storeOperation({
+  listDrills: storeOperation("viewer", {
     path: "/drills",
     summary: "Lists the results of drills",
     description:
@@ -59,14 +59,14 @@ export const drillOperations = {
       }),
     answer: () => z.object({ drills: z.array(shownDrill) }),
   }),
-  listRetrieves: storeOperation({
+  listRetrieves: storeOperation("store", {
     path: "/leases/{id}/retrieves",
     summary: "Lists the retrieves of paid checkouts",
     description:
       "Returns the ids of the paid checkouts that were retrieved from v1 since the lease began, one entry for each retrieve, except retrieves by commands of this program. Refuses a lease that has ended.",
     answer: () => z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
-  deliverForDrill: storeOperation({
+  deliverForDrill: storeOperation("store", {
     method: "POST",
     path: "/drills/duplicates/deliver",
     summary: "Sends an event under a lease",
@@ -106,7 +106,7 @@ export const drillOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  postToEndpoint: storeOperation({
+  postToEndpoint: storeOperation("store", {
     method: "POST",
     path: "/drills/post",
     summary: "Sends a request to an endpoint under a lease",
@@ -145,7 +145,7 @@ export const drillOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  recordDrill: storeOperation({
+  recordDrill: storeOperation("store", {
     method: "POST",
     path: "/drills",
     summary: "Records the result of a drill",
@@ -163,7 +163,7 @@ export const drillOperations = {
     answer: () => shownDrill,
     refusals: ["state_conflict"],
   }),
-  endLease: storeOperation({
+  endLease: storeOperation("store", {
     method: "POST",
     path: "/leases/{id}/end",
     summary: "Ends a lease",

@@ -9,7 +9,7 @@ nameSchemas({ FaultList: faultList });
 
 /** The operations on injected faults (decision 94). */
 export const faultOperations = {
-  addFault: storeOperation({
+  addFault: storeOperation("store", {
     method: "POST",
     path: "/faults",
     summary: "Adds a fault, or the faults of a profile",
@@ -20,21 +20,21 @@ export const faultOperations = {
     answer: () => z.object({ fault: faultEntry, faults: z.array(faultEntry) }),
     refusals: ["state_conflict"],
   }),
-  listFaults: storeOperation({
+  listFaults: storeOperation("viewer", {
     path: "/faults",
     summary: "Lists the active faults",
     description:
       "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
     answer: () => faultList,
   }),
-  removeFault: storeOperation({
+  removeFault: storeOperation("store", {
     method: "DELETE",
     path: "/faults/{id}",
     summary: "Removes a fault",
     description: "Removes one fault and returns it. Refuses a fault that is unknown or used up.",
     answer: () => z.object({ fault: faultEntry }),
   }),
-  clearFaults: storeOperation({
+  clearFaults: storeOperation("store", {
     method: "DELETE",
     path: "/faults",
     summary: "Removes all faults",

@@ -19,7 +19,7 @@ export const storeRights = {
 
 /** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 150). */
 export const keyOperations = {
-  createKey: storeOperation({
+  createKey: storeOperation("store", {
     method: "POST",
     path: "/keys",
     summary: "Creates an API key",
@@ -37,14 +37,14 @@ export const keyOperations = {
         scopes: keyEntry.shape.scopes,
       }),
   }),
-  listKeys: storeOperation({
+  listKeys: storeOperation("store", {
     path: "/keys",
     summary: "Lists the API keys of the store",
     description:
       "Returns the API keys of the store, including revoked keys, oldest first: each with its scopes, its last four characters, and when it was created and revoked. Keys that a drill created are not listed.",
     answer: () => z.object({ storeId: z.uuid(), keys: z.array(keyEntry) }),
   }),
-  revokeKey: storeOperation({
+  revokeKey: storeOperation("store", {
     method: "POST",
     path: "/keys/{id}/revoke",
     summary: "Revokes an API key",
@@ -59,7 +59,7 @@ export const keyOperations = {
         keysLeft: wholeNumber(0),
       }),
   }),
-  createToken: storeOperation({
+  createToken: storeOperation("owner", {
     method: "POST",
     path: "/tokens",
     summary: "Creates a token for the store",
@@ -75,14 +75,14 @@ export const keyOperations = {
         expiresAt: moment,
       }),
   }),
-  listTokens: storeOperation({
+  listTokens: storeOperation("owner", {
     path: "/tokens",
     summary: "Lists the tokens, links and sessions of the store",
     description:
       "Returns the tokens and links of the store, and the portal sessions that links began, oldest first, including expired and revoked ones: each with its role, its last use, and when it expires and was revoked.",
     answer: () => z.object({ storeId: z.uuid(), tokens: z.array(tokenEntry) }),
   }),
-  revokeToken: storeOperation({
+  revokeToken: storeOperation("owner", {
     method: "POST",
     path: "/tokens/{id}/revoke",
     summary: "Revokes a token, a link or a session",
@@ -91,7 +91,7 @@ export const keyOperations = {
     request: () => z.strictObject({}),
     answer: () => tokenEntry,
   }),
-  showAccess: sandboxOperation({
+  showAccess: sandboxOperation("viewer", {
     path: "/access",
     summary: "Shows the rights of the token",
     description:

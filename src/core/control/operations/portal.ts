@@ -5,7 +5,7 @@ import { moment, textUpTo, wholeNumber } from "../../shape/fields.ts";
 
 /** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {
-  createSignIn: sandboxOperation({
+  createSignIn: sandboxOperation("owner", {
     part: "portal",
     method: "POST",
     path: "/portal/sign-ins",
@@ -23,7 +23,7 @@ export const portalOperations = {
     answer: () => z.object({ signInUrl: z.string(), expiresAt: moment }),
     refusals: ["not_found", "state_conflict"],
   }),
-  endPortalSessions: sandboxOperation({
+  endPortalSessions: sandboxOperation("owner", {
     part: "portal",
     method: "DELETE",
     path: "/portal/sessions",

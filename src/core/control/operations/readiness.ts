@@ -32,28 +32,28 @@ const storeSummary = z.object({
 
 /** The administrator's need the admin token (decision 49). */
 export const readinessOperations = {
-  assumptions: storeOperation({
+  assumptions: storeOperation("viewer", {
     path: "/assumptions",
     summary: "Lists the decisions that fill gaps of the interface",
     description:
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: () => z.object({ storeId: z.uuid(), assumptions: z.array(assumptionEntry) }),
   }),
-  checklist: storeOperation({
+  checklist: storeOperation("viewer", {
     path: "/checklist",
     summary: "Judges the launch checklist",
     description:
       "Judges every item of the launch checklist, and returns each with its reason, evidence and next command, and the drills that run now. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: () => checklist,
   }),
-  storeSummary: storeOperation({
+  storeSummary: storeOperation("viewer", {
     path: "",
     summary: "Shows the store as its merchant sees it",
     description:
       "Returns the merchant, capabilities, prices, active API keys, return origins, number of endpoints and dialect of the store. Secrets are omitted.",
     answer: () => storeSummary,
   }),
-  waiveDrill: storeOperation({
+  waiveDrill: storeOperation("store", {
     method: "POST",
     path: "/waivers",
     summary: "Skips a drill for 7 days",
@@ -62,7 +62,7 @@ export const readinessOperations = {
     request: () => z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
     answer: () => waiver,
   }),
-  recordExploration: storeOperation({
+  recordExploration: storeOperation("store", {
     method: "POST",
     path: "/explorations",
     summary: "Records an exploration",
@@ -71,7 +71,7 @@ export const readinessOperations = {
     request: () => z.strictObject(explored),
     answer: () => exploration,
   }),
-  requestProduction: storeOperation({
+  requestProduction: storeOperation("store", {
     method: "POST",
     path: "/production-requests",
     summary: "Requests production",
@@ -81,7 +81,7 @@ export const readinessOperations = {
     answer: () => recordedAction,
     refusals: ["state_conflict"],
   }),
-  adminAct: storeOperation({
+  adminAct: storeOperation("administrator", {
     method: "POST",
     path: "/admin/acts",
     summary: "Runs an action of the administrator",
@@ -91,7 +91,7 @@ export const readinessOperations = {
     answer: () => recordedAction,
     refusals: ["state_conflict"],
   }),
-  adminLog: storeOperation({
+  adminLog: storeOperation("administrator", {
     path: "/admin/acts",
     summary: "Lists the audit log",
     description:

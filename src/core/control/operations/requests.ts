@@ -17,7 +17,7 @@ const MAX_ID = 64;
 
 /** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
-  listRequests: storeOperation({
+  listRequests: storeOperation("viewer", {
     path: "/requests",
     // It reads only the log, which is not part of the store.
     entersStore: false,
@@ -56,7 +56,7 @@ export const requestOperations = {
         failure: z.nullable(z.string()),
       }),
   }),
-  showRequest: storeOperation({
+  showRequest: storeOperation("viewer", {
     path: "/requests/{id}",
     summary: "Shows a v1 request",
     description:
@@ -67,7 +67,7 @@ export const requestOperations = {
         replayedAt: z.array(moment),
       }),
   }),
-  explain: storeOperation({
+  explain: storeOperation("viewer", {
     path: "/explain",
     summary: "Explains a request, checkout, event, delivery or order",
     description:
@@ -80,7 +80,7 @@ export const requestOperations = {
       }),
     answer: () => explanation,
   }),
-  saveStory: storeOperation({
+  saveStory: storeOperation("viewer", {
     part: "portal",
     path: "/explain/page",
     summary: "Saves the page of an order as a file",

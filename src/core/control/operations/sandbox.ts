@@ -4,7 +4,7 @@ import { sandboxOperation } from "../operation.ts";
 
 /** The operations on the serving process (decision 74). */
 export const sandboxOperations = {
-  describe: sandboxOperation({
+  describe: sandboxOperation("viewer", {
     path: "/openapi.json",
     summary: "Describes the control API",
     description: "Returns the OpenAPI document of the control API.",
@@ -16,14 +16,14 @@ export const sandboxOperations = {
       }),
     bare: true,
   }),
-  describeSandbox: sandboxOperation({
+  describeSandbox: sandboxOperation("owner", {
     path: "/sandbox",
     summary: "Describes the sandbox",
     description:
       "Returns the addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
     answer: () => sandboxDescription,
   }),
-  stopSandbox: sandboxOperation({
+  stopSandbox: sandboxOperation("owner", {
     part: "process",
     method: "POST",
     path: "/sandbox/stop",

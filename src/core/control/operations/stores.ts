@@ -23,7 +23,7 @@ const ofRestore = ["missing_parameter", "invalid_parameter", "not_found", "state
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
-  createStore: sandboxOperation({
+  createStore: sandboxOperation("owner", {
     method: "POST",
     path: "/stores",
     summary: "Creates a store",
@@ -47,14 +47,14 @@ export const storesOperations = {
       }),
     refusals: ["not_found"],
   }),
-  listStores: sandboxOperation({
+  listStores: sandboxOperation("viewer", {
     path: "/stores",
     summary: "Lists the stores",
     description:
       "Returns every store, oldest first, with its merchant, and whether it is active. The first store is `default`.",
     answer: () => z.object({ stores: z.array(storeEntry) }),
   }),
-  storeAccess: storeOperation({
+  storeAccess: storeOperation("store", {
     path: "/access",
     summary: "Shows the settings that an application of the store needs",
     description:
@@ -70,7 +70,7 @@ export const storesOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  reset: sandboxOperation({
+  reset: sandboxOperation("store", {
     method: "POST",
     path: "/reset",
     summary: "Resets one store or all stores",
@@ -80,7 +80,7 @@ export const storesOperations = {
     answer: () => z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
   }),
-  createStoreSnapshot: storeOperation({
+  createStoreSnapshot: storeOperation("store", {
     part: "snapshots",
     method: "POST",
     path: "/snapshots",
@@ -90,7 +90,7 @@ export const storesOperations = {
     request: () => oneSnapshot,
     answer: () => takenSnapshot,
   }),
-  createSnapshot: sandboxOperation({
+  createSnapshot: sandboxOperation("owner", {
     part: "snapshots",
     method: "POST",
     path: "/snapshots",
@@ -100,7 +100,7 @@ export const storesOperations = {
     request: () => oneSnapshot,
     answer: () => takenSnapshot,
   }),
-  listSnapshots: sandboxOperation({
+  listSnapshots: sandboxOperation("store", {
     part: "snapshots",
     path: "/snapshots",
     summary: "Lists the snapshots",
@@ -108,7 +108,7 @@ export const storesOperations = {
       "Returns every snapshot, of a store or of the whole sandbox, with its size and, if it cannot be restored, the reason. Each file is read and checked.",
     answer: () => z.object({ snapshots: z.array(namedSnapshot) }),
   }),
-  restoreStoreSnapshot: storeOperation({
+  restoreStoreSnapshot: storeOperation("store", {
     part: "snapshots",
     method: "POST",
     path: "/snapshots/restore",
@@ -120,7 +120,7 @@ export const storesOperations = {
     entersStore: false,
     refusals: ofRestore,
   }),
-  restoreSnapshot: sandboxOperation({
+  restoreSnapshot: sandboxOperation("owner", {
     part: "snapshots",
     method: "POST",
     path: "/snapshots/restore",
@@ -135,7 +135,7 @@ export const storesOperations = {
     answer: () => restoreSummary,
     refusals: ofRestore,
   }),
-  removeSnapshot: sandboxOperation({
+  removeSnapshot: sandboxOperation("store", {
     part: "snapshots",
     method: "POST",
     path: "/snapshots/remove",
@@ -146,7 +146,7 @@ export const storesOperations = {
     answer: () => z.object({ name: z.string() }),
     refusals: ["not_found"],
   }),
-  deleteStore: storeOperation({
+  deleteStore: storeOperation("owner", {
     method: "POST",
     path: "/delete",
     summary: "Deletes a store",

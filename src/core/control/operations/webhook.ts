@@ -26,14 +26,14 @@ const deliveries = z.object({ deliveries: z.array(deliveryEntry) });
 
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {
-  listEndpoints: storeOperation({
+  listEndpoints: storeOperation("viewer", {
     path: "/endpoints",
     summary: "Lists the endpoints",
     description:
       "Returns every endpoint of the store, oldest first, with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
     answer: () => z.object({ storeId: z.uuid(), endpoints: z.array(endpoint) }),
   }),
-  addEndpoint: storeOperation({
+  addEndpoint: storeOperation("store", {
     method: "POST",
     path: "/endpoints",
     summary: "Adds an endpoint",
@@ -51,7 +51,7 @@ export const webhookOperations = {
     answer: () => z.extend(endpoint, { signingSecret: z.string() }),
     refusals: ["state_conflict"],
   }),
-  showEndpoint: storeOperation({
+  showEndpoint: storeOperation("viewer", {
     path: "/endpoints/{id}",
     summary: "Shows an endpoint",
     description:
@@ -64,7 +64,7 @@ export const webhookOperations = {
       }),
     answer: () => endpoint,
   }),
-  setEndpointState: storeOperation({
+  setEndpointState: storeOperation("store", {
     method: "POST",
     path: "/endpoints/{id}/state",
     summary: "Enables, disables, pauses or removes an endpoint",
@@ -74,7 +74,7 @@ export const webhookOperations = {
     answer: () => endpoint,
     refusals: ["state_conflict"],
   }),
-  showSecret: storeOperation({
+  showSecret: storeOperation("store", {
     path: "/endpoints/{id}/secret",
     summary: "Shows the signing secrets of an endpoint",
     description:
@@ -87,7 +87,7 @@ export const webhookOperations = {
         dialect: z.optional(dialectSchema),
       }),
   }),
-  rotateSecret: storeOperation({
+  rotateSecret: storeOperation("store", {
     method: "POST",
     path: "/endpoints/{id}/secret",
     summary: "Rotates the signing secret of an endpoint",
@@ -99,7 +99,7 @@ export const webhookOperations = {
       }),
     answer: () => signingSecrets,
   }),
-  testEndpoint: storeOperation({
+  testEndpoint: storeOperation("store", {
     method: "POST",
     path: "/endpoints/{id}/test",
     summary: "Sends a test event to an endpoint",
@@ -109,7 +109,7 @@ export const webhookOperations = {
     answer: () => z.object({ eventId: z.uuid() }),
     refusals: ["state_conflict"],
   }),
-  registerListener: storeOperation({
+  registerListener: storeOperation("store", {
     method: "POST",
     path: "/listener",
     summary: "Registers the address of a listener",
@@ -135,7 +135,7 @@ export const webhookOperations = {
       }),
     refusals: ["state_conflict"],
   }),
-  fetchDeliveries: storeOperation({
+  fetchDeliveries: storeOperation("store", {
     path: "/listener/requests",
     summary: "Fetches the deliveries to a listener on another machine",
     description:
@@ -154,7 +154,7 @@ export const webhookOperations = {
         ),
       }),
   }),
-  answerDelivery: storeOperation({
+  answerDelivery: storeOperation("store", {
     method: "POST",
     path: "/listener/requests/{id}",
     summary: "Answers a fetched delivery",
@@ -168,7 +168,7 @@ export const webhookOperations = {
       }),
     answer: () => z.object({ id: z.uuid() }),
   }),
-  listEvents: storeOperation({
+  listEvents: storeOperation("viewer", {
     path: "/events",
     summary: "Lists events",
     description:
@@ -196,7 +196,7 @@ export const webhookOperations = {
     answer: () =>
       z.object({ storeId: z.uuid(), events: z.array(eventEntry), nextBefore: z.nullable(z.uuid()) }),
   }),
-  showEvent: storeOperation({
+  showEvent: storeOperation("viewer", {
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
     description:
@@ -208,7 +208,7 @@ export const webhookOperations = {
         sentBody: z.optional(z.string()),
       }),
   }),
-  replayEvent: storeOperation({
+  replayEvent: storeOperation("store", {
     method: "POST",
     path: "/events/{id}/replay",
     summary: "Replays an event",
@@ -218,7 +218,7 @@ export const webhookOperations = {
     answer: () => z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
   }),
-  replayFailed: storeOperation({
+  replayFailed: storeOperation("store", {
     method: "POST",
     path: "/deliveries/replay",
     summary: "Replays failed events",
@@ -234,7 +234,7 @@ export const webhookOperations = {
     answer: () => z.object({ replayed: wholeNumber(0), retried: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
-  retryDeliveries: storeOperation({
+  retryDeliveries: storeOperation("store", {
     method: "POST",
     path: "/deliveries/retry",
     summary: "Sends waiting deliveries now",
@@ -245,7 +245,7 @@ export const webhookOperations = {
     answer: () => z.object({ retried: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
-  listDeliveries: storeOperation({
+  listDeliveries: storeOperation("viewer", {
     path: "/deliveries",
     summary: "Lists deliveries",
     description:

@@ -37,10 +37,10 @@ type ActionForm = {
  * page has no forms, and nobody sees the form of an action that is not permitted.
  */
 export function actionForm(
-  view: Pick<PartView, "formToken" | "refused" | "mayPost">,
+  view: Pick<PartView, "formToken" | "refused" | "may">,
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const hidden = Object.entries({ ...fields, token: view.formToken });
   const typed = typedValues(view, action, fields);
   const whole =
@@ -80,11 +80,11 @@ export function testOrderForm(view: View): Html {
 
 /** Shown after a question that names the effect, and immediately if it was refused. Works without JavaScript. */
 export function formWithConfirmation(
-  view: Pick<View, "formToken" | "refused" | "mayPost">,
+  view: Pick<View, "formToken" | "refused" | "may">,
   { label, question }: { readonly label: Text; readonly question: Text },
   form: ActionForm,
 ): Html {
-  if (!view.mayPost(form.action)) return html``;
+  if (!view.may("POST", form.action)) return html``;
   const isRefused = typedValues(view, form.action, form.fields) !== undefined;
   return html`<details class="asked" ${isRefused ? html`open` : ""}>
     <summary>${label}</summary>

@@ -2,7 +2,6 @@
 // folder, and its file, texts and style next to that. An action names its operation (decision 99). The `role` of the
 // row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
-import { PAGE_RIGHTS } from "../../../core/control/rights.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
@@ -24,7 +23,7 @@ import { translatePortalPath } from "./edge.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
-import { redirectAfterForm, type PortalRoute } from "./route.ts";
+import { portalRoute, redirectAfterForm, type PortalRoute } from "./route.ts";
 import { failurePage, portalRefusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
@@ -75,11 +74,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const opens = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
     const own = refuseForeignPages(request, { opens });
     if (!own.ok) return own;
-    const session = sessionOf(portal, request, roleOfPath(path));
-    if (session?.limit !== undefined)
-      return accept({ ...session, mayPost: (action) => mayPost(session, action) });
-    if (session !== undefined || row?.role === "anyone") return accept(session);
-    return refuseFact("not_signed_in", {});
+    const viewer = viewerOf(portal, request);
+    return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
   },
   storeOf: ({ store }, request) => {
     const found = find(request.method, splitTarget(request.target).path);
@@ -87,7 +83,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const { store_id: storeId = DEFAULT_STORE } = found.value.params;
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
-  refuse: portalRefusalPage,
+  refuse: (context, refused, refusal) =>
+    portalRefusalPage(context, { ...refused, viewer: viewerOf(context.portal, refused.request) }, refusal),
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
   edge: translatePortalPath,
 };
@@ -114,10 +111,15 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/** Whether a session may send a form to an address, so that a page shows no form that would be refused. */
-function mayPost(session: PortalSession, action: string): boolean {
-  const [path = ""] = action.split("?");
-  const found = find("POST", path);
+function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
+  const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
+  return session && { ...session, may: (method, address) => mayUse(session, method, address) };
+}
+
+/** Whether a session may use an address, so that a page shows no form and no link that would be refused. */
+function mayUse(session: PortalSession, method: "GET" | "POST", address: string): boolean {
+  const [path = ""] = address.split("?");
+  const found = find(method, path);
   if (!found.ok) return false;
   const { route, params } = found.value;
   const { least } = route;
@@ -142,27 +144,20 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
  * object with this id.
  */
 function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
-  return {
-    methods: ["GET"],
-    path,
-    role: "portal merchant",
-    least: PAGE_RIGHTS[path],
-    entersStore: true,
-    answer: ({ store }, call) => {
-      const { anything = "start" } = call.params;
-      const caller = callerOfSession(call.caller);
-      if (permitStore(caller, anything).ok && store.stores.names(anything) !== undefined)
-        return accept(redirectAfterForm(call, `/portal/${anything}/start`));
-      const limit = limitOf(caller);
-      const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
-      if (first === undefined) return refuseFact("no_store_at_all", {});
-      const page = `/portal/${first.id}/${anything}`;
-      const isPage = find("GET", page).ok;
-      const query = call.query === "" ? "" : `?${call.query}`;
-      const found = `/portal/${first.id}/find?q=${encodeURIComponent(decodeSegment(anything))}`;
-      return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
-    },
-  };
+  return portalRoute({ path, least: "viewer" }, ({ store }, call) => {
+    const { anything = "start" } = call.params;
+    const caller = callerOfSession(call.caller);
+    if (permitStore(caller, anything).ok && store.stores.names(anything) !== undefined)
+      return accept(redirectAfterForm(call, `/portal/${anything}/start`));
+    const limit = limitOf(caller);
+    const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
+    if (first === undefined) return refuseFact("no_store_at_all", {});
+    const page = `/portal/${first.id}/${anything}`;
+    const isPage = find("GET", page).ok;
+    const query = call.query === "" ? "" : `?${call.query}`;
+    const found = `/portal/${first.id}/find?q=${encodeURIComponent(decodeSegment(anything))}`;
+    return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
+  });
 }
 
 function decodeSegment(segment: string): string {

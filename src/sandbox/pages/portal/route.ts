@@ -6,12 +6,7 @@ import {
   type OperationName,
   type RequestOf,
 } from "../../../core/control/operations.ts";
-import {
-  OPERATION_RIGHTS,
-  PAGE_RIGHTS,
-  type LeastRole,
-  type PortalPath,
-} from "../../../core/control/rights.ts";
+import type { LeastRole } from "../../../core/control/rights.ts";
 import { ERRORS } from "../../../core/errors.ts";
 import { accept, type Outcome, type Refusal, wordsOf } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
@@ -53,16 +48,18 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 /** Renders the content of a page. A refusal becomes an error page. */
 type Show = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
+type RouteRow = Pick<PortalRoute, "path" | "least"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
+
+/** The session that a route needs follows from its right. Default: a GET. */
+export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
+  const session = row.least === "administrator" ? "administrator" : "merchant";
+  const role = row.least === null ? "anyone" : `portal ${session}`;
+  return { methods: ["GET"], entersStore: true, ...row, role, answer };
+}
+
 /** A page: a GET that changes nothing. */
-export function pageRoute(path: PortalPath, show: Show): PortalRoute {
-  return {
-    methods: ["GET"],
-    path,
-    role: `portal ${roleOfPath(path)}`,
-    least: PAGE_RIGHTS[path],
-    entersStore: true,
-    answer: (context, call) => answerWithPage(context, call, show),
-  };
+export function pageRoute(row: RouteRow, show: Show): PortalRoute {
+  return portalRoute(row, (context, call) => answerWithPage(context, call, show));
 }
 
 export async function answerWithPage(
@@ -113,14 +110,6 @@ function removeEmptyFields({ call, query }: View): string | undefined {
 }
 
 /** A page that shows the answer of a control API operation that takes no fields. */
-export function operationPageRoute<Name extends OperationName>(
-  path: PortalPath,
-  operation: Name,
-  show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
-): PortalRoute {
-  return pageRoute(path, showOperation(operation, show));
-}
-
 export function showOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
@@ -138,22 +127,12 @@ function noFields(operation: OperationName): unknown {
 }
 
 export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
-  return {
-    methods: ["GET"],
-    path,
-    role: "anyone",
-    least: null,
-    entersStore: true,
-    answer: (context, call) => {
-      const view = viewOf(context, call);
-      const shown = {
-        status: 200,
-        markup: signedOutPage(roleOfPath(call.path), show(view)),
-        language: view.language,
-      };
-      return accept({ ...pageResponse(shown, call.requestId), unlogged: true });
-    },
-  };
+  return portalRoute({ path, least: null }, (context, call) => {
+    const view = viewOf(context, call);
+    const markup = signedOutPage(roleOfPath(call.path), show(view));
+    const { language } = view;
+    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), unlogged: true });
+  });
 }
 
 type Action<Name extends OperationName> = {
@@ -204,55 +183,47 @@ export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, leadsTo, meanwhile, reveals, notice, form }: Action<Name>,
 ): PortalRoute {
-  const { entersStore } = CONTROL_OPERATIONS[operation];
-  const least = OPERATION_RIGHTS[operation];
+  const { entersStore, least } = CONTROL_OPERATIONS[operation];
   const [, , , room = ""] = path.split("/");
-  return {
-    methods: ["POST"],
-    path,
-    role: least === "administrator" ? "portal administrator" : "portal merchant",
-    least,
-    entersStore,
-    answer: async (context, call) => {
-      const fields = requireOwnForm(context, call);
-      if (!fields.ok) return fields;
-      const view = viewOf(context, call);
-      const known = requireStore(context, view);
-      if (!known.ok) return known;
-      const run = async (): Promise<Outcome<string>> => {
-        const given =
-          parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
-        if (!given.ok) return given;
-        const body = decodeRequest(operation, given.value);
-        if (!body.ok) return body;
-        const asking = runAsViewer(context, operation, { ...view, body: body.value });
-        if (meanwhile !== undefined && (await shouldContinue(context, view, asking)))
-          return accept(meanwhile(view, context));
-        const done = await asking;
-        if (!done.ok) return done;
-        const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
-        const shownNotice = await notice?.(done.value, { context, view });
-        return accept(
-          addTickets(context, call, address, {
-            shown: reveals?.(done.value),
-            said: shownNotice && JSON.stringify(shownNotice),
-          }),
-        );
-      };
-      const led = await runOnce(context, call, fields.value, run);
-      if (led.ok) return accept(redirectAfterForm(call, led.value));
-      if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
-      const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
-      const at = form.at?.(view, fields.value) ?? usual;
-      // A field of the form names the page, and may name another store's.
-      const permitted = permitStore(callerOfSession(call.caller), at.storeId);
-      if (!permitted.ok) return permitted;
-      const refused = { form, at, fields: fields.value, refusal: led.refusal };
-      return at.storeId === view.storeId
-        ? refusedPage(context, view, refused)
-        : readInStore(context, at.storeId, () => refusedPage(context, view, refused));
-    },
-  };
+  return portalRoute({ methods: ["POST"], path, least, entersStore }, async (context, call) => {
+    const fields = requireOwnForm(context, call);
+    if (!fields.ok) return fields;
+    const view = viewOf(context, call);
+    const known = requireStore(context, view);
+    if (!known.ok) return known;
+    const run = async (): Promise<Outcome<string>> => {
+      const given =
+        parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
+      if (!given.ok) return given;
+      const body = decodeRequest(operation, given.value);
+      if (!body.ok) return body;
+      const asking = runAsViewer(context, operation, { ...view, body: body.value });
+      if (meanwhile !== undefined && (await shouldContinue(context, view, asking)))
+        return accept(meanwhile(view, context));
+      const done = await asking;
+      if (!done.ok) return done;
+      const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
+      const shownNotice = await notice?.(done.value, { context, view });
+      return accept(
+        addTickets(context, call, address, {
+          shown: reveals?.(done.value),
+          said: shownNotice && JSON.stringify(shownNotice),
+        }),
+      );
+    };
+    const led = await runOnce(context, call, fields.value, run);
+    if (led.ok) return accept(redirectAfterForm(call, led.value));
+    if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
+    const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
+    const at = form.at?.(view, fields.value) ?? usual;
+    // A field of the form names the page, and may name another store's.
+    const permitted = permitStore(callerOfSession(call.caller), at.storeId);
+    if (!permitted.ok) return permitted;
+    const refused = { form, at, fields: fields.value, refusal: led.refusal };
+    return at.storeId === view.storeId
+      ? refusedPage(context, view, refused)
+      : readInStore(context, at.storeId, () => refusedPage(context, view, refused));
+  });
 }
 
 /** It enters the store separately from the browser's request, so that an erasure waits for it (decision 91). */

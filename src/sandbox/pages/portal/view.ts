@@ -19,8 +19,11 @@ export type PortalContext = ControlContext &
     readonly report: (requestId: string, error: unknown) => void;
   };
 
-/** The session of a request, and which forms a limited one may send; undefined on the sign-in pages. */
-export type Viewer = (PortalSession & { readonly mayPost?: (action: string) => boolean }) | undefined;
+/** Whether a viewer may open a page or send a form; what it may not is not shown. */
+type May = (method: "GET" | "POST", address: string) => boolean;
+
+/** The session of a request; undefined on the sign-in pages. */
+export type Viewer = (PortalSession & { readonly may: May }) | undefined;
 
 export type View = {
   readonly call: AreaRequest<Viewer>;
@@ -32,8 +35,7 @@ export type View = {
   readonly query: URLSearchParams;
   /** The token of this viewer's forms, with the page's number: a second form with the same number is a double click. */
   readonly formToken: string;
-  /** Whether the viewer may send a form to this address; other forms are not shown. */
-  readonly mayPost: (action: string) => boolean;
+  readonly may: May;
   /** A value from the last action that is shown once: a new key, or a revealed secret. It is gone after a reload. */
   readonly shownOnce: string | undefined;
   /** The notice of the last action, shown once at the top of the page. */
@@ -49,7 +51,7 @@ export type View = {
 /** The view of a part of a page that can also be saved as a file. */
 export type PartView = Pick<
   View,
-  "storeId" | "id" | "language" | "formToken" | "refused" | "isSaved" | "mayPost"
+  "storeId" | "id" | "language" | "formToken" | "refused" | "isSaved" | "may"
 >;
 
 /** The result of an action, in words. Times in it are in ISO 8601. */
@@ -106,7 +108,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_SEPARATOR}${portal.numberPage()}`,
-    mayPost: caller?.mayPost ?? (() => caller?.limit === undefined),
+    may: caller?.may ?? (() => true),
     shownOnce: taken("shown"),
     // Our own code wrote this JSON.
     said: said === undefined ? undefined : (JSON.parse(said) as Notice),

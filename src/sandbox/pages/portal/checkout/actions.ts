@@ -11,7 +11,7 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 export function payerActions(view: PartView, seen: CheckoutView): Html {
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const why = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
   const notLate = whyNotLate(seen);
   const buttons = PAY_OUTCOMES.map((outcome) => {

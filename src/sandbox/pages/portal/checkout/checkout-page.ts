@@ -100,7 +100,7 @@ function terms(
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
     // Everyone who opens it can pay.
-    checkout_url: view.mayPost(storePath(view, `/checkouts/${id}/pay`))
+    checkout_url: view.may("POST", storePath(view, `/checkouts/${id}/pay`))
       ? [CHECKOUTS_TEXTS.paymentPage, paymentPage]
       : HIDDEN_FIELD,
     livemode: HIDDEN_FIELD,

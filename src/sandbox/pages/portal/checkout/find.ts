@@ -23,8 +23,8 @@ export async function findInStore(
   const text = searchTextOf(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
   const exact = findPageInStore(context, storeId, text);
-  const isOpen = call.caller?.limit?.role !== "viewer" || exact !== `/portal/${storeId}/keys`;
-  if (exact !== undefined && isOpen) return accept(redirectAfterForm(call, exact));
+  if (exact !== undefined && call.caller?.may("GET", exact) === true)
+    return accept(redirectAfterForm(call, exact));
   const found = await searchStore(context, storeId, text);
   const [only, ...others] = pagesOfHits({ storeId }, found);
   // There may be further results beyond the end of the search.

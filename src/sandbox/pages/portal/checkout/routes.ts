@@ -1,6 +1,5 @@
-import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { storePath } from "../forms.ts";
-import { actionRoute, pageRoute, type PortalRoute } from "../route.ts";
+import { actionRoute, pageRoute, portalRoute, type PortalRoute } from "../route.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { deliveryNotice } from "../webhook/delivery-notice.ts";
 import { paidNotice } from "./last.ts";
@@ -11,8 +10,8 @@ import { showCheckouts } from "./list-page.ts";
 import { SAVED_STORY_ROUTE } from "./saved-story.ts";
 
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
-  pageRoute("/portal/{store_id}/checkouts", showCheckouts),
-  pageRoute("/portal/{store_id}/checkouts/{id}", showCheckout),
+  pageRoute({ path: "/portal/{store_id}/checkouts", least: "viewer" }, showCheckouts),
+  pageRoute({ path: "/portal/{store_id}/checkouts/{id}", least: "viewer" }, showCheckout),
   SAVED_STORY_ROUTE,
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
@@ -37,20 +36,6 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
     notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
   }),
-  {
-    methods: ["GET"],
-    path: "/portal/{store_id}/find",
-    role: "portal merchant",
-    least: PAGE_RIGHTS["/portal/{store_id}/find"],
-    entersStore: true,
-    answer: findInStore,
-  },
-  {
-    methods: ["GET"],
-    path: "/portal/find",
-    role: "portal merchant",
-    least: PAGE_RIGHTS["/portal/find"],
-    entersStore: true,
-    answer: findAnywhere,
-  },
+  portalRoute({ path: "/portal/{store_id}/find", least: "viewer" }, findInStore),
+  portalRoute({ path: "/portal/find", least: "viewer" }, findAnywhere),
 ];

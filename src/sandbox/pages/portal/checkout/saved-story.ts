@@ -1,4 +1,3 @@
-import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { toIso } from "../../../../core/clock.ts";
 import { html, trustMarkup } from "../../../../web/html.ts";
@@ -7,7 +6,7 @@ import { withoutSecrets } from "../../../access/redaction.ts";
 import { storeTime } from "../../../at-store.ts";
 import type { OperationContext, SavedStory } from "../../../control/handler.ts";
 import { savedPage } from "../frame.ts";
-import type { PortalRoute } from "../route.ts";
+import { portalRoute } from "../route.ts";
 import { viewOf } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
@@ -17,7 +16,7 @@ export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
 ): Promise<Outcome<string>> {
-  const form = { formToken: "", refused: undefined, mayPost: () => false } as const;
+  const form = { formToken: "", refused: undefined, may: () => false } as const;
   const view = { storeId, id, language, ...form, isSaved: true } as const;
   const content = await showCheckout(context, view);
   if (!content.ok) return content;
@@ -30,16 +29,10 @@ export async function saveStory(
   return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
 }
 
-const PATH = "/portal/{store_id}/checkouts/{id}/story.html";
-
 /** The download of a checkout's page as a file. */
-export const SAVED_STORY_ROUTE: PortalRoute = {
-  methods: ["GET"],
-  path: PATH,
-  role: "portal merchant",
-  least: PAGE_RIGHTS[PATH],
-  entersStore: true,
-  answer: async (context, call) => {
+export const SAVED_STORY_ROUTE = portalRoute(
+  { path: "/portal/{store_id}/checkouts/{id}/story.html", least: "viewer" },
+  async (context, call) => {
     const { storeId, id, language } = viewOf(context, call);
     const saved = await saveStory(context, { storeId, id, language });
     if (!saved.ok) return saved;
@@ -51,7 +44,7 @@ export const SAVED_STORY_ROUTE: PortalRoute = {
     };
     return accept({ ...page, headers, unlogged: true });
   },
-};
+);
 
 /** A name for the file that every file system takes: the order_id as far as possible, and the end of the id. */
 function fileName(orderId: string, id: string): string {

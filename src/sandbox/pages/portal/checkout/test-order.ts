@@ -13,7 +13,7 @@ import { CHECKOUTS_TEXTS as TEXTS } from "./texts.ts";
 /** The form of a test order: open while the store has no checkout, and hidden where creating one is not permitted. */
 export function testOrderPart({ store }: PortalContext, view: View): Html {
   const action = storePath(view, "/checkouts/test-orders");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const typed = typedValues(view, action);
   const prices = store.prices.of(view.storeId).filter(({ approved, retired }) => approved && !retired);
   const content = html`<div class="fields">

@@ -9,7 +9,6 @@ import { momentWithDate } from "../parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
-import { isPermitted, PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
 import { BRAND_MARK } from "./icon.ts";
 import { FRAME_TEXTS } from "../texts.ts";
@@ -84,12 +83,8 @@ const MENU_PAGES = [
 ] as const;
 
 /** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
-function placesOf(
-  { call }: Pick<View, "call">,
-  isDone: boolean,
-): readonly (readonly [place: MenuPage, words: Words])[] {
-  const role = call.caller?.limit?.role ?? "owner";
-  const mayOpen = (name: MenuPage): boolean => isPermitted(role, PAGE_RIGHTS[`/portal/{store_id}/${name}`]);
+function placesOf(view: View, isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
+  const mayOpen = (name: MenuPage): boolean => view.may("GET", storePath(view, `/${name}`));
   const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect" && mayOpen(name)).map(
     (name) => [name, FRAME_TEXTS[name]] as const,
   );

@@ -2,5 +2,5 @@ import { pageRoute, type PortalRoute } from "../route.ts";
 import { overviewPage } from "./overview-page.ts";
 
 export const OVERVIEW_ROUTES: readonly PortalRoute[] = [
-  pageRoute("/portal/{store_id}/overview", overviewPage),
+  pageRoute({ path: "/portal/{store_id}/overview", least: "viewer" }, overviewPage),
 ];

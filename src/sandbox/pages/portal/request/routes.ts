@@ -3,6 +3,6 @@ import { requestPage } from "./request-page.ts";
 import { requestsPage } from "./requests-page.ts";
 
 export const REQUEST_ROUTES: readonly PortalRoute[] = [
-  pageRoute("/portal/{store_id}/requests", requestsPage),
-  pageRoute("/portal/{store_id}/requests/{id}", requestPage),
+  pageRoute({ path: "/portal/{store_id}/requests", least: "viewer" }, requestsPage),
+  pageRoute({ path: "/portal/{store_id}/requests/{id}", least: "viewer" }, requestPage),
 ];

@@ -14,14 +14,18 @@ import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framePage, signedOutPage } from "../frame.ts";
 import { storePath } from "../forms.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import { viewOf, type PageContent, type PortalContext, type View } from "../view.ts";
-import { roleOfPath, sessionOf } from "./session-cookie.ts";
+import { viewOf, type PageContent, type PortalContext, type View, type Viewer } from "../view.ts";
+import { roleOfPath } from "./session-cookie.ts";
 import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
 /** The sign-in form, if not signed in; under another name of this machine, a redirect to the portal's name. */
-export function portalRefusalPage(context: PortalContext, refused: RefusalContext, refusal: Refusal): Answer {
+export function portalRefusalPage(
+  context: PortalContext,
+  { viewer, ...refused }: RefusalContext & { readonly viewer: Viewer },
+  refusal: Refusal,
+): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
   if (
@@ -32,13 +36,12 @@ export function portalRefusalPage(context: PortalContext, refused: RefusalContex
     return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
   }
   const { path } = splitTarget(request.target);
-  const session = sessionOf(portal, request, roleOfPath(path));
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
-  if (isSignIn || session === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
-  const { limit } = session;
-  const ofOwner = session.role === "merchant" ? storeIn(context, path) : {};
+  if (isSignIn || viewer === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
+  const { limit } = viewer;
+  const ofOwner = viewer.role === "merchant" ? storeIn(context, path) : {};
   const params = limit === undefined ? ofOwner : { store_id: limit.storeId };
-  const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
+  const call = { request, requestId, ...splitTarget(request.target), params, caller: viewer };
   const view = viewOf(context, call);
   const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));
   return refusalAnswer(refused, refusal, markup, view.language);

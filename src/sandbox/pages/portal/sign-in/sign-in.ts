@@ -1,13 +1,15 @@
-import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import { accept, type Refusal } from "../../../../core/outcome.ts";
 import { removeKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { parseForm } from "../../../../web/page.ts";
+import type { Answer } from "../../../answer.ts";
+import type { AreaRequest } from "../../../area.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyableText } from "../parts.ts";
 import {
   actionRoute,
+  portalRoute,
   publicPageRoute,
   requireOwnForm,
   redirectAfterForm,
@@ -21,7 +23,7 @@ import {
   SIGN_OUT_EVERYWHERE_PATH,
 } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { PageContent } from "../view.ts";
+import type { PageContent, PortalContext, Viewer } from "../view.ts";
 
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
@@ -89,13 +91,9 @@ function whyNot(role: PortalRole, refusal: Refusal | undefined): Html {
 }
 
 function signIn(role: PortalRole): PortalRoute {
-  return {
-    methods: ["POST"],
-    path: `${homeOf(role)}/sign-in`,
-    role: "anyone",
-    least: null,
-    entersStore: true,
-    answer: async ({ portal }, call) => {
+  return portalRoute(
+    { methods: ["POST"], path: `${homeOf(role)}/sign-in`, least: null },
+    async ({ portal }, call) => {
       const own = requireOwnPage(call.request, portal.origin);
       if (!own.ok) return own;
       const fields = parseForm(call.request);
@@ -112,7 +110,7 @@ function signIn(role: PortalRole): PortalRoute {
         headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, begun.value) },
       });
     },
-  };
+  );
 }
 
 function codeIn(text: string): string {
@@ -120,49 +118,42 @@ function codeIn(text: string): string {
 }
 
 function signOut(role: PortalRole): PortalRoute {
-  const path = `${homeOf(role)}/sign-out` as const;
-  return {
-    methods: ["POST"],
-    path,
-    role: `portal ${role}`,
-    least: PAGE_RIGHTS[path],
-    entersStore: true,
-    answer: async (context, call) => {
-      const fields = requireOwnForm(context, call);
-      if (!fields.ok) return fields;
-      if (call.caller !== undefined) await context.portal.signOut(call.caller);
-      const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
-      return accept({
-        ...answer,
-        headers: { ...answer.headers, "Set-Cookie": sessionEndCookie(context.portal, role) },
-      });
-    },
-  };
+  return ownFormRoute(role, "sign-out", async (context, call) => {
+    if (call.caller !== undefined) await context.portal.signOut(call.caller);
+    const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
+    const headers = { ...answer.headers, "Set-Cookie": sessionEndCookie(context.portal, role) };
+    return { ...answer, headers };
+  });
 }
 
 function preferences(role: PortalRole): PortalRoute {
-  const path = `${homeOf(role)}/preferences` as const;
-  return {
-    methods: ["POST"],
-    path,
-    role: `portal ${role}`,
-    least: PAGE_RIGHTS[path],
-    entersStore: true,
-    answer: (context, call) => {
-      const fields = requireOwnForm(context, call);
-      if (!fields.ok) return fields;
-      const [language, keys] = [fields.value.get("language"), fields.value.get("keys")];
-      if (call.caller !== undefined) {
-        context.portal.prefer(call.caller, {
-          ...(language === "en" || language === "zh" ? { language } : {}),
-          ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
-        });
-      }
-      return accept(
-        redirectAfterForm(call, parsePortalPath(context.portal, fields.value.get("back")) ?? homeOf(role)),
-      );
-    },
-  };
+  return ownFormRoute(role, "preferences", ({ portal }, call, fields) => {
+    const [language, keys] = [fields.get("language"), fields.get("keys")];
+    if (call.caller !== undefined) {
+      portal.prefer(call.caller, {
+        ...(language === "en" || language === "zh" ? { language } : {}),
+        ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
+      });
+    }
+    return redirectAfterForm(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));
+  });
+}
+
+/** A form about the session itself, which every session may send. */
+function ownFormRoute(
+  role: PortalRole,
+  name: string,
+  act: (
+    context: PortalContext,
+    call: AreaRequest<Viewer>,
+    fields: ReadonlyMap<string, string>,
+  ) => Answer | Promise<Answer>,
+): PortalRoute {
+  const least = role === "administrator" ? role : "viewer";
+  return portalRoute({ methods: ["POST"], path: `${homeOf(role)}/${name}`, least }, async (context, call) => {
+    const fields = requireOwnForm(context, call);
+    return fields.ok ? accept(await act(context, call, fields.value)) : fields;
+  });
 }
 
 const NO_PATH = "http://portal.invalid";

@@ -72,7 +72,7 @@ function addForm(
 ): Html {
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const action = storePath(view, "/catalog");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}

@@ -76,7 +76,7 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Clo
 
 function moves(view: View, { now, isBusy }: ClockState): Html {
   const action = storePath(view, "/clock");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const span = typedValues(view, action, { action: "advance" });
   const to = typedValues(view, action, { action: "set" });
   return html`<section class="panel">

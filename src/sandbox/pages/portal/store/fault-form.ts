@@ -31,7 +31,7 @@ const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 /** The user chooses its action first, then the form shows only the fields of that action. */
 export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
-  if (!view.mayPost(path)) return html``;
+  if (!view.may("POST", path)) return html``;
   const refused = typedValues(view, path);
   const named = refused?.fields.get("action") ?? view.query.get("action");
   const chosen = FAULT_ACTIONS.find((action) => action === named);

@@ -112,7 +112,7 @@ function clear(view: View): Html {
 
 function profiles(view: View): Html {
   const action = storePath(view, "/faults");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [
     [TEXTS.profile, profile, "head"],
     [TEXTS.holds, PROFILE_FAULTS[profile].map((fault) => html`<code>${fault.action}</code> `)],

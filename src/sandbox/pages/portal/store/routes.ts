@@ -1,5 +1,4 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
-import { PAGE_RIGHTS } from "../../../../core/control/rights.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import type { Words } from "../../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
@@ -11,7 +10,7 @@ import { storePath } from "../forms.ts";
 import {
   actionRoute,
   pageRoute,
-  operationPageRoute,
+  portalRoute,
   redirectAfterForm,
   showOperation,
   type PortalRoute,
@@ -31,6 +30,7 @@ import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
+const CONNECT = showOperation("storeSummary", connectPage);
 const CATALOG = showOperation("storeSummary", catalogPage);
 const KEYS = showOperation("listKeys", keysPage);
 const SETTINGS = showOperation("storeSummary", settingsPage);
@@ -46,8 +46,16 @@ const STORES = {
 
 /** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  toFirstPage("/portal/{store_id}/start"),
-  operationPageRoute("/portal/{store_id}/connect", "storeSummary", connectPage),
+  portalRoute({ path: "/portal/{store_id}/start", least: "viewer" }, (context, call) => {
+    const view = viewOf(context, call);
+    const { storeId } = view;
+    if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
+    // How to connect the store, until that is done; then its overview.
+    const connect = storePath(view, "/connect");
+    const isFirst = view.may("GET", connect) && !hasFinishedFirstSteps(context, storeId);
+    return accept(redirectAfterForm(call, isFirst ? connect : storePath(view, "/overview")));
+  }),
+  pageRoute({ path: "/portal/{store_id}/connect", least: "store" }, CONNECT),
   actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
     reveals: ({ apiKey }) => apiKey,
@@ -57,7 +65,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     reveals: ({ signingSecret }) => signingSecret,
   }),
 
-  pageRoute("/portal/{store_id}/catalog", CATALOG),
+  pageRoute({ path: "/portal/{store_id}/catalog", least: "viewer" }, CATALOG),
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: parsePriceForm,
@@ -70,7 +78,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: ({ id }) => good(NOTICE_TEXTS.priceRetired(displayText(id))),
   }),
 
-  pageRoute("/portal/{store_id}/keys", KEYS),
+  pageRoute({ path: "/portal/{store_id}/keys", least: "store" }, KEYS),
   actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
     read: parseKeyForm,
@@ -82,7 +90,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: ({ lastFour }) => good(NOTICE_TEXTS.keyRevoked(lastFour)),
   }),
 
-  pageRoute("/portal/{store_id}/settings", SETTINGS),
+  pageRoute({ path: "/portal/{store_id}/settings", least: "viewer" }, SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: parseReturnOriginForm,
@@ -95,7 +103,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: () => good(NOTICE_TEXTS.originRemoved),
   }),
 
-  pageRoute("/portal/{store_id}/clock", clockPage),
+  pageRoute({ path: "/portal/{store_id}/clock", least: "viewer" }, clockPage),
   actionRoute("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: parseClockForm,
@@ -105,7 +113,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
-  pageRoute("/portal/{store_id}/faults", FAULTS),
+  pageRoute({ path: "/portal/{store_id}/faults", least: "viewer" }, FAULTS),
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
@@ -121,7 +129,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: () => good(NOTICE_TEXTS.faultsCleared),
   }),
 
-  pageRoute("/portal/{store_id}/stores", storesPage),
+  pageRoute({ path: "/portal/{store_id}/stores", least: "store" }, storesPage),
   actionRoute("/portal/{store_id}/stores", {
     operation: "createStore",
     read: parseStoreForm,
@@ -178,24 +186,6 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     form: STORES,
   }),
 ];
-
-/** The first page of a store: how to connect it, until that is done; then its overview. */
-function toFirstPage(path: "/portal/{store_id}/start"): PortalRoute {
-  return {
-    methods: ["GET"],
-    path,
-    role: "portal merchant",
-    least: PAGE_RIGHTS[path],
-    entersStore: true,
-    answer: (context, call) => {
-      const { storeId } = viewOf(context, call);
-      if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-      const mayConnect = call.caller?.limit?.role !== "viewer";
-      const first = mayConnect && !hasFinishedFirstSteps(context, storeId) ? "/connect" : "/overview";
-      return accept(redirectAfterForm(call, storePath({ storeId }, first)));
-    },
-  };
-}
 
 function toStores(view: View): string {
   return storePath(view, "/stores");

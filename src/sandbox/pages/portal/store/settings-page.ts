@@ -77,7 +77,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>
     ${list}
-    ${view.mayPost(action) ? html`<div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>` : ""}
+    ${view.may("POST", action) ? html`<div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>` : ""}
   </section>`;
 }
 

@@ -87,7 +87,7 @@ export function createForm(view: View, stores: readonly StoreEntry[]): Html {
     stores.map(({ merchantId, merchantName }) => [merchantId, displayText(merchantName)]),
   );
   const action = storePath(view, "/stores");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   const typed = typedValues(view, action);
   const content = html`<div class="fields">
     ${inputField(COMMON_TEXTS.name, "name", { hint: TEXTS.nameHint, typed })}

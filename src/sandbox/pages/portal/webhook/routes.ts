@@ -29,11 +29,11 @@ const OF_ENDPOINT = {
 };
 
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
-  pageRoute(WEBHOOKS, webhooksPage),
-  pageRoute(`${WEBHOOKS}/events`, eventsPage),
-  pageRoute(`${WEBHOOKS}/events/{id}`, eventPage),
-  pageRoute(`${WEBHOOKS}/deliveries/{id}`, deliveryPage),
-  pageRoute(ENDPOINT, SHOW_ENDPOINT),
+  pageRoute({ path: WEBHOOKS, least: "viewer" }, webhooksPage),
+  pageRoute({ path: `${WEBHOOKS}/events`, least: "viewer" }, eventsPage),
+  pageRoute({ path: `${WEBHOOKS}/events/{id}`, least: "viewer" }, eventPage),
+  pageRoute({ path: `${WEBHOOKS}/deliveries/{id}`, least: "viewer" }, deliveryPage),
+  pageRoute({ path: ENDPOINT, least: "viewer" }, SHOW_ENDPOINT),
   actionRoute(`${WEBHOOKS}/endpoints`, {
     operation: "addEndpoint",
     read: parseEndpointForm,

@@ -41,7 +41,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
 
 function addEndpointPart(view: View, isFirst: boolean): Html {
   const action = storePath(view, "/webhooks/endpoints");
-  if (!view.mayPost(action)) return html``;
+  if (!view.may("POST", action)) return html``;
   return html`<details class="panel" ${isFirst || typedValues(view, action) !== undefined ? html`open` : ""}>
     <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
     ${addEndpointForm(view)}
