@@ -118,7 +118,7 @@ function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer
 
 /** Whether a session may use an address, so that a page shows no form and no link that would be refused. */
 function mayUse(session: PortalSession, method: "GET" | "POST", address: string): boolean {
-  const [path = ""] = address.split("?");
+  const [path = ""] = address.split(/[?#]/);
   const found = find(method, path);
   if (!found.ok) return false;
   const { route, params } = found.value;
