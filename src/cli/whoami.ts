@@ -1,5 +1,5 @@
 import { toIsoOrNull } from "../core/clock.ts";
-import { keyFault, redactKey } from "../core/credential.ts";
+import { isStoreToken, keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
@@ -11,7 +11,7 @@ import { atNamedTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";
-import { findSandbox, findTarget, isStoreToken } from "./target/control.ts";
+import { findSandbox, findTarget } from "./target/control.ts";
 import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
 import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";

@@ -18,8 +18,7 @@ export type Credential = {
 export const API_KEY_RANDOM_BYTES = 20;
 
 const TEST_PREFIX = "svc_test_";
-/** The prefix of tokens that are limited to one store. */
-export const STORE_TOKEN_PREFIX = "svc_store_";
+const STORE_TOKEN_PREFIX = "svc_store_";
 const LIVE_PREFIX = "svc_live_";
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 27;
@@ -37,6 +36,11 @@ const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
 export function formatTestKey(random: Uint8Array): string {
   return formatSecret(TEST_PREFIX, random);
+}
+
+/** Whether a token is limited to a store. Only such a token may leave its machine. */
+export function isStoreToken(token: string): boolean {
+  return token.startsWith(STORE_TOKEN_PREFIX);
 }
 
 /** Formats 160 random bits as the token of a store, in the form of a test key. */

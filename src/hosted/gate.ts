@@ -1,8 +1,8 @@
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
+import { storeTokenBits } from "../core/credential.ts";
 import type { HostedSettings } from "./shared/settings.ts";
 import { areaOf } from "../sandbox/areas.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
-import { isStoreToken } from "../sandbox/access/tokens.ts";
 import { admitToControl } from "../sandbox/control-admission.ts";
 import { hostsOf } from "../sandbox/sandbox.ts";
 import { guardRequest, refuseBrowsers, requireOwnPage } from "../web/guard.ts";
@@ -20,7 +20,7 @@ export function createGate({
 }: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
   const hosts = hostsOf(hostedHosts(SETTINGS));
   // The object of the token's store decides whether it knows the token.
-  const callerOf = (token: string) => (isStoreToken(token) ? OWNER : undefined);
+  const callerOf = (token: string) => (storeTokenBits(token) === undefined ? undefined : OWNER);
   const tokens = { controlToken, adminToken, callerOf };
   return (request, url) => {
     const checked = toHttpRequest(request, url);

@@ -1,4 +1,4 @@
-import { isSameSecret, STORE_TOKEN_PREFIX } from "../core/credential.ts";
+import { isSameSecret, isStoreToken } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { refuseBrowsers } from "../web/guard.ts";
@@ -28,7 +28,7 @@ function identify(
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
   if (lines.length === 1 && isSameSecret(token, controlToken)) return accept(OWNER);
   if (lines.length === 1 && isSameSecret(token, adminToken)) return accept(ADMINISTRATOR);
-  const limited = lines.length === 1 && token.startsWith(STORE_TOKEN_PREFIX) ? callerOf(token) : undefined;
+  const limited = lines.length === 1 && isStoreToken(token) ? callerOf(token) : undefined;
   if (limited !== undefined) return accept(limited);
   return refuseFact(lines.length === 0 ? "control_token_missing" : "control_token_invalid", {});
 }

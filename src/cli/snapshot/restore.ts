@@ -1,6 +1,7 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
+import { isStoreToken } from "../../core/credential.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
@@ -19,7 +20,7 @@ import {
   type SnapshotOptions,
 } from "./place.ts";
 import { callAt } from "../target/call.ts";
-import { isStoreToken, resolveStore, withSandbox } from "../target/control.ts";
+import { resolveStore, withSandbox } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 import { answerOutput } from "../output/answer.ts";
 

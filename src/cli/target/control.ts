@@ -7,7 +7,7 @@ import {
   type OperationName,
 } from "../../core/control/operations.ts";
 import { STORES_HINT, type ControlRole } from "../../core/control/protocol.ts";
-import { STORE_TOKEN_PREFIX } from "../../core/credential.ts";
+import { isStoreToken } from "../../core/credential.ts";
 import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import { isUuid, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -210,11 +210,6 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
     `${source} names another machine, and the token of an owner never leaves this one`,
     "set CHECKOUT_CONTROL_TOKEN to the token of a store (checkout tokens create), or unset the address",
   );
-}
-
-/** Whether a token is limited to a store. Only such a token may leave this machine. */
-export function isStoreToken(token: string): boolean {
-  return token.startsWith(STORE_TOKEN_PREFIX);
 }
 
 /**

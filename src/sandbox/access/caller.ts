@@ -47,7 +47,7 @@ export function permit(
     storeId,
   }: { readonly least: LeastRole; readonly what: string; readonly storeId?: string | undefined },
 ): Outcome<void> {
-  if (!isPermitted(caller.role, least)) return refuseRole(caller, { least, what });
+  if (!isPermitted(caller.role, least)) return refuseRole(caller.role, least, what);
   return storeId === undefined ? accept(undefined) : permitStore(caller, storeId);
 }
 
@@ -58,21 +58,10 @@ export function permitStore(caller: Caller, storeId: string): Outcome<void> {
 }
 
 /** The control token permits no action of the administrator, and the admin token permits nothing else (decision 20). */
-function refuseRole(
-  caller: Caller,
-  { least, what }: { readonly least: LeastRole; readonly what: string },
-): Outcome<never> {
-  if (limitOf(caller) !== undefined) return refuseLimited(caller, { least, what });
-  return refuseFact(least === "administrator" ? "not_administrator" : "not_of_administrator", {
-    operation: what,
-  });
-}
-
-function refuseLimited(
-  { role }: Caller,
-  { least, what }: { readonly least: LeastRole; readonly what: string },
-): Outcome<never> {
-  const values = { operation: what, needed: partOf(`role_${least}`, {}), role: partOf(`role_${role}`, {}) };
+function refuseRole(role: Caller["role"], least: LeastRole, operation: string): Outcome<never> {
+  if (role === "owner") return refuseFact("not_administrator", { operation });
+  if (role === "administrator") return refuseFact("not_of_administrator", { operation });
+  const values = { operation, needed: partOf(`role_${least}`, {}), role: partOf(`role_${role}`, {}) };
   return refuseFact("role_too_low", values, {
     next: "ask the owner of the sandbox; checkout whoami shows the role of the token",
   });

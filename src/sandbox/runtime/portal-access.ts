@@ -36,42 +36,7 @@ type PortalAddress = {
   readonly port: number;
 };
 
-/** The sessions and sign-in codes of the portal (decision 99). In memory: stopping the sandbox signs out every user. */
-export type PortalAccess = {
-  readonly origin: string;
-  /** The secret path of the portal's public addresses; within the program the path is `/portal`. */
-  readonly path: string;
-  readonly port: number;
-  readonly isOff: boolean;
-  /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
-  readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
-  /**
-   * The code is then used up. A browser that is signed in as the owner keeps its session; the link of a store always
-   * begins one. Refuses with `credential_invalid`.
-   */
-  readonly signInByCode: (
-    code: string,
-    signedIn: PortalSession | undefined,
-  ) => Promise<Outcome<PortalSession>>;
-  /** With the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`. */
-  readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
-  readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
-  readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
-  /** Keeps a text that this session may read once. Returns the ticket for reading it. */
-  readonly keepOnce: (session: PortalSession, text: string) => string;
-  readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
-  /** Returns a number for a shown page, so that a second submission of its form is recognised. */
-  readonly numberPage: () => string;
-  /** A second submission of a page is a double click: it runs nothing, unless the first was refused. */
-  readonly actOnce: (
-    session: PortalSession,
-    form: string,
-    run: () => Promise<RedirectOutcome>,
-  ) => Promise<RedirectOutcome>;
-  readonly signOut: (session: PortalSession) => Promise<void>;
-  /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
-  readonly endAll: () => number;
-};
+export type PortalAccess = Readonly<ReturnType<typeof createPortalAccess>>;
 
 /** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
 export function signInLink(
@@ -91,41 +56,48 @@ const MAX_ACTIONS = 100;
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
+/** The sessions and sign-in codes of the portal (decision 99). In memory: stopping the sandbox signs out every user. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
   { adminToken, tokens: ofStores }: { readonly adminToken: string; readonly tokens: Tokens },
-): PortalAccess {
+) {
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
   const sessions = createSessions(world, ofStores);
-  const acts = createActions();
   const tokens = createTokens(world, adminToken);
   return {
+    ...sessions,
+    ...createActions(),
     origin,
+    /** The secret path of the portal's public addresses; within the program the path is `/portal`. */
     path,
     port,
     isOff: url === null,
     issueCode: codes.issue,
-    signInByCode: async (code, signedIn) => {
+    /**
+     * The code is then used up. A browser that is signed in as the owner keeps its session; the link of a store always
+     * begins one. Refuses with `credential_invalid`.
+     */
+    signInByCode: async (
+      code: string,
+      signedIn: PortalSession | undefined,
+    ): Promise<Outcome<PortalSession>> => {
       const owner = signedIn?.limit === undefined ? signedIn : undefined;
       if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
       const begun = await ofStores.useLink(code);
       const session = begun && sessions.find("merchant", begun.secret);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
-    signInByToken: (token, signedIn) =>
+    /** With the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`. */
+    signInByToken: (token: string, signedIn: PortalSession | undefined): Outcome<PortalSession> =>
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
-    find: sessions.find,
-    prefer: sessions.prefer,
-    keepOnce: sessions.keepOnce,
-    takeOnce: sessions.takeOnce,
-    ...acts,
-    signOut: async (session) => {
+    signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
       if (session.limit !== undefined) await ofStores.leave(session.limit);
     },
-    endAll: () => {
+    /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
+    endAll: (): number => {
       codes.forget();
       return sessions.endAll();
     },
@@ -136,6 +108,7 @@ export function createPortalAccess(
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
+    /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
     issue: () => {
       const issued = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issued].slice(-MAX_CODES);
@@ -201,6 +174,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {
       if (sessions.has(session.id)) sessions.set(session.id, { ...session, ...preferences });
     },
+    /** Keeps a text that this session may read once. Returns the ticket for reading it. */
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {
       const ticket = freshId();
       kept.set(ticket, { owner, text });
@@ -224,12 +198,18 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
 }
 
 /** The last submitted forms, and where each one redirects. */
-function createActions(): Pick<PortalAccess, "numberPage" | "actOnce"> {
+function createActions() {
   const acts = new Map<string, Promise<RedirectOutcome>>();
   let pages = 0;
   return {
-    numberPage: () => String((pages += 1)),
-    actOnce: async ({ id }, form, run) => {
+    /** Returns a number for a shown page, so that a second submission of its form is recognised. */
+    numberPage: (): string => String((pages += 1)),
+    /** A second submission of a page is a double click: it runs nothing, unless the first was refused. */
+    actOnce: async (
+      { id }: PortalSession,
+      form: string,
+      run: () => Promise<RedirectOutcome>,
+    ): Promise<RedirectOutcome> => {
       const name = `${id} ${form}`;
       const before = acts.get(name);
       if (before !== undefined) return before;

@@ -9,22 +9,7 @@ type RelayedRequest = {
   readonly body: string;
 };
 
-/** In memory: a request that a restart of the sandbox ends was an attempt, which is made again. */
-export type Relay = {
-  /**
-   * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
-   * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
-   */
-  readonly send: (request: RelayedRequest, timeoutMs: number) => Promise<OutboundResult>;
-  /** The requests without an answer to the store's enabled listener, oldest first. */
-  readonly held: (
-    listener: Pick<RelayedRequest, "storeId" | "url">,
-  ) => readonly (RelayedRequest & { readonly id: string })[];
-  /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
-  readonly answer: (request: { readonly storeId: string; readonly id: string }, answer: Answer) => boolean;
-  /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
-  readonly endOthers: (storeId: string, url?: string) => void;
-};
+export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type Answer = Extract<OutboundResult, { ok: true }>;
 type HeldRequest = RelayedRequest & { readonly end: (result: OutboundResult) => void };
@@ -35,15 +20,22 @@ const ABSENT = { ok: false, failure: "unreachable", message: "the listener fetch
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const GONE = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
-/** `changed` is called when a request may be fetched. */
+/**
+ * In memory: a request that a restart of the sandbox ends was an attempt, which is made again. `changed` is called when a
+ * request may be fetched.
+ */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
   changed: (storeId: string) => void,
-): Relay {
+) {
   const requests = new Map<string, HeldRequest>();
   const fetched = new Map<string, { readonly url: string; readonly at: number }>();
   return {
-    send: async (request, timeoutMs) => {
+    /**
+     * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
+     * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
+     */
+    send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const last = fetched.get(request.storeId);
       if (last?.url !== request.url || monotonic() - last.at > ABSENT_MS) return ABSENT;
       const id = freshId();
@@ -53,19 +45,22 @@ export function createRelay(
       changed(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
-    held: ({ storeId, url }) => {
+    /** The requests without an answer to the store's enabled listener, oldest first. */
+    held: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       fetched.set(storeId, { url, at: monotonic() });
       return [...requests].flatMap(([id, held]) =>
         held.storeId === storeId && held.url === url ? [{ ...held, id }] : [],
       );
     },
-    answer: ({ storeId, id }, answer) => {
+    /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
+    answer: ({ storeId, id }: { readonly storeId: string; readonly id: string }, answer: Answer): boolean => {
       const held = requests.get(id);
       if (held?.storeId !== storeId) return false;
       held.end(answer);
       return true;
     },
-    endOthers: (storeId, url) => {
+    /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
+    endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetched.delete(storeId);
       else fetched.set(storeId, { url, at: monotonic() });
       for (const held of requests.values()) if (held.storeId === storeId && held.url !== url) held.end(GONE);
