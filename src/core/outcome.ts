@@ -90,3 +90,12 @@ export class FileRefused extends Error {
     this.why = why;
   }
 }
+
+/** The value of work that another library does; undefined if it throws. */
+export function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,6 @@
 import { lazyValue } from "../../core/lazy.ts";
 import { localOrigin } from "../../core/loopback.ts";
+import { attempt } from "../../core/outcome.ts";
 import { callControl, type CallOperation } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
@@ -87,12 +88,4 @@ export function knownSecrets({ context: { world }, folder, trusted }: CheckSubje
     attempt(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
   return [...ofEnvironment, ...secretFieldsIn(texts), read("masterKey").trim()];
-}
-
-function attempt<Value>(work: () => Value): Value | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
 import { toIso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
+import { parseJson } from "../../../core/json.ts";
 import { inBothLanguages } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
@@ -242,13 +243,9 @@ const MAX_PRETTY_DEPTH = 32;
 function prettyJson(text: string): string | undefined {
   // A page with many texts that are not JSON would spend a tenth of its time on parsing errors.
   if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    const isPretty = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
-    return isPretty ? JSON.stringify(value, null, 2) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  const isPretty = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
+  return isPretty ? JSON.stringify(value, null, 2) : undefined;
 }
 
 function depthOf(value: unknown): number {

@@ -3,7 +3,7 @@
 // row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, type Outcome } from "../../../core/outcome.ts";
+import { accept, attempt, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
@@ -155,17 +155,9 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
     const page = `/portal/${first.id}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const found = `/portal/${first.id}/find?q=${encodeURIComponent(decodeSegment(anything))}`;
+    const found = `/portal/${first.id}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
   });
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function ownAsset(one: Asset): PortalRoute {
