@@ -4,7 +4,11 @@
  */
 import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
-import { verifySignature as verifySignatureAt, type VerifyInput } from "./core/webhook/signature.ts";
+import {
+  verifySignature as verifySignatureAt,
+  withHeaderNames,
+  type VerifyInput,
+} from "./core/webhook/signature.ts";
 import type { HeaderLine, SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
 
 export type { Dialect } from "./core/shape/dialect.ts";
@@ -47,8 +51,9 @@ export function verifySignature(options: WebhookOptions & Clock): SignatureVerdi
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
-  const { headers, now = Date.now(), ...rest } = options;
-  return { ...rest, headers: keepHeaders(headers), now };
+  const { headers, headerNames: names, now = Date.now(), ...rest } = options;
+  const dialect = names === undefined ? rest.dialect : withHeaderNames(rest.dialect, names);
+  return { ...rest, dialect, headers: keepHeaders(headers), now };
 }
 
 /** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */

@@ -303,9 +303,9 @@ test("every mistake is named with its remedy, the most basic first", () => {
 
 test("a valid request has no diagnosis, and other header names are reported", () => {
   expect(diagnose(arrive({}))).toEqual([]);
-  const headerNames = { ...DEFAULT_HEADER_NAMES, signature: "X-Signature" };
+  const dialect = { headers: { signature: "X-Signature" } };
   const missing = { code: "signature_missing", proven: true, detail: "X-Signature" };
-  expect(diagnose(arrive({ headerNames }))).toEqual([
+  expect(diagnose(arrive({ dialect }))).toEqual([
     { ...missing, message: expect.stringContaining("X-Signature") as string },
   ]);
 });

@@ -9,8 +9,7 @@ import {
   type ForwardRoute,
 } from "../../core/webhook/forwarding.ts";
 import { quote } from "../../core/shell/quote.ts";
-import { DEFAULT_HEADER_NAMES } from "../../core/webhook/signature.ts";
-import type { HeaderNames } from "../../core/webhook/webhook.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import {
   completeAddress,
   parseTarget,
@@ -50,7 +49,7 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly since?: Since;
   readonly port?: number;
   readonly exitOnDisconnect?: boolean;
-  readonly headerNames?: HeaderNames;
+  readonly headerNames?: Pick<Dialect, "headers">;
   readonly printSecret?: boolean;
 };
 
@@ -61,7 +60,8 @@ export type ListenPlan = ForwardPlan & {
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  readonly headerNames: HeaderNames;
+  /** The header names of a service that uses other names. */
+  readonly dialect: Dialect | undefined;
 };
 
 /** Default timeout for a target's answer, in milliseconds: shorter than the sandbox's timeout for the listener. */
@@ -147,7 +147,7 @@ export async function checkListenOptions(
     ownHosts: options.allowHost ?? [],
     timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
     tls,
-    headerNames: options.headerNames ?? DEFAULT_HEADER_NAMES,
+    dialect: options.headerNames,
   };
 }
 

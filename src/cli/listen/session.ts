@@ -152,13 +152,12 @@ function receive(
   let last: HandledDelivery | undefined;
   let typeWidth = typeWidthOf(printer);
   const webhooks = createWebhookListener(world, {
-    source: hideSecrets(context, at.link ?? createFixedSource(sender)),
+    source: hideSecrets(context, at.link ?? createFixedSource(sender, plan)),
     seen,
     plan,
     forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
     hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
     paths: pathsOf(plan),
-    headerNames: plan.headerNames,
     onHandled: (delivery) => {
       last = delivery;
       typeWidth = typeWidthAfter(delivery, typeWidth);
@@ -183,10 +182,10 @@ function pathsOf({ forward }: ListenPlan): string[] {
   return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
 }
 
-function createFixedSource(sender: Sender): DeliverySource {
+function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
-    secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null }),
+    secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null, dialect }),
     instance: () => null,
     underway: () => Promise.resolve(undefined),
     nextAttempt: () => Promise.resolve(undefined),

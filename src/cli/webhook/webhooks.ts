@@ -1,4 +1,5 @@
 import { toIso } from "../../core/clock.ts";
+import type { Dialect } from "../../core/shape/dialect.ts";
 import { parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
@@ -13,7 +14,7 @@ import {
   type VerifyInput,
 } from "../../core/webhook/signature.ts";
 import type { KnownSecret } from "../../core/webhook/diagnosis/signing-variants.ts";
-import type { HeaderNames, SignatureVerdict } from "../../core/webhook/webhook.ts";
+import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
@@ -40,7 +41,7 @@ type VerifyFlags = SecretOptions & {
   readonly signature: string;
   readonly tolerance?: number;
   readonly now?: number;
-  readonly headerNames?: HeaderNames;
+  readonly headerNames?: Pick<Dialect, "headers">;
   readonly dialect?: string;
 };
 
@@ -115,16 +116,16 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const { sources, known: others } = await secretsToTry(context, options);
   const { dialect: file } = options;
   const [first] = sources;
-  const dialect =
+  const known =
     file === undefined
       ? first && ownerOf(first, others).dialect
       : unwrap(await readDialectFile(context.world, file));
-  const { headerNames = headerNamesIn(dialect) } = options;
+  const dialect = options.headerNames === undefined ? known : { ...known, ...options.headerNames };
+  const names = headerNamesIn(dialect);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyInput, "secrets"> = {
     rawBody,
-    headers: [headerNames.timestamp, timestamp, headerNames.signature, signature],
-    headerNames,
+    headers: [names.timestamp, timestamp, names.signature, signature],
     dialect,
     toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
     now: options.now ?? context.world.now(),

@@ -24,7 +24,7 @@ export type ListenerSecrets = {
   readonly retired: readonly string[];
   /** The sender's time; null if it is real time or unknown. */
   readonly storeTime: number | null;
-  /** The sender's names; undefined if they are ours, or those of `headerNames`. */
+  /** The sender's names; undefined if they are ours. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -81,7 +81,6 @@ type ListenerOptions = {
   readonly forwarding: ForwardOptions;
   readonly hosts: AllowedHosts;
   readonly paths: readonly string[];
-  readonly headerNames: HeaderNames;
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
   readonly onStray: (why: string) => void;
@@ -201,9 +200,9 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const [at, since] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
   const { dialect } = secrets;
-  const headerNames = dialect === undefined ? context.headerNames : headerNamesIn(dialect);
+  const headerNames = headerNamesIn(dialect);
   const { body: rawBody, rawHeaders: headers } = request;
-  const verification = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at, dialect };
+  const verification = { rawBody, headers, secrets: secrets.inForce, now: at, dialect };
   const verdict = verifyWebhook(verification);
   const verified = verdict.ok || verdict.code === "event_invalid";
   const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);

@@ -13,7 +13,7 @@ import type {
 } from "./webhook.ts";
 
 /** A verification of a delivery in a dialect; its event is returned in our names. */
-export type VerifyInput = VerifyOptions & {
+export type VerifyInput = Omit<VerifyOptions, "headerNames"> & {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly dialect?: Dialect | undefined;
@@ -37,6 +37,14 @@ export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
     timestamp: timestamp ?? DEFAULT_HEADER_NAMES.timestamp,
     signature: signature ?? DEFAULT_HEADER_NAMES.signature,
   };
+}
+
+/** A dialect with these header names in place of its own. Throws a TypeError without all of them. */
+export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames): Dialect {
+  if (!HEADER_PARTS.every((part) => typeof names?.[part] === "string"))
+    throw new TypeError(`headerNames must name all of ${HEADER_PARTS.join(", ")}`);
+  const { eventId, timestamp, signature } = names;
+  return { ...dialect, headers: { event_id: eventId, timestamp, signature } };
 }
 
 /** Headers of a delivery as the service writes them; their inverse is `headerNamesIn` with `plainSignatures`. */
@@ -101,14 +109,9 @@ export function signHeaders(
  * invalid tolerance, time, header name or kind of headers.
  */
 export function verifySignature(options: VerifyInput): SignatureVerdict {
-  const {
-    headers,
-    now,
-    toleranceSeconds = DEFAULT_TOLERANCE_SECONDS,
-    dialect,
-    headerNames = headerNamesIn(dialect),
-  } = options;
-  checkCall({ headers, now, toleranceSeconds, headerNames });
+  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, dialect } = options;
+  const headerNames = headerNamesIn(dialect);
+  checkCall({ headers, now, toleranceSeconds });
   const secrets = [options.secrets].flat();
   const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
   if (missingSecret !== undefined) return missingSecret;
@@ -185,18 +188,13 @@ function checkCall({
   headers,
   now,
   toleranceSeconds,
-  headerNames,
-}: Required<Pick<VerifyOptions, "headers" | "toleranceSeconds" | "headerNames">> & {
-  readonly now: number;
-}): void {
+}: Required<Pick<VerifyInput, "headers" | "toleranceSeconds" | "now">>): void {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
     throw new TypeError(
       "toleranceSeconds must be a number from 0; 0 allows only the same second, and the check cannot be switched off",
     );
   if (!Number.isFinite(now)) throw new TypeError("now must be milliseconds since the epoch");
-  if (!HEADER_PARTS.every((part) => typeof headerNames?.[part] === "string"))
-    throw new TypeError(`headerNames must name all of ${HEADER_PARTS.join(", ")}`);
-  if (linesOf(headers, headerNames.timestamp) === undefined)
+  if (linesOf(headers, DEFAULT_HEADER_NAMES.timestamp) === undefined)
     throw new TypeError(
       `headers must be the request's headers: request.rawHeaders, request.headers, a Headers object, or pairs of name and value; got ${kindOf(headers)}`,
     );

@@ -19,7 +19,7 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const verdict = verifySignature(options);
   if (!verdict.ok) return verdict;
   const { dialect, headers } = options;
-  const { eventId: name } = options.headerNames ?? headerNamesIn(dialect);
+  const { eventId: name } = headerNamesIn(dialect);
   const sent = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
   const body = readEventIn(dialect, sent, headerValues(headers, name)[0]);
   const field = faultyField(body, dialect);

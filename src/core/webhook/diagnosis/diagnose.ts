@@ -22,15 +22,11 @@ import {
   timestampFindings,
 } from "./findings.ts";
 import { secretFormFindings } from "./pasted-secrets.ts";
-import { plainSignatures, type Dialect } from "../../shape/dialect.ts";
-import { bytesOf, headerNamesIn, headerValues, verifySignature } from "../signature.ts";
-import type { HeaderNames, VerifyOptions } from "../webhook.ts";
+import { plainSignatures } from "../../shape/dialect.ts";
+import { bytesOf, headerNamesIn, headerValues, verifySignature, type VerifyInput } from "../signature.ts";
 
 /** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
-export type DiagnoseOptions = VerifyOptions & {
-  /** The time in milliseconds since the epoch. */
-  readonly now: number;
-  readonly dialect?: Dialect | undefined;
+export type DiagnoseOptions = VerifyInput & {
   readonly known?: readonly KnownSecret[];
 };
 
@@ -65,9 +61,10 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED_BODY_SUMMARY }]);
-  const absent = missingHeaders(options.headers, namesOf(options));
+  const names = headerNamesIn(options.dialect);
+  const absent = missingHeaders(options.headers, names);
   if (absent.length > 0) return provenDiagnoses(absent);
-  const age = ageFindings(options, namesOf(options).timestamp);
+  const age = ageFindings(options, names.timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
     return provenDiagnoses(age);
   return yield* searchCauses(options, { rawBody, age });
@@ -78,7 +75,7 @@ function* searchCauses(
   options: DiagnoseOptions,
   { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly CauseFinding[] },
 ): Generator<number, Diagnosis[]> {
-  const { timestamp, signature } = namesOf(options);
+  const { timestamp, signature } = headerNamesIn(options.dialect);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
   const sentSignature = headerValues(options.headers, signature)[0] ?? "";
   const signatureText = plainSignatures(options.dialect, sentSignature);
@@ -149,7 +146,7 @@ function* prove(
 /** Tries no cause first, then one cause at a time, then two, then other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
-  const [eventId] = headerValues(options.headers, namesOf(options).eventId);
+  const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
   const secrets = [options.secrets].flat();
   const received = secondsIn(timestampText);
   const [claimed] = received;
@@ -216,10 +213,6 @@ function isDigestOf(
   for (const part of parts) hmac.update(part);
   const digest = hmac.digest("hex").slice(0, hex.length);
   return timingSafeEqual(Buffer.from(digest), Buffer.from(hex));
-}
-
-function namesOf({ dialect, headerNames = headerNamesIn(dialect) }: DiagnoseOptions): HeaderNames {
-  return headerNames;
 }
 
 /** The creation time in the event's body, in Unix seconds. */

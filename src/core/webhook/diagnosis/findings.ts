@@ -2,8 +2,14 @@ import { compactJson } from "./body-variants.ts";
 import { bodyForms } from "./body-forms.ts";
 import type { CauseFinding } from "./causes.ts";
 import { detailOf, type DetailFact } from "./details.ts";
-import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP_PATTERN } from "../signature.ts";
-import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
+import {
+  DEFAULT_TOLERANCE_SECONDS,
+  headerValues,
+  secretFault,
+  TIMESTAMP_PATTERN,
+  type VerifyInput,
+} from "../signature.ts";
+import type { HeaderNames, WebhookHeaders } from "../webhook.ts";
 
 /** Maximum age for which a wrong clock is more likely than an old request, in seconds: an hour. */
 const LIKELY_SKEW_SECONDS = 3600;
@@ -62,10 +68,9 @@ export function secondsIn(text: string): readonly number[] {
 
 /** Why a timestamp is outside the tolerance, the likelier cause first; empty if it is within. */
 export function ageFindings(
-  options: VerifyOptions & { readonly now: number },
+  { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS }: VerifyInput,
   name: string,
 ): readonly CauseFinding[] {
-  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
   const text = headerValues(headers, name)[0] ?? "";
   const age = Math.floor(now / 1000) - Number(text);
   if (!TIMESTAMP_PATTERN.test(text) || Math.abs(age) <= toleranceSeconds) return [];
