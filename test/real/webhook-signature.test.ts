@@ -13,11 +13,10 @@ import {
   headersIn,
   signatureOf,
   signHeaders,
-  verifySignature,
 } from "../../src/core/webhook/signature.ts";
 import { checkoutJson, type CheckoutWire } from "../../src/core/checkout/wire.ts";
 import type { VerifyOptions, WebhookCheckout } from "../../src/core/webhook/webhook.ts";
-import { verifyWebhook } from "../../src/webhooks.ts";
+import { verifySignature, verifyWebhook } from "../../src/webhooks.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { VECTORS } from "../support/signature-vectors.ts";
