@@ -80,14 +80,8 @@ export async function findId<Text extends string | undefined>(
   kind: IdKind,
   text: Text,
   target?: ControlTarget,
-): Promise<string | (Text & undefined)>;
-export async function findId(
-  context: Context,
-  kind: IdKind,
-  text: string | undefined,
-  target?: ControlTarget,
-): Promise<string | undefined> {
-  if (text === undefined) return undefined;
+): Promise<string | (Text & undefined)> {
+  if (text === undefined) return text;
   const found =
     parseUuid(text) ??
     (isCheckout(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??

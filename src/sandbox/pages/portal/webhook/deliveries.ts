@@ -1,8 +1,8 @@
 import { merchantText } from "../../shared/merchant-text.ts";
+import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
-import { DELIVERY_STATES } from "../../../../core/webhook/delivery.ts";
 import { orderIdInBody } from "../../../../core/checkout/event.ts";
 import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
@@ -38,15 +38,15 @@ export function deliveriesPage(
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
     columns: deliveryRow(context, view, view.query.has("endpoint")),
-    read: ({ endpoint, before, ...query }) => {
+    read: ({ endpoint, before, state, type }) => {
       const { deliveries } = context.store;
-      const state = oneOf("state", query["state"], DELIVERY_STATES);
-      if (!state.ok) return state;
-      const type = oneOf("type", query["type"], EVENT_TYPES);
-      if (!type.ok) return type;
+      const ofState = decodeRequest("listDeliveries", { state });
+      if (!ofState.ok) return ofState;
+      const ofType = decodeRequest("listEvents", { type });
+      if (!ofType.ok) return ofType;
       if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
         return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
-      const filter = { endpointId: endpoint ?? null, state: state.value, type: type.value };
+      const filter = { endpointId: endpoint ?? null, state: ofState.value.state ?? null, type: type ?? null };
       const page = { ...filter, storeId: view.storeId, before, limit: PAGE };
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });
@@ -114,16 +114,4 @@ function attemptResult(last: ReturnType<ListContext["store"]["deliveryAttempts"]
   if (milliseconds === null) return answerBadge(status);
   return html`${answerBadge(status)}
     <span class="hint">${error ?? ""} ${WEBHOOK_TEXTS.took(milliseconds)}</span>`;
-}
-
-/** The filled-in value of a filter, or null. Refuses other values than these with `invalid_parameter`. */
-function oneOf<const Value extends string>(
-  name: string,
-  text: string | undefined,
-  values: readonly Value[],
-): Outcome<Value | null> {
-  if (text === undefined) return accept(null);
-  const known = values.find((value) => value === text);
-  if (known !== undefined) return accept(known);
-  return refuseFact("not_one_of", { name, values, received: printableLiteral(text) });
 }
