@@ -200,7 +200,6 @@ export const SANDBOX_REFUSALS = {
       "trust and adopt need the role owner: a store's token or session restores only snapshots of this sandbox",
       "trust 与 adopt 需要角色“所有者”：商店的令牌或登录只能恢复本沙箱的快照",
     ],
-    other_role: ["only the {role} may open this page", "此页面仅供 {role} 使用"],
   },
   host_not_allowed: {
     portal_elsewhere: ["the portal is at {origin}/portal", "控制台位于 {origin}/portal"],

@@ -1,6 +1,6 @@
-// To add a page or an action: add its row (`pageRoute`, `operationPageRoute`, `actionRoute`) to the routes.ts of its
-// folder, and its file, texts and style next to that. An action names its operation (decision 99). The `role` of the
-// row is the required role. Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
+// To add a page or an action: add its row (`pageRoute`, `actionRoute`) to the routes.ts of its
+// folder, and its file, texts and style next to that. A page names its least role, an action its operation
+// (decision 99). Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, attempt, type Outcome } from "../../../core/outcome.ts";
@@ -13,7 +13,7 @@ import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import { callerOfSession, limitOf, permit, permitStore } from "../../access/caller.ts";
 import { withoutSecrets } from "../../access/redaction.ts";
-import type { Area } from "../../area.ts";
+import type { Area, AreaRequest } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
@@ -45,7 +45,7 @@ const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal/{anything}"),
 ];
 
-/** The routes; each answers only the role that it names. */
+/** The routes; each answers only the roles that it names. */
 const ROUTES = TABLE.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
@@ -94,18 +94,11 @@ function guardRoute(route: PortalRoute): PortalRoute {
     ...route,
     answer: async (context, call) => {
       const { caller: session, params } = call;
-      if (route.least === null) return route.answer(context, call);
-      if (session === undefined || route.role !== `portal ${session.role}`)
-        return refuseFact("other_role", { role: route.role });
-      const allowed = permit(callerOfSession(session), {
-        least: route.least,
-        what: "this page",
-        storeId: params["store_id"],
-      });
+      const allowed = permitRoute(session, { route, params });
       if (!allowed.ok) return allowed;
       const answer = await route.answer(context, call);
-      if (!answer.ok || typeof answer.value.body !== "string" || session.limit?.role !== "viewer")
-        return answer;
+      const isForViewer = route.least !== null && session?.limit?.role === "viewer";
+      if (!answer.ok || typeof answer.value.body !== "string" || !isForViewer) return answer;
       return accept({ ...answer.value, body: withoutSecrets(answer.value.body, context.secrets) });
     },
   };
@@ -120,12 +113,17 @@ function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer
 function mayUse(session: PortalSession, method: "GET" | "POST", address: string): boolean {
   const [path = ""] = address.split(/[?#]/);
   const found = find(method, path);
-  if (!found.ok) return false;
-  const { route, params } = found.value;
+  return found.ok && permitRoute(session, found.value).ok;
+}
+
+function permitRoute(
+  session: PortalSession | undefined,
+  { route, params }: Pick<AreaRequest, "params"> & { readonly route: PortalRoute },
+): Outcome<void> {
   const { least } = route;
-  return (
-    least === null || permit(callerOfSession(session), { least, what: "", storeId: params["store_id"] }).ok
-  );
+  if (least === null) return accept(undefined);
+  if (session === undefined) return refuseFact("not_signed_in", {});
+  return permit(callerOfSession(session), { least, what: "this page", storeId: params["store_id"] });
 }
 
 /** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
