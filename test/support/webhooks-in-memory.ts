@@ -4,7 +4,7 @@ import { createEvent } from "../../src/core/checkout/event.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { drillSteps } from "../../src/core/judge/forms/causes.ts";
 import { inEnglish } from "../../src/core/readiness/drills/said.ts";
-import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms.ts";
+import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms/forms.ts";
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { createWire } from "./drill-wire.ts";
 import { serve, type Receiver } from "./merchant-receivers.ts";

@@ -1,8 +1,8 @@
 // `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { sendForms } from "../../client/judge/forms.ts";
-import { findReceivers, type FoundReceiver } from "../../client/judge/receivers.ts";
+import { sendForms } from "../../client/judge/forms/forms.ts";
+import { findReceivers, type FoundReceiver } from "../../client/judge/forms/receivers.ts";
 import { fillAddress } from "../../client/judge/view.ts";
 import { toIso } from "../../core/clock.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";

@@ -1,17 +1,17 @@
 // Sends the forms of webhooks to a receiver, and judges the answers. The forms: core/readiness/drills/webhook.ts.
-import { parseRetryAfter } from "../../core/network/headers.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DrillCause } from "../../core/readiness/drills/webhook-advice.ts";
-import type { DrillRequest } from "../../core/readiness/drills/webhook-case.ts";
-import type { Dialect } from "../../core/shape/dialect.ts";
+import { parseRetryAfter } from "../../../core/network/headers.ts";
+import type { AnswerOf } from "../../../core/control/operations.ts";
+import type { DrillCause } from "../../../core/readiness/drills/webhook-advice.ts";
+import type { DrillRequest } from "../../../core/readiness/drills/webhook-case.ts";
+import type { Dialect } from "../../../core/shape/dialect.ts";
 import {
   isAccepted,
   isWorthProbing,
   forgeriesToRepeat,
   type CaseResult,
   type DrillResults,
-} from "../../core/judge/forms/answers.ts";
-import { buildProbes } from "../../core/judge/forms/probes.ts";
+} from "../../../core/judge/forms/answers.ts";
+import { buildProbes } from "../../../core/judge/forms/probes.ts";
 import {
   casesOf,
   buildDrillRequest,
@@ -20,11 +20,11 @@ import {
   buildCaseRequest,
   type DrillEvent,
   type OrderEvent,
-} from "../../core/judge/forms/requests.ts";
-import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../core/readiness/drills/webhook.ts";
-import type { World } from "../../world.ts";
-import { oneAtATime } from "../../core/mutex.ts";
-import { mapInLanes } from "../lanes.ts";
+} from "../../../core/judge/forms/requests.ts";
+import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../../core/readiness/drills/webhook.ts";
+import type { World } from "../../../world.ts";
+import { oneAtATime } from "../../../core/mutex.ts";
+import { mapInLanes } from "../../lanes.ts";
 
 /** A receiver, and what its forms are made of. */
 export type FormReceiver = {

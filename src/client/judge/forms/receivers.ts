@@ -1,7 +1,7 @@
 // The receivers of a store's webhooks, with their secrets and the events that they have accepted.
-import { orderIdInBody } from "../../core/checkout/event.ts";
-import type { OrderEvent } from "../../core/judge/forms/requests.ts";
-import type { CallOperation } from "../control/control.ts";
+import { orderIdInBody } from "../../../core/checkout/event.ts";
+import type { OrderEvent } from "../../../core/judge/forms/requests.ts";
+import type { CallOperation } from "../../control/control.ts";
 import type { FormReceiver } from "./forms.ts";
 
 /** A receiver, and the checkout whose events are also sent; null if no order events are sent. */
