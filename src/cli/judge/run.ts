@@ -17,7 +17,7 @@ import {
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
-import { refusesAgain } from "../../client/judge/play.ts";
+import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";

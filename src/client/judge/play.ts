@@ -1,13 +1,11 @@
 // Plays a history on a bench, and returns what was seen.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
 import { isUnbooked } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
-import { nearAmount, neighbourIds } from "../../core/judge/neighbours.ts";
+import { neighbourIds } from "../../core/judge/neighbours.ts";
 import { ORDER_NAMES, type Act, type History, type OrderName, type Step } from "../../core/judge/step.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
-import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import {
   lastCheckout,
@@ -17,13 +15,23 @@ import {
   type Bench,
   type Purchase,
   type Purchases,
-  type SentAs,
 } from "./bench.ts";
 import { buy, createElsewhere } from "./buy.ts";
 import { advance, deliverAll } from "./clock.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
 import { awaitReading, LEAST_QUIET_MS, lookAt, quietMs } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
+import {
+  acceptedOf,
+  deliver,
+  deliverOpen,
+  eventsOf,
+  gotOf,
+  noteAnswers,
+  refusedIn,
+  tell,
+  type Answers,
+} from "./tell.ts";
 
 /** How long a restarted shop may need until its view answers, in milliseconds. */
 const RESTARTED_MS = 15_000;
@@ -34,10 +42,6 @@ const QUESTION_MS = 2500;
 const ASKED_AGAIN_MS = 50;
 /** How long a shop may need until it sends its create, in milliseconds. */
 const CREATED_MS = 10_000;
-/** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
-const AGAIN_MS = [200, 500, 1100, 2500, 5000];
-/** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
-const DELIVER_TIMEOUT_MS = 120_000;
 /** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
 export async function playHistory(
   bench: Bench,
@@ -191,171 +195,6 @@ async function awaitQuestion({ bench }: Play, { paid }: Purchase): Promise<void>
   });
 }
 
-type EventRef = {
-  readonly eventId: string;
-  readonly type: string;
-  readonly status: string;
-  readonly checkoutId: string;
-};
-
-async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[]> {
-  const { events } = await call({ name: "inspectCheckout", id, body: undefined });
-  return events.map(({ eventId, type }) => ({
-    eventId,
-    type,
-    status: type.split(".")[1] ?? "",
-    checkoutId: id,
-  }));
-}
-
-async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
-  const { bench } = play;
-  const { of, statuses, how, from, idLike: same } = step;
-  const purchase = purchaseOf(play, of);
-  const begun = bench.world.monotonic();
-  const { checkouts, foreign } = purchase;
-  const told = {
-    first: checkouts.slice(0, 1),
-    elsewhere: checkouts.filter(({ id }) => foreign.has(id)),
-    last: [lastCheckout(purchase)],
-  }[from ?? "last"];
-  const events = (await Promise.all(told.map(({ id }) => eventsOf(bench, id)))).flat();
-  const wanted =
-    statuses === undefined
-      ? events
-      : statuses.flatMap((status) => events.filter((event) => event.status === status));
-  const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
-  for (const event of wanted) {
-    const form = { ...formOf(how, lastCheckout(purchase)), ...idLike };
-    const answers = await deliver(bench, purchase, { ...event, sent: form });
-    if (how === undefined || how === "in_parts" || how === "late")
-      noteAnswers(purchase, { ...event, sent: form }, answers);
-    if (how === "forged") play.facts.push(...forgedFacts(answers));
-  }
-  purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
-}
-
-/** Currencies of which at most one is an order's: few tables of rates have them. */
-const RARE_CURRENCIES = ["ISK", "XPF"];
-
-function formOf(
-  how: Extract<Step, { act: "tell" }>["how"],
-  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
-): SentAs {
-  if (how === undefined) return {};
-  if (how === "less" || how === "more")
-    return { elsewhere: { amountMinor: nearAmount(amountMinor, how), currency } };
-  if (how !== "other_currency") return { how };
-  const other = RARE_CURRENCIES.find((one) => one !== currency) ?? currency;
-  return { elsewhere: { amountMinor, currency: other } };
-}
-
-async function lastEventOf(play: Play, of: OrderName): Promise<string> {
-  const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, of)).id)).at(-1);
-  if (event === undefined) throw new NoOrder(factOf("no_payment"));
-  return event.eventId;
-}
-
-type Answers = AnswerOf<"deliverForDrill">["answers"];
-
-function forgedFacts(answers: Answers): readonly Observation[] {
-  return answers.map((answer) => ({ kind: "forged", isAccepted: isTaken(answer), got: gotOf(answer) }));
-}
-
-function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): SaidValue {
-  if (status !== null) return String(status);
-  return factOf(error === null ? "no_answer" : `no_answer:${error}`);
-}
-
-/** Delivers an event of a purchase, with others `together`, and notes that for its story. */
-async function deliver(
-  bench: Bench,
-  purchase: Pick<Purchase, "sent">,
-  wanted: {
-    readonly eventId: string;
-    readonly type: string;
-    readonly sent?: SentAs;
-    readonly together?: readonly string[];
-  },
-): Promise<Answers> {
-  const { call, leaseId, noted, signal, world } = bench;
-  const { eventId, type, sent = {}, together } = wanted;
-  const subject = noted.subject === undefined ? {} : { subject: noted.subject };
-  const at = world.monotonic();
-  const { subject: used, answers } = await call({
-    name: "deliverForDrill",
-    body: { leaseId, eventId, ...sent, ...(together && { together }), ...subject },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
-  noted.subject = used;
-  const forms = Object.keys(sent).map((form) => FORM_TEXTS[form as keyof SentAs]);
-  const what = [`the run delivered ${type}`, ...forms].join(", ");
-  const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
-  purchase.sent.push({ at, text: `${what}: ${got}` });
-  return answers;
-}
-
-/** How the run has sent an event, for a story. */
-const FORM_TEXTS: Readonly<Record<keyof Required<SentAs>, string>> = {
-  forged: "forged as a payment with a wrong signature",
-  otherId: "with another id in its header",
-  unknownType: "with a type that does not exist",
-  inParts: "in two parts",
-  late: "as the last attempt of its schedule",
-  idLike: "with an id that resembles another one",
-  elsewhere: "for a payment with another amount or currency",
-};
-
-/** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
-function noteAnswers(
-  purchase: Purchase,
-  event: Omit<EventRef, "status"> & { readonly sent?: SentAs },
-  answers: Answers,
-): void {
-  const own = answers.filter(({ eventId }) => eventId === event.eventId);
-  const refused = refusedIn(own);
-  const { eventId, type, checkoutId, sent = {} } = event;
-  const others = purchase.open.filter((one) => one.eventId !== eventId);
-  if (refused !== undefined) {
-    purchase.open = [...others, { eventId, type, checkoutId, sent, got: gotOf(refused) }];
-    return;
-  }
-  purchase.open = others;
-  if (own.length > 0) purchase.taken ??= { eventId, type };
-  const isPayment = type.endsWith(".succeeded") && checkoutId === purchase.paid?.id;
-  if (own.length > 0 && isPayment) purchase.isTold = true;
-}
-
-function isTaken({ status }: Answers[number]): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-function refusedIn(answers: Answers): Answers[number] | undefined {
-  return answers.find((answer) => !isTaken(answer));
-}
-
-/** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
-export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
-  const [first] = await eventsOf(bench, lastCheckout(purchase).id);
-  return first !== undefined && refusedIn(await deliver(bench, purchase, first)) !== undefined;
-}
-
-/** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
-async function deliverOpen(play: Play, of: OrderName): Promise<void> {
-  const { bench, facts, isAfterOutage } = play;
-  const purchase = purchaseOf(play, of);
-  if (play.faults.length > 0) return;
-  for (const pauseMs of [0, ...AGAIN_MS]) {
-    if (purchase.open.length === 0) return;
-    if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
-    for (const event of purchase.open) noteAnswers(purchase, event, await deliver(bench, purchase, event));
-  }
-  for (const { type, got, checkoutId } of purchase.open)
-    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId), isAfterOutage });
-  purchase.open = [];
-}
-
 /** Begins all acts of a moment together, each after its time. */
 async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
   const { bench } = play;
@@ -400,13 +239,6 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
       for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
-}
-
-/** The accepted answers to an event, otherwise all. */
-function acceptedOf(answers: Answers, eventId: string): Answers {
-  const own = answers.filter((one) => one.eventId === eventId);
-  const accepted = own.filter(isTaken);
-  return accepted.length > 0 ? accepted : own;
 }
 
 async function visit(

@@ -1,0 +1,187 @@
+// What a shop is told in a history: events, in any form, and again until it accepts them.
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { nearAmount } from "../../core/judge/neighbours.ts";
+import { type Observation } from "../../core/judge/observation.ts";
+import type { OrderName, Step } from "../../core/judge/step.ts";
+import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
+import { lastCheckout, NoOrder, type Bench, type Purchase, type SentAs } from "./bench.ts";
+import { purchaseOf, type Play } from "./faults.ts";
+
+/** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
+const AGAIN_MS = [200, 500, 1100, 2500, 5000];
+/** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
+const DELIVER_TIMEOUT_MS = 120_000;
+
+type EventRef = {
+  readonly eventId: string;
+  readonly type: string;
+  readonly status: string;
+  readonly checkoutId: string;
+};
+
+export async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[]> {
+  const { events } = await call({ name: "inspectCheckout", id, body: undefined });
+  return events.map(({ eventId, type }) => ({
+    eventId,
+    type,
+    status: type.split(".")[1] ?? "",
+    checkoutId: id,
+  }));
+}
+
+export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
+  const { bench } = play;
+  const { of, statuses, how, from, idLike: same } = step;
+  const purchase = purchaseOf(play, of);
+  const begun = bench.world.monotonic();
+  const { checkouts, foreign } = purchase;
+  const told = {
+    first: checkouts.slice(0, 1),
+    elsewhere: checkouts.filter(({ id }) => foreign.has(id)),
+    last: [lastCheckout(purchase)],
+  }[from ?? "last"];
+  const events = (await Promise.all(told.map(({ id }) => eventsOf(bench, id)))).flat();
+  const wanted =
+    statuses === undefined
+      ? events
+      : statuses.flatMap((status) => events.filter((event) => event.status === status));
+  const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
+  for (const event of wanted) {
+    const form = { ...formOf(how, lastCheckout(purchase)), ...idLike };
+    const answers = await deliver(bench, purchase, { ...event, sent: form });
+    if (how === undefined || how === "in_parts" || how === "late")
+      noteAnswers(purchase, { ...event, sent: form }, answers);
+    if (how === "forged") play.facts.push(...forgedFacts(answers));
+  }
+  purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
+}
+
+/** Currencies of which at most one is an order's: few tables of rates have them. */
+const RARE_CURRENCIES = ["ISK", "XPF"];
+
+function formOf(
+  how: Extract<Step, { act: "tell" }>["how"],
+  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
+): SentAs {
+  if (how === undefined) return {};
+  if (how === "less" || how === "more")
+    return { elsewhere: { amountMinor: nearAmount(amountMinor, how), currency } };
+  if (how !== "other_currency") return { how };
+  const other = RARE_CURRENCIES.find((one) => one !== currency) ?? currency;
+  return { elsewhere: { amountMinor, currency: other } };
+}
+
+async function lastEventOf(play: Play, of: OrderName): Promise<string> {
+  const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, of)).id)).at(-1);
+  if (event === undefined) throw new NoOrder(factOf("no_payment"));
+  return event.eventId;
+}
+
+export type Answers = AnswerOf<"deliverForDrill">["answers"];
+
+function forgedFacts(answers: Answers): readonly Observation[] {
+  return answers.map((answer) => ({ kind: "forged", isAccepted: isTaken(answer), got: gotOf(answer) }));
+}
+
+export function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): SaidValue {
+  if (status !== null) return String(status);
+  return factOf(error === null ? "no_answer" : `no_answer:${error}`);
+}
+
+/** Delivers an event of a purchase, with others `together`, and notes that for its story. */
+export async function deliver(
+  bench: Bench,
+  purchase: Pick<Purchase, "sent">,
+  wanted: {
+    readonly eventId: string;
+    readonly type: string;
+    readonly sent?: SentAs;
+    readonly together?: readonly string[];
+  },
+): Promise<Answers> {
+  const { call, leaseId, noted, signal, world } = bench;
+  const { eventId, type, sent = {}, together } = wanted;
+  const subject = noted.subject === undefined ? {} : { subject: noted.subject };
+  const at = world.monotonic();
+  const { subject: used, answers } = await call({
+    name: "deliverForDrill",
+    body: { leaseId, eventId, ...sent, ...(together && { together }), ...subject },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
+  noted.subject = used;
+  const { how, ...others } = sent;
+  const forms = [...(how === undefined ? [] : [how]), ...(Object.keys(others) as (keyof typeof others)[])];
+  const what = [`the run delivered ${type}`, ...forms.map((form) => FORM_TEXTS[form])].join(", ");
+  const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
+  purchase.sent.push({ at, text: `${what}: ${got}` });
+  return answers;
+}
+
+/** How the run has sent an event, for a story. */
+const FORM_TEXTS: Readonly<Record<NonNullable<SentAs["how"]> | Exclude<keyof SentAs, "how">, string>> = {
+  forged: "forged as a payment with a wrong signature",
+  other_id: "with another id in its header",
+  unknown_type: "with a type that does not exist",
+  in_parts: "in two parts",
+  late: "as the last attempt of its schedule",
+  idLike: "with an id that resembles another one",
+  elsewhere: "for a payment with another amount or currency",
+};
+
+/** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
+export function noteAnswers(
+  purchase: Purchase,
+  event: Omit<EventRef, "status"> & { readonly sent?: SentAs },
+  answers: Answers,
+): void {
+  const own = answers.filter(({ eventId }) => eventId === event.eventId);
+  const refused = refusedIn(own);
+  const { eventId, type, checkoutId, sent = {} } = event;
+  const others = purchase.open.filter((one) => one.eventId !== eventId);
+  if (refused !== undefined) {
+    purchase.open = [...others, { eventId, type, checkoutId, sent, got: gotOf(refused) }];
+    return;
+  }
+  purchase.open = others;
+  if (own.length > 0) purchase.taken ??= { eventId, type };
+  const isPayment = type.endsWith(".succeeded") && checkoutId === purchase.paid?.id;
+  if (own.length > 0 && isPayment) purchase.isTold = true;
+}
+
+function isTaken({ status }: Answers[number]): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+export function refusedIn(answers: Answers): Answers[number] | undefined {
+  return answers.find((answer) => !isTaken(answer));
+}
+
+/** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
+export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
+  const [first] = await eventsOf(bench, lastCheckout(purchase).id);
+  return first !== undefined && refusedIn(await deliver(bench, purchase, first)) !== undefined;
+}
+
+/** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
+export async function deliverOpen(play: Play, of: OrderName): Promise<void> {
+  const { bench, facts, isAfterOutage } = play;
+  const purchase = purchaseOf(play, of);
+  if (play.faults.length > 0) return;
+  for (const pauseMs of [0, ...AGAIN_MS]) {
+    if (purchase.open.length === 0) return;
+    if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);
+    for (const event of purchase.open) noteAnswers(purchase, event, await deliver(bench, purchase, event));
+  }
+  for (const { type, got, checkoutId } of purchase.open)
+    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId), isAfterOutage });
+  purchase.open = [];
+}
+
+/** The accepted answers to an event, otherwise all. */
+export function acceptedOf(answers: Answers, eventId: string): Answers {
+  const own = answers.filter((one) => one.eventId === eventId);
+  const accepted = own.filter(isTaken);
+  return accepted.length > 0 ? accepted : own;
+}
