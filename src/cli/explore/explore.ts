@@ -116,12 +116,13 @@ async function describeExplored(
     ...(receiver === undefined ? (["serve"] as const) : []),
     ...(hasShop && !hasView ? (["orderViewCommand"] as const) : []),
   ]);
-  if (typeof described.create !== "string")
+  const { create } = described;
+  if (create === undefined || (typeof create !== "string" && !hasShop))
     throw refuseUsage(
       "explore needs a command that creates an order: none was typed, and create of the section shop is none",
       "checkout explore -- node create-order.js",
     );
-  if (!hasShop) return { create: described.create };
+  if (!hasShop) return { create };
   return { ...described, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
 }
 

@@ -40,8 +40,10 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
   const served = await serveShop(context, { ...binding, access });
   const base = served === undefined ? described.endpoint : served.origin;
   const env = { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) };
+  const own = shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base }));
   return {
-    ...shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base })),
+    ...own,
+    kill: own.kill ?? served?.restart,
     restart: served?.restart ?? restartOf(context, binding),
     served,
     [Symbol.asyncDispose]: async () => served?.stop(),

@@ -41,8 +41,6 @@ export type JudgedShop = {
     | undefined;
   /** Set if the run chooses the order_ids. */
   readonly names?: true | undefined;
-  /** Set if a command creates the orders, which can be killed. */
-  readonly command?: true | undefined;
   /** Timeout of that command, in milliseconds. */
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of the orders that the run creates. */
@@ -54,7 +52,10 @@ export type JudgedShop = {
   readonly returnUrl?: string | undefined;
   /** Returns as a customer, in place of a page. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
-  /** Kills all processes of the shop, and starts those again that serve. */
+  /**
+   * Kills what creates the orders, beside a command that runs: nothing more, or all processes of a served shop, which is
+   * started again.
+   */
   readonly kill?: (() => Promise<void>) | undefined;
   readonly restart?: ((how?: "stop") => Promise<void>) | undefined;
   /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */

@@ -134,7 +134,8 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     if (search === undefined) await endKills(play);
     const log = await logOf(bench, expectedOrderId(bench, purchase));
     const mayFail = search !== undefined;
-    if (ran !== undefined) runs.push({ ...ran, isKilled: isPage ? null : kill.aborted, mayFail, log });
+    const isKilled = kill.aborted || (isPage ? null : false);
+    if (ran !== undefined) runs.push({ ...ran, isKilled, mayFail, log });
     const last = runs.at(-1);
     if (last === undefined || !last.hasEnded) break;
     if (search === undefined ? hasArrived(log) || mayBeDone(last) : last.isDone) break;

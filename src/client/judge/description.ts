@@ -21,7 +21,7 @@ export function shopOf(
   const from = viewPlace(described, addressOf);
   return {
     create,
-    command: create !== undefined && "commandLine" in create ? true : undefined,
+    kill: create !== undefined && "commandLine" in create ? () => Promise.resolve() : undefined,
     view: from && { from, paidWhen, bookings, amount },
     cookie,
     returnUrl: returnUrl && addressOf("--return-url", returnUrl),

@@ -114,10 +114,10 @@ export type Step =
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
- * `names`: its order_ids can be chosen; `command`: a command creates its orders, which can be killed; `served`: the run
+ * `names`: its order_ids can be chosen; `kill`: what creates its orders can be killed; `served`: the run
  * serves it, and so can ask it to stop.
  */
-export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "command" | "served";
+export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "kill" | "served";
 
 /** A history of a part of the checklist. */
 export type History = {
@@ -129,6 +129,8 @@ export type History = {
   readonly neighbours?: Neighbour;
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
+  /** Whether `--quick` leaves it out. */
+  readonly isLong?: true;
   /** The likely mistake, for each invariant that this history breaks in a special way. */
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

@@ -50,11 +50,8 @@ export function ownStoreBenches(explored: ExploredShop): Open {
         await call({ name: "addEndpoint", body: { url: served.receiverUrl } });
       }
       const port = served && String(served.port);
-      const shop = {
-        ...shopAt(explored, { ...env, ...(port && { PORT: port }) }, `http://127.0.0.1:${port ?? ""}`),
-        served,
-        kill: served?.restart,
-      };
+      const own = shopAt(explored, { ...env, ...(port && { PORT: port }) }, `http://127.0.0.1:${port ?? ""}`);
+      const shop = { ...own, served, kill: served?.restart ?? own.kill };
       return {
         bench: searchBench({ ...explored, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,

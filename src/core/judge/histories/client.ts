@@ -73,7 +73,7 @@ export const CLIENT_HISTORIES = {
     },
     client_killed: {
       title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
-      needs: ["command"],
+      needs: ["kill"],
       steps: underFaults(at(1, "kill")),
     },
     keys_case: {
