@@ -1,7 +1,7 @@
 // Plays a history on a bench, and returns what was seen.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import { isUnbooked } from "../../core/judge/judge.ts";
+import { isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
 import { ORDER_NAMES, type Act, type History, type OrderName, type Step } from "../../core/judge/step.ts";
@@ -33,8 +33,8 @@ import {
   type Answers,
 } from "./tell.ts";
 
-/** How long a restarted shop may need until its view answers, in milliseconds. */
-const RESTARTED_MS = 15_000;
+/** How long a restarted shop may need until its view answers, and then until it takes an event again, in milliseconds. */
+const RESTARTED_MS = { view: 15_000, event: 10_000 };
 /** The pause before a restarted shop gets an event again that it refused, in milliseconds. */
 const TAKEN_AGAIN_MS = 500;
 /** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
@@ -133,14 +133,19 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
   }
 }
 
-/** A payment that is not shown ends the history: another delivery would hide that it was lost. */
+/**
+ * What a look shows to be broken ends the history: what follows would show it less clearly, as another delivery hides that
+ * a payment was lost. A search wants all that is broken.
+ */
 async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await deliverOpen(play, name);
   const { bench, isReadAgain } = play;
   const waitMs = isLast && isReadAgain ? LEAST_QUIET_MS : quietMs(bench);
   const fact = await lookAt(bench, of, purchaseOf(play, of), waitMs);
   play.facts.push(fact);
-  return !isUnbooked(fact);
+  return bench.search === undefined
+    ? judgeHistory({}, play.facts, bench.shop.settleMs).state !== "broken"
+    : !isUnbooked(fact);
 }
 
 /** The shop creates an order, and its first event arrives before the answer. */
@@ -287,17 +292,21 @@ async function restart(
   await shop.restart?.(how);
   await telling;
   if (shop.view === undefined) return true;
-  const waitMs = RESTARTED_MS;
   const { order } = await awaitReading(bench, purchase, {
     isEnough: (reading) => reading.order !== null,
-    waitMs,
+    waitMs: RESTARTED_MS.view,
   });
   const { taken } = purchase;
   if (order === null || taken === undefined || recording.refusesAgain === true) return true;
   const sendAgain = (): Promise<Answers> => deliver(bench, purchase, taken);
   const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
   const refused = refusedIn(
-    await poll(world, sendAgain, { isEnough, waitMs, firstPauseMs: TAKEN_AGAIN_MS, signal }),
+    await poll(world, sendAgain, {
+      isEnough,
+      waitMs: RESTARTED_MS.event,
+      firstPauseMs: TAKEN_AGAIN_MS,
+      signal,
+    }),
   );
   if (refused === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
