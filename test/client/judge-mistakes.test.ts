@@ -86,21 +86,6 @@ for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
     expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
   });
 
-test("the first payment is told again much later also by itself, and a shop whose memory has ended breaks", async () => {
-  class ShortMemory extends CarefulShop {
-    private readonly toldAt = new Map<string, number>();
-    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
-      const now = this.site.harness.clock.now();
-      const toldAt = this.toldAt.get(event.event_id) ?? now;
-      this.toldAt.set(event.event_id, toldAt);
-      if (now - toldAt > 30_000) this.orders.get(event.data.order_id)?.bookings.push(event.data.id);
-      return super.take(event);
-    }
-  }
-  const { code, findings } = await judge(ShortMemory, ["much_later"]);
-  expect([code, findings]).toEqual([1, ["much_later: booked_once"]]);
-});
-
 /** The histories with events of other orders and checkouts. */
 const OF_OTHERS =
   "payment_first unknown_type declined_attempt payment_failed order_expired order_cancelled twin_case other_checkouts unknown_order second_failed other_end_late".split(

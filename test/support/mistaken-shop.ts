@@ -512,6 +512,38 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  much_later: [
+    "booked_once",
+    class extends CarefulShop {
+      private readonly toldAt = new Map<string, number>();
+      override async take(event: ShopEvent): Promise<number> {
+        const now = this.site.harness.clock.now();
+        const toldAt = this.toldAt.get(event.event_id) ?? now;
+        this.toldAt.set(event.event_id, toldAt);
+        if (now - toldAt > 30_000) this.orders.get(event.data.order_id)?.bookings.push(event.data.id);
+        return super.take(event);
+      }
+    },
+  ],
+  api_away: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      override async take(event: ShopEvent): Promise<number> {
+        // It answers, and asks for eight seconds before it gives up.
+        const { status } = await this.site.told(event.data.id);
+        if (status !== "") return super.take(event);
+        let tries = 0;
+        const ask = async (): Promise<void> => {
+          const isTold = (await this.site.told(event.data.id)).status !== "";
+          tries += 1;
+          if (isTold) await super.take(event);
+          else if (tries < 8) this.site.harness.clock.after(1000, () => void ask());
+        };
+        this.site.harness.clock.after(1000, () => void ask());
+        return 202;
+      }
+    },
+  ],
   paid_late: [
     "booked_when_paid",
     class extends CarefulShop {

@@ -1,7 +1,7 @@
 import { isLeftOut, isStuck, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
 import { causeOf } from "../../core/judge/judge.ts";
-import { HISTORY_TITLES, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
+import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
@@ -147,8 +147,7 @@ const MINUTE_MS = 60_000;
 
 /** The command that repeats a history: whole, with the options of this run. */
 function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string {
-  const only = name === PLAIN_PURCHASE ? "" : ` --only ${name}`;
-  return `checkout checklist run${only} --seed ${seed}${kept}`;
+  return `checkout checklist run --only ${name} --seed ${seed}${kept}`;
 }
 
 /** Findings with one likely mistake: the first with its story and the command that repeats it, the others by name. */

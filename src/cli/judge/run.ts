@@ -2,14 +2,11 @@
 // part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
-  awaitMemories,
-  isLeftOut,
   isStuck,
   lookAgain,
   mergeRuns,
   runHistories,
   plainHistory,
-  tellMuchLater,
   uninterrupted,
   whyOver,
   type JudgedHistory,
@@ -18,7 +15,7 @@ import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
-import { HISTORY_TITLES, MUCH_LATER } from "../../core/judge/histories/histories.ts";
+import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -61,6 +58,8 @@ const BUDGET_OF_PAYMENTS = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** An endpoint that answers faster gets the forged webhooks before the histories, in milliseconds. */
 const QUICK_ANSWER_MS = 100;
+/** Time after which a shop has done what it does late, in milliseconds. */
+const LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_REST_MS = 30 * 60_000;
 /** The same of the lease of its key, which also the plain purchase needs. */
@@ -251,7 +250,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
   const plain = await uninterrupted(signal, purchase);
-  const first = plainHistory(plain);
+  const first = await plainHistory(plainBench, plain);
   if (plain !== undefined) onJudged(first);
   const base = {
     seed,
@@ -275,7 +274,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     const call = operationsAt(context, { ...control, leaseId });
     const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
     const until = started + base.budgetMs;
-    return judgeLeased(context, options, { ...run, bench, storeId, plain, base, onJudged, until });
+    return judgeLeased(context, options, { ...run, bench, storeId, plain, first, base, onJudged, until });
   });
 }
 
@@ -306,6 +305,7 @@ type LeasedRun = Run & {
   readonly bench: Bench;
   readonly storeId: string;
   readonly plain: PlainPurchase;
+  readonly first: JudgedHistory;
   readonly base: Omit<RunReport, "judged" | "records">;
   readonly onJudged: (judged: JudgedHistory) => void;
   /** When nothing new starts any more, by the monotonic clock. */
@@ -321,29 +321,20 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const bench = { ...run.bench, recording };
   const only = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
-  const plan = { parts: historyParts, only, until, onJudged };
+  const isQuick = options.quick === true;
+  const plan = { parts: historyParts, only, isQuick, until, onJudged };
   const shown = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
   printer.talk(`a payment is shown after ${shown}; histories, for at most ${durationText(base.budgetMs)}:`);
   const others: PartRecord[] = [];
   const isForged = only === undefined && parts.has("webhook");
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
   if (isForged && isForgedFirst) others.push(...(await drillWebhooks(context, run)));
-  const judged = [plainHistory(plain), ...(await runHistories(bench, plan))];
-  const goesOn = !judged.some(isStuck);
-  if (isForged && goesOn && !isForgedFirst) others.push(...(await drillWebhooks(context, run)));
-  const isPatient = historyParts.has("duplicates") || historyParts.has("browser_return");
-  const isLate = only?.has(MUCH_LATER) ?? (isPatient && options.quick !== true);
-  if (goesOn && isLate) {
-    if (whyOver(bench, plan) === undefined) printer.talk("what a shop does late, after more than 30 s");
-    const isTime = await awaitMemories(bench, plain, plan);
-    // Forged payments of that order have been sent: a shop that believes them has nothing more to show.
-    const isFooled = others.some(({ part, verdict }) => part === "webhook" && verdict === "failed");
-    if ((only !== undefined || parts.has("duplicates")) && !isFooled)
-      judged.push(await tellMuchLater(bench, plain, isTime));
-  }
-  const later = await lookAgain(bench, judged);
-  for (const [at, one] of later.entries())
-    if (one.verdict !== judged[at]?.verdict || (one.name === MUCH_LATER && !isLeftOut(one))) onJudged(one);
+  const judged = [run.first, ...(await runHistories(bench, plan))];
+  if (isForged && !isForgedFirst && !judged.some(isStuck))
+    others.push(...(await drillWebhooks(context, run)));
+  const isPatient = only === undefined && !isQuick && parts.has("browser_return");
+  const later = await lookAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
+  for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
   const seen = mergeRuns(later);
   const isInterrupted = signal.aborted;
   const records =

@@ -5,8 +5,6 @@ import { entryLine } from "../../core/explain/span.ts";
 import {
   HISTORIES,
   HISTORY_NAMES,
-  HISTORY_TITLES,
-  MUCH_LATER,
   PLAIN_PURCHASE,
   type HistoryName,
 } from "../../core/judge/histories/histories.ts";
@@ -33,7 +31,7 @@ import { lookLater, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
 export type JudgedHistory = {
-  readonly name: HistoryName | typeof PLAIN_PURCHASE | typeof MUCH_LATER;
+  readonly name: HistoryName | typeof PLAIN_PURCHASE;
   readonly part: History["part"];
   readonly verdict: HistoryVerdict;
   /** The checkout of the subject; null if there is none. */
@@ -51,6 +49,8 @@ export type JudgedHistory = {
 type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
   readonly only: ReadonlySet<string> | undefined;
+  /** Whether long histories are left out. */
+  readonly isQuick: boolean;
   /** When no new history starts any more, by the monotonic clock. */
   readonly until: number;
   readonly onJudged: (judged: JudgedHistory) => void;
@@ -96,6 +96,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       if (left !== undefined) return report(unplayed(turn, factOf(left)));
       const played = await uninterrupted(signal, playOnce(ownBench, turn));
       if (played === undefined) report(unplayed(turn, factOf("interrupted")));
+      else if (judged.some(isStuck)) report(unplayed(turn, factOf("stuck")));
       else if (isOfBusyShop(played)) unsure.push([turn, played]);
       else report(await judgedAs(bench, turn, played));
     });
@@ -202,7 +203,7 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
 
 /** Each history once, in their order: of several runs the one that held least. */
 export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
-  const names = [PLAIN_PURCHASE, ...HISTORY_NAMES, MUCH_LATER];
+  const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const merged = names.flatMap((name) => {
     const own = judged.filter((one) => one.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
@@ -218,15 +219,20 @@ type Turn = readonly [name: HistoryName, kind: CheckoutObject];
 /** Time after which a payment that is not shown is lost, in milliseconds, if the shop needs no longer time. */
 const LOST_MS = 20_000;
 
-/** When each payment that was not shown has had its time: a shop may book late, or a second time. */
+/**
+ * When each payment that was not shown has had its time, and not before a moment by the monotonic clock: a shop may book
+ * late, or a second time.
+ */
 export async function lookAgain(
   bench: Bench,
   judged: readonly JudgedHistory[],
+  notBefore: number,
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop, signal } = bench;
   if (shop.view === undefined) return judged;
   const late = judged.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
   const until = Math.max(
+    notBefore,
     ...judged.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
     ...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
   );
@@ -259,8 +265,9 @@ function isHistory(name: string): name is HistoryName {
   return Object.hasOwn(HISTORIES, name);
 }
 
-function isPlanned(name: HistoryName, { parts, only }: RunPlan): boolean {
-  return only === undefined ? parts.has(HISTORIES[name].part) : only.has(name);
+function isPlanned(name: HistoryName, { parts, only, isQuick }: RunPlan): boolean {
+  const { part, isLong = false } = HISTORIES[name];
+  return only === undefined ? parts.has(part) && !(isQuick && isLong) : only.has(name);
 }
 
 function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): boolean {
@@ -375,58 +382,15 @@ export async function storyOf(
   return lines.slice(-MAX_STORY).map(entryLine);
 }
 
-/** Time after which a shop's short-lived memory of events has expired, in milliseconds. */
-const MEMORY_MS = 31_000;
-const AGAIN: History = {
-  part: "duplicates",
-  title: HISTORY_TITLES[MUCH_LATER].title,
-  steps: [
-    { act: "look", of: "a" },
-    { act: "tell", of: "a", statuses: ["succeeded"] },
-    { act: "look", of: "a" },
-  ],
-  causes: { booked_once: "forgets" },
-};
-
-/** When a shop's short-lived memory of events has expired, and late work is done. False if the time is over before. */
-export async function awaitMemories(
-  { world, signal }: Bench,
-  { paidAt }: PlainPurchase,
-  { until }: Pick<RunPlan, "until">,
-): Promise<boolean> {
-  const now = world.monotonic();
-  const begins = Math.max(paidAt + MEMORY_MS, now);
-  if (begins >= until) return false;
-  await world.sleep(begins - now, signal);
-  return !signal.aborted;
-}
-
-/** The payment of the first purchase, after the events of all other orders. */
-export async function tellMuchLater(
-  bench: Bench,
-  { purchase }: PlainPurchase,
-  isTime: boolean,
-): Promise<JudgedHistory> {
-  const { signal, shop } = bench;
-  const facts: Observation[] = [...dialectFact(bench, false)];
-  const orders = new Map([["a", { ...purchase, isTold: true }]] as const);
-  const played = isTime
-    ? await uninterrupted(signal, playHistory(bench, AGAIN, { orders, facts }))
-    : undefined;
-  const verdict =
-    played === undefined
-      ? notJudged(factOf(signal.aborted ? "interrupted" : "budget"), null)
-      : judgeHistory(AGAIN, played, shop.settleMs);
-  const { id, orderId } = lastCheckout(purchase);
-  const story = verdict.state === "broken" ? await storyOf(bench, orderId, orders) : [];
-  return { name: MUCH_LATER, part: AGAIN.part, verdict, reference: id, story };
-}
-
 /** `plain`: undefined if it was interrupted. */
-export function plainHistory(plain: Pick<PlainPurchase, "verdict" | "reference"> | undefined): JudgedHistory {
-  const { verdict, reference } = plain ?? {
-    verdict: notJudged(factOf("interrupted"), null),
-    reference: null,
-  };
-  return { name: PLAIN_PURCHASE, part: "duplicates", verdict, reference, story: [] };
+export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
+  const head = { name: PLAIN_PURCHASE, part: "duplicates" } as const;
+  if (plain === undefined)
+    return { ...head, verdict: notJudged(factOf("interrupted"), null), reference: null, story: [] };
+  const { verdict, reference, purchase } = plain;
+  const isBroken = verdict.state === "broken" && reference !== null;
+  const story = isBroken
+    ? await storyOf(bench, lastCheckout(purchase).orderId, new Map([["a", purchase]]))
+    : [];
+  return { ...head, verdict, reference, story };
 }

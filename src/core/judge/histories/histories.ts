@@ -375,8 +375,6 @@ export const HISTORY_NAMES: readonly HistoryName[] = [
 
 /** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";
-/** The last one: the payment of the first purchase, delivered again. */
-export const MUCH_LATER = "much_later";
 
 /** The titles of all histories of a run. */
 export const HISTORY_TITLES = {
@@ -384,9 +382,6 @@ export const HISTORY_TITLES = {
     title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],
   },
   ...HISTORIES,
-  [MUCH_LATER]: {
-    title: ["the first payment again, after more than 30 s", "超过 30 秒后再次推送首个支付"],
-  },
 } as const;
 
 /** The titles of the steps that a run records: its histories, and the fields that its description leaves out. */

@@ -1,7 +1,21 @@
 // The histories of time: restarts, a customer who pays late, an API that is away for a while.
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
-import { API_AGAIN, API_AWAY, create, each, known, look, on, onEach, pay, payment, tell } from "./steps.ts";
+import {
+  API_AGAIN,
+  API_AWAY,
+  API_BUSY,
+  create,
+  each,
+  known,
+  look,
+  on,
+  onEach,
+  pay,
+  payment,
+  tell,
+  wait,
+} from "./steps.ts";
 
 const BOTH_AT_ONCE: Extract<Step, { act: "at_once" }> = {
   act: "at_once",
@@ -72,13 +86,42 @@ function restarts<Name extends "restart" | "stop">(
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
 }
 
+/** At least this long, in milliseconds. */
+function othersAnd(leastMs: number): Step {
+  return { act: "wait_for_others", leastMs };
+}
+
 /** The histories of time, in the order in which they start. */
 export const TIME_HISTORIES = {
   ...each(LASTING, {
     paid_late: {
       title: ["an order that is paid long after its create", "下单很久之后才支付"],
-      steps: [create, known, { act: "wait_for_others", leastMs: 15_000 }, pay, tell, look],
+      steps: [create, known, othersAnd(15_000), pay, tell, look],
       causes: { booked_when_paid: "gives_up_late" },
+    },
+    api_away: {
+      title: ["a payment while the API answers 503 for 10 s", "API 返回 503 达 10 秒时的支付"],
+      needs: ["create"],
+      steps: [
+        create,
+        known,
+        pay,
+        API_BUSY,
+        payment,
+        wait(10_000),
+        API_AGAIN,
+        othersAnd(15_000),
+        look,
+        tell,
+        look,
+      ],
+      causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+    },
+    much_later: {
+      title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
+      isLong: true,
+      steps: [create, known, pay, payment, look, othersAnd(31_000), payment, look],
+      causes: { booked_once: "forgets" },
     },
   }),
   ...each(RESTARTS, {

@@ -165,8 +165,8 @@ const JUDGE_CAUSES = {
     `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
   ],
   loses_plain: [
-    "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. Compare events by sequence within one data.id, not by created_at or the time of the last write, and check that --paid-when matches a paid order.",
-    "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。请在同一 data.id 内比较 sequence，而不要比较 created_at 或最后写入时间；并检查 --paid-when 是否匹配已支付的订单。",
+    "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view is that of a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
+    "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
   ],
   books_unverified: [
     "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
