@@ -52,16 +52,11 @@ export const EXIT_OF_VERDICT = { passed: EXIT.done, failed: EXIT.failed, unknown
 
 type Judged<State> = JudgedHistory & { readonly verdict: { readonly state: State } };
 
-function isBroken(one: JudgedHistory): one is Judged<"broken"> {
-  return one.verdict.state === "broken";
-}
-
-function isOpen(one: JudgedHistory): one is Judged<"not_judged"> {
-  return one.verdict.state === "not_judged";
-}
-
-function heldIn(judged: readonly JudgedHistory[]): readonly Judged<"held">[] {
-  return judged.filter((one): one is Judged<"held"> => one.verdict.state === "held");
+function those<State extends JudgedHistory["verdict"]["state"]>(
+  judged: readonly JudgedHistory[],
+  state: State,
+): readonly Judged<State>[] {
+  return judged.filter((one): one is Judged<State> => one.verdict.state === state);
 }
 
 function titleOf({ name }: JudgedHistory): string {
@@ -83,10 +78,10 @@ export function runJson(report: RunReport) {
       : {}),
     seed,
     histories: judged.length,
-    held: heldIn(judged).length,
+    held: those(judged, "held").length,
     ...(report.isInterrupted ? { interrupted: true as const } : {}),
     ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
-    broken: judged.filter(isBroken).map((one) => ({
+    broken: those(judged, "broken").map((one) => ({
       invariant: one.verdict.invariant,
       cause: englishOf(causeOf(one.verdict)),
       places: [titleOf(one)],
@@ -96,7 +91,7 @@ export function runJson(report: RunReport) {
       rerun: rerunOf(report, one.name),
     })),
     not_judged: [
-      ...judged.filter(isOpen).map(({ name, verdict: { reason, field } }) => ({
+      ...those(judged, "not_judged").map(({ name, verdict: { reason, field } }) => ({
         invariant: null,
         history: name,
         reason: englishOf(reason),
@@ -175,9 +170,9 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const { style, all } = look;
   const { judged, seed, records, missing } = report;
   const arrow = style.cyan("→");
-  const broken = judged.filter(isBroken);
-  const open = judged.filter(isOpen);
-  const held = heldIn(judged);
+  const broken = those(judged, "broken");
+  const open = those(judged, "not_judged");
+  const held = those(judged, "held");
   const mistakes = Map.groupBy(broken, (one) => englishOf(causeOf(one.verdict)));
   const findings = [...mistakes].map(([cause, found]) => mistakeText(report, style, { cause, found }));
   const unclear = open

@@ -81,15 +81,15 @@ export async function lookAt(
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
     const seen = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
     waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
-    if (!isEnough(seen) || search !== undefined) return factOf(bench, { of, purchase, waitedMs }, seen);
+    if (!isEnough(seen) || search !== undefined) return lookFact(bench, { of, purchase, waitedMs }, seen);
   }
   await world.sleep(waitMs, signal);
-  return factOf(bench, { of, purchase, waitedMs }, await read(bench, purchase));
+  return lookFact(bench, { of, purchase, waitedMs }, await read(bench, purchase));
 }
 
 /** Reads the view of an order once more, at the end of a run. */
 export async function lookLater(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
-  return factOf(bench, { of, purchase, waitedMs: 0 }, await read(bench, purchase));
+  return lookFact(bench, { of, purchase }, await read(bench, purchase));
 }
 
 /** Whether a reading shows an order as paid and booked. */
@@ -97,14 +97,15 @@ export function isBooked({ order }: ViewReading): boolean {
   return order !== null && order.paid && order.times !== 0;
 }
 
-async function factOf(
+/** A reading of an order's view, with what is true of the order. */
+export async function lookFact(
   bench: Bench,
   {
-    of,
+    of = "a",
     purchase,
-    waitedMs,
-  }: { readonly of: OrderName; readonly purchase: Purchase; readonly waitedMs: number },
-  { order, got }: ViewReading,
+    waitedMs = 0,
+  }: { readonly of?: OrderName; readonly purchase: Purchase; readonly waitedMs?: number },
+  { order, got }: Pick<ViewReading, "order" | "got">,
 ): Promise<LookFact> {
   return { kind: "look", of, view: order, got, truth: await truthOf(bench, purchase), waitedMs };
 }

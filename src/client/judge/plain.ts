@@ -1,7 +1,7 @@
 // The first purchase of a run: as a customer makes it, over the service's own deliveries. It measures the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
-import { type CreateFact, type LookFact, type Observation } from "../../core/judge/observation.ts";
+import { type CreateFact, type Observation } from "../../core/judge/observation.ts";
 import { isLate, judgeHistory, notJudged } from "../../core/judge/judge.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
@@ -18,7 +18,7 @@ import {
   type Recording,
 } from "./bench.ts";
 import { logOf } from "./buy.ts";
-import { awaitKnown, awaitReading, isBooked, lookAt, quietMs } from "./looks.ts";
+import { awaitKnown, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
 /** The plain purchase: what it has shown, its verdict, and its order. */
@@ -70,7 +70,8 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
     shown: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
-  facts.push(firstCreate(runs, purchase));
+  const live = purchase.checkouts.length;
+  facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live });
   if (purchase.checkouts.length === 0) return end(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
   const { cartId } = purchase;
@@ -83,7 +84,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const before = await awaitKnown(bench, purchase);
   if (before.isMissing && shop.create === undefined)
     return end(recording, 0, notJudged(factOf("unknown_order"), "create", before.got));
-  facts.push(lookFact(purchase, before, { isPaid: false, waitedMs: 0 }));
+  facts.push(await lookFact(bench, { purchase }, before));
   if (before.order === null || before.order.paid) return end(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
   const seen = await awaitPayment(bench, purchase, onSlow);
@@ -92,12 +93,12 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   purchase.isTold = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
   const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries) };
-  if (!isBooked(seen)) facts.push(lookFact(purchase, seen, { isPaid: true, waitedMs: 0 }));
+  const told = { ...purchase, isTold: true };
+  if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: told }, seen));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
-    const known = { ...bench, recording: measured };
-    const { view, got } = await lookAt(known, "a", { ...purchase, isTold: true }, waitMs);
-    facts.push(lookFact(purchase, { order: view, got }, { isPaid: true, waitedMs: slowestMs }));
+    const look = await lookAt({ ...bench, recording: measured }, "a", told, waitMs);
+    facts.push({ ...look, waitedMs: slowestMs });
   }
   return end(measured, paidAt);
 }
@@ -118,27 +119,6 @@ async function whyNoOrder(
   return verdict.state === "broken" && verdict.invariant === "one_key"
     ? verdict
     : notJudged(factOf("no_order", runs[0]?.got ?? ""), "create");
-}
-
-function firstCreate(runs: CreateFact["runs"], { checkouts }: Purchase): CreateFact {
-  return {
-    kind: "create",
-    runs,
-    isRefused: false,
-    isAgain: false,
-    hasOtherId: false,
-    live: checkouts.length,
-  };
-}
-
-function lookFact(
-  purchase: Purchase,
-  { order, got }: Pick<ViewReading, "order" | "got">,
-  { isPaid, waitedMs }: { readonly isPaid: boolean; readonly waitedMs: number },
-): LookFact {
-  const { amountMinor } = lastCheckout(purchase);
-  const truth = { paid: isPaid, told: isPaid, asked: isPaid, amountMinor };
-  return { kind: "look", of: "a", view: order, got, truth, waitedMs };
 }
 
 /** Waits until the payment is shown, and the whole time only if the shop has accepted its event. */

@@ -37,11 +37,9 @@ import {
 const RESTARTED_MS = { view: 15_000, event: 10_000 };
 /** The pause before a restarted shop gets an event again that it refused, in milliseconds. */
 const TAKEN_AGAIN_MS = 500;
-/** How long a shop may need until it asks about an open order by itself, and the pause between looks, in milliseconds. */
-const QUESTION_MS = 2500;
+/** How long a shop may need until it sends its create, or asks about an open order by itself, in milliseconds. */
+const AWAITED_MS = { create: 10_000, question: 2500 };
 const ASKED_AGAIN_MS = 50;
-/** How long a shop may need until it sends its create, in milliseconds. */
-const CREATED_MS = 10_000;
 /** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
 export async function playHistory(
   bench: Bench,
@@ -97,7 +95,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "look":
       return look(play, step.of, isLast);
     case "create":
-      return step.isToldMeanwhile === true ? buyWhileTold(play, step) : buy(play, step);
+      return buy(play, step);
     case "create_elsewhere":
       // The shop knows its own order first, also if it was busy.
       await deliverOpen(play, step.of);
@@ -122,8 +120,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "wait_for_others":
       await Promise.all([play.bench.others, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
       return true;
-    case "await_question":
-      await awaitQuestion(play, purchaseOf(play, step.of));
+    case "await":
+      await awaitService(play, purchaseOf(play, step.of), step.what);
       return true;
     case "restart":
       return restart(play, step);
@@ -148,29 +146,6 @@ async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean
     : !isUnbooked(fact);
 }
 
-/** The shop creates an order, and its first event arrives before the answer. */
-async function buyWhileTold(play: Play, step: Extract<Step, { act: "create" }>): Promise<boolean> {
-  const { bench } = play;
-  const { world, call, signal } = bench;
-  const purchase = purchaseOf(play, step.of);
-  const ended = new AbortController();
-  const orderId = expectedOrderId(bench, purchase) ?? purchase.cartId;
-  const list = { name: "listCheckouts", body: { orderId } } as const;
-  const tellEarly = async (): Promise<void> => {
-    const { checkouts } = await poll(world, () => call(list), {
-      isEnough: (found) => found.checkouts.length > 0,
-      waitMs: CREATED_MS,
-      firstPauseMs: ASKED_AGAIN_MS,
-      signal: AbortSignal.any([signal, ended.signal]),
-    });
-    if (checkouts.length === 0) return;
-    if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
-    await tell(play, { act: "tell", of: step.of, statuses: ["created"] });
-  };
-  const [isBought] = await Promise.all([buy(play, step).finally(() => ended.abort()), tellEarly()]);
-  return isBought;
-}
-
 async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pay" }>): Promise<boolean> {
   const { bench } = play;
   const purchase = purchaseOf(play, of);
@@ -189,15 +164,25 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   return true;
 }
 
-/** Waits until the shop has retrieved the paid checkout by itself, as a job does that asks about open orders. */
-async function awaitQuestion({ bench }: Play, { paid }: Purchase): Promise<void> {
+/** Waits until the service has stored an order's checkout, or the shop has asked by itself whether it is paid. */
+async function awaitService(
+  { bench }: Play,
+  purchase: Purchase,
+  what: keyof typeof AWAITED_MS,
+): Promise<void> {
   const { world, call, leaseId, signal } = bench;
-  await poll(world, () => call({ name: "listRetrieves", id: leaseId, body: undefined }), {
-    isEnough: ({ paidCheckouts }) => paid === undefined || paidCheckouts.includes(paid.id),
-    waitMs: QUESTION_MS,
-    firstPauseMs: ASKED_AGAIN_MS,
-    signal,
-  });
+  const orderId = expectedOrderId(bench, purchase) ?? purchase.cartId;
+  const isSeen = async (): Promise<boolean> => {
+    if (what === "create") {
+      const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
+      if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
+      return checkouts.length > 0;
+    }
+    const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
+    return purchase.paid === undefined || paidCheckouts.includes(purchase.paid.id);
+  };
+  const waitMs = AWAITED_MS[what];
+  await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: ASKED_AGAIN_MS, signal });
 }
 
 /** Begins all acts of a moment together, each after its time. */

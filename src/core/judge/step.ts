@@ -50,15 +50,13 @@ export type Step =
   /**
    * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
    * answer, for which the customer tries again and by which the purchase is judged from the service's log; without
-   * `nothing` the page of an ended checkout ends the history. `isToldMeanwhile`: the event of the creation arrives before
-   * the answer does.
+   * `nothing` the page of an ended checkout ends the history.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
       readonly expects?: "refusal" | "answer" | "nothing";
-      readonly isToldMeanwhile?: true;
     }
   /**
    * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the
@@ -96,9 +94,12 @@ export type Step =
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
   /** From now on these faults, in place of those before, apply to v1 requests about the order, or about all. */
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
-  /** Waits, or until the shop has retrieved the paid checkout by itself, some seconds at most. */
   | { readonly act: "wait"; readonly milliseconds: number }
-  | { readonly act: "await_question"; readonly of: OrderName }
+  /**
+   * Waits some seconds at most until the service has stored the order's checkout, or until the shop has retrieved the paid
+   * one by itself.
+   */
+  | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
   /** Waits until all other histories have ended, at least this long; they run meanwhile. */
   | { readonly act: "wait_for_others"; readonly leastMs: number }
   /** Kills the shop, or asks it to stop, and starts it again; `part`: of the time that the last event took. */

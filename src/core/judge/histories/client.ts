@@ -2,7 +2,7 @@
 // purchase again. How they are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { ALWAYS, type OrderName, type Step } from "../step.ts";
-import { create, each, look, pay, tell } from "./steps.ts";
+import { create, each, known, look, pay, tell } from "./steps.ts";
 
 const ENDED: Step = { act: "faults", of: "a", faults: [] };
 
@@ -41,6 +41,14 @@ const SLOW_ANSWER = {
   match: { method: "POST" },
   times: 1,
 } as const satisfies ScheduledFault;
+
+const CREATE_BESIDE_ITS_EVENT: Step = {
+  act: "at_once",
+  acts: [
+    { steps: [create], part: 0, during: "event" },
+    { steps: [{ act: "await", of: "a", what: "create" }, known], part: 0, during: "event" },
+  ],
+};
 
 const BOOKED = { part: "duplicates", needs: ["create", "names"], isAlone: true } as const;
 
@@ -105,13 +113,7 @@ export const CLIENT_HISTORIES = {
   ...each(BOOKED, {
     created_early: {
       title: ["its first event before the answer to the create", "创建的响应之前先收到首个事件"],
-      steps: [
-        { act: "faults", of: "a", faults: [SLOW_ANSWER] },
-        { act: "create", of: "a", isToldMeanwhile: true },
-        pay,
-        tell,
-        look,
-      ],
+      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_BESIDE_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
   }),

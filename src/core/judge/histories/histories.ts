@@ -311,7 +311,7 @@ const EVENT_HISTORIES = each(EVENTS, {
   },
   webhook_after_question: {
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
-    steps: [create, known, pay, { act: "await_question", of: "a" }, payment, look, tell, look],
+    steps: [create, known, pay, { act: "await", of: "a", what: "question" }, payment, look, tell, look],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
