@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/core/json.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
 import type { openWebhookSite } from "./webhook-site.ts";
@@ -67,7 +68,8 @@ export class CarefulShop {
       headers: { "Idempotency-Key": key },
       body: JSON.stringify({ order_id: orderId, ...TERMS, description }),
     });
-    return (JSON.parse(String(answer.body)) as { readonly data?: Checkout }).data;
+    // A fault may have cut the answer off.
+    return (parseJson(String(answer.body)) as { readonly data?: Checkout } | undefined)?.data;
   }
 
   async buy(orderId: string): Promise<string | undefined> {
@@ -240,6 +242,76 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     class extends CarefulShop {
       override create(orderId: string, key: string): Promise<Checkout | undefined> {
         return super.create(orderId, `one-key-${orderId}`, key);
+      }
+    },
+  ],
+  second_early: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      // It asks before it buys again; an end that it hears of closes the order, whichever attempt has ended.
+      override async buy(orderId: string): Promise<string | undefined> {
+        const order = this.orders.get(orderId);
+        const last = [...(order?.checkouts.keys() ?? [])].at(-1);
+        const status = last === undefined ? "" : (await this.site.told(last)).status;
+        if (last !== undefined && this.hasEnded(status)) order?.checkouts.set(last, { status, sequence: 99 });
+        this.closed.delete(orderId);
+        return super.buy(orderId);
+      }
+      override take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        if (ENDED.has(status) && !this.seen.has(event.event_id)) this.closed.add(orderId);
+        return this.closed.has(orderId) && status === "succeeded" ? Promise.resolve(200) : super.take(event);
+      }
+    },
+  ],
+  third_attempt: [
+    "recovery",
+    class extends CarefulShop {
+      override create(orderId: string, key: string): Promise<Checkout | undefined> {
+        return super.create(orderId, key.endsWith("-1") ? key : `${orderId}-retry`);
+      }
+    },
+  ],
+  second_answer_cut: [
+    "one_key",
+    class extends CarefulShop {
+      private sent = 0;
+      override create(orderId: string, key: string): Promise<Checkout | undefined> {
+        this.sent += 1;
+        return super.create(orderId, key.endsWith("-1") ? key : `${key}-${this.sent}`);
+      }
+    },
+  ],
+  second_at_once: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      private sent = 0;
+      // Each click on a second attempt has a key of its own, and a refused one closes the order.
+      override async create(orderId: string, key: string): Promise<Checkout | undefined> {
+        this.sent += 1;
+        const made = await super.create(orderId, key.endsWith("-1") ? key : `${key}-${this.sent}`);
+        if (made === undefined) this.closed.add(orderId);
+        return made;
+      }
+      override take(event: ShopEvent): Promise<number> {
+        return this.closed.has(event.data.order_id) ? Promise.resolve(200) : super.take(event);
+      }
+    },
+  ],
+  bought_again_open: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly closed = new Set<string>();
+      // It gives a page up of which it cannot ask.
+      override async buy(orderId: string): Promise<string | undefined> {
+        for (const id of this.orders.get(orderId)?.checkouts.keys() ?? [])
+          if ((await this.site.told(id)).status === "") this.closed.add(id);
+        return super.buy(orderId);
+      }
+      override take(event: ShopEvent): Promise<number> {
+        return this.closed.has(event.data.id) ? Promise.resolve(200) : super.take(event);
       }
     },
   ],

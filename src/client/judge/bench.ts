@@ -268,22 +268,22 @@ export async function createOrders(
   const { cartId } = purchase;
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { cartId, timeoutMs });
   const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
-  const add = (found: readonly Listed[]): void => {
+  const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
+  const add = (found: readonly Listed[], ran: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, found);
-    for (const { id } of found) {
-      if (!noted.carts.has(id)) noted.carts.set(id, cartId);
-      else if (noted.carts.get(id) !== cartId) purchase.isShared = true;
-    }
+    const shown = purchase.checkouts.length > 0 ? found.map(({ id }) => id) : ran.flatMap(idsIn);
+    if (shown.some(isOfOther)) purchase.isShared = true;
+    for (const { id } of found) if (!isOfOther(id)) noted.carts.set(id, cartId);
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const ran = await runs();
-    add(await listed(call, { orderId: cartId }));
+    add(await listed(call, { orderId: cartId }), ran);
     return ran;
   }
   if (recording.namesCheckout && !isAlone) {
     const ran = await runs();
-    const ids = new Set(ran.flatMap(({ text }) => text.match(UUIDS) ?? []));
-    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat());
+    const ids = new Set(ran.flatMap(idsIn));
+    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat(), ran);
     return ran;
   }
   return bench.alone(async () => {
@@ -294,9 +294,16 @@ export async function createOrders(
     const known = new Set(purchase.checkouts.map(({ id }) => id));
     // In a store of its own, an order of a killed run may be stored late.
     const isOwn = named !== undefined || search?.isOwn === true;
-    add(found.filter(({ id }) => isOwn || known.has(id) || !before.has(id)));
+    add(
+      found.filter(({ id }) => isOwn || known.has(id) || !before.has(id)),
+      ran,
+    );
     return ran;
   });
+}
+
+function idsIn({ text }: CreateRun): readonly string[] {
+  return text.match(UUIDS) ?? [];
 }
 
 /** The checkouts of the store, oldest first. */

@@ -59,7 +59,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
   if (isAgain) await refresh(bench, purchase);
-  if (await isUnsent(play, purchase)) {
+  if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
     play.facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
@@ -125,6 +125,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const { create } = bench.shop;
   const isPage = create === undefined || "url" in create;
   const runs: WatchedRun[] = [];
+  const earlier = purchase.creates === 0 ? [] : await logOf(bench, expectedOrderId(bench, purchase));
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
   for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
     if (count > 1) await beforeAgain(play, runs.at(-1));
@@ -132,7 +133,11 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     const { signal: kill } = play.killing;
     const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
     if (search === undefined) await endKills(play);
-    const log = await logOf(bench, expectedOrderId(bench, purchase));
+    const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(earlier.length);
+    if (earlier.length > 0 && log.length === 0) {
+      facts.push({ kind: "note", note: "dead_page" });
+      return false;
+    }
     const mayFail = search !== undefined;
     const isKilled = kill.aborted || (isPage ? null : false);
     if (ran !== undefined) runs.push({ ...ran, isKilled, mayFail, log });

@@ -245,18 +245,18 @@ async function visit(
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
   const { session, ...rest } = form;
   const checkout = lastCheckout(purchase);
-  const sessionId =
-    session === null
-      ? null
-      : session === undefined
-        ? checkout.id
-        : lastCheckout(purchaseOf(play, session)).id;
   const { cookies } = purchase;
-  const opened = { page: shop.returnUrl, checkout, form: rest, session: sessionId, cookies };
+  const ofForm = session === null ? null : sessionOf(play, purchase, session);
+  const opened = { page: shop.returnUrl, checkout, form: rest, session: ofForm, cookies };
   const begun = bench.world.monotonic();
   const visited = await openReturnPage(bench, opened);
   purchase.visitMs = bench.world.monotonic() - begun;
   facts.push({ kind: "visit", ...visited });
+}
+
+function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" | undefined): string {
+  if (session === "first") return purchase.checkouts[0]?.id ?? "";
+  return lastCheckout(session === undefined ? purchase : purchaseOf(play, session)).id;
 }
 
 /**

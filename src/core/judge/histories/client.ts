@@ -2,7 +2,18 @@
 // purchase again. How they are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { ALWAYS, type OrderName, type Step } from "../step.ts";
-import { create, each, known, look, pay, tell } from "./steps.ts";
+import {
+  API_AGAIN,
+  API_BUSY,
+  cancel,
+  create,
+  each,
+  known,
+  look,
+  pay,
+  SECOND_ATTEMPT,
+  tell,
+} from "./steps.ts";
 
 const ENDED: Step = { act: "faults", of: "a", faults: [] };
 
@@ -10,6 +21,9 @@ const ENDED: Step = { act: "faults", of: "a", faults: [] };
 function answered(of: OrderName): Step {
   return { act: "create", of, expects: "answer" };
 }
+
+/** A create that may fail. */
+const ANYHOW: Step = { act: "create", of: "a", expects: "nothing" };
 
 /** A fault at a create of the purchase, counted from 1. */
 function at(nth: number, action: ScheduledFault["action"]): ScheduledFault {
@@ -116,6 +130,10 @@ export const CLIENT_HISTORIES = {
       steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_BESIDE_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
+    second_answer_cut: {
+      title: ["a second attempt whose answer is cut off", "第二次下单的响应被截断"],
+      steps: [create, cancel, tell, ...underFaults(at(1, "truncate"))],
+    },
   }),
   ...each(OTHERS, {
     bought_at_once: {
@@ -126,6 +144,18 @@ export const CLIENT_HISTORIES = {
         { act: "create", of: "b", times: 4 },
       ],
       causes: { one_order: "double_click", client_ends: "double_click" },
+    },
+    second_at_once: {
+      title: ["bought four times at once after an end", "结束后同时下单四次"],
+      needs: ["names"],
+      steps: [create, cancel, tell, { act: "create", of: "a", times: 4 }, pay, tell, look],
+      causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
+    },
+    bought_again_open: {
+      title: ["bought again, also while the API answers 503", "再次下单，包括 API 返回 503 时"],
+      needs: ["names"],
+      steps: [create, known, create, API_BUSY, ANYHOW, API_AGAIN, ANYHOW, pay, tell, look],
+      causes: { booked_when_paid: "lost_without_api" },
     },
     refused_for_good: {
       title: ["creates that are refused for good", "创建一直被拒绝"],

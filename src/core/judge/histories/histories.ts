@@ -43,7 +43,7 @@ type Kind = "own" | "other";
 type Row = Omit<History, "part">;
 
 function endsUnpaid(outcome: UnpaidEnd, title: Words): Row {
-  return { title, steps: [create, ends(outcome), tell, look] };
+  return { title, steps: endedAttempt(outcome) };
 }
 
 /** Buys again after an end; events of the first checkout arrive again before and after the payment. */
@@ -51,9 +51,13 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
   return {
     title,
     needs: ["create", "names"],
-    steps: [create, ends(outcome), tell, look, create, FIRST, pay, tell, look, FIRST, look],
+    steps: [...endedAttempt(outcome), create, FIRST, pay, tell, look, FIRST, look],
     causes: SECOND_ATTEMPT,
   };
+}
+
+function endedAttempt(outcome: UnpaidEnd): readonly Step[] {
+  return [create, ends(outcome), tell, look];
 }
 
 /** Buys again after an end, whatever that makes. */
@@ -317,6 +321,28 @@ const EVENT_HISTORIES = each(EVENTS, {
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
+  second_early: {
+    title: ["bought again before the end is told", "得知结束之前再次下单"],
+    needs: ["create", "names"],
+    steps: [create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look],
+    causes: SECOND_ATTEMPT,
+  },
+  third_attempt: {
+    title: ["bought a third time, after two ends", "两次结束后第三次下单"],
+    needs: ["create", "names"],
+    steps: [
+      ...endedAttempt("failed"),
+      ...endedAttempt("cancelled"),
+      create,
+      FIRST,
+      pay,
+      tell,
+      look,
+      FIRST,
+      look,
+    ],
+    causes: SECOND_ATTEMPT,
+  },
   second_each: {
     title: ["three orders bought again after an end", "三个订单结束后再次下单"],
     needs: ["create", "names"],

@@ -71,6 +71,8 @@ const LOST_BY_RETURN = {
 const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
 const BESIDE = on("b", create, known);
 const OF_ANOTHER = returning({ session: "b" });
+/** A tab of the first attempt. */
+const OF_FIRST = returning({ session: "first" });
 const CHEAPER: Step = { act: "create_elsewhere", of: "a", terms: "less" };
 const MIXES_ORDERS = {
   never_unpaid: "mixes_orders",
@@ -173,7 +175,24 @@ export const RETURN_HISTORIES = each(RETURNS, {
   return_second: {
     needs: ["create", "names"],
     title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
-    steps: [create, known, cancel, visit, tell, visit, look, create, visit, pay, tell, visit, look],
+    steps: [
+      create,
+      known,
+      cancel,
+      visit,
+      tell,
+      visit,
+      look,
+      create,
+      visit,
+      OF_FIRST,
+      pay,
+      tell,
+      visit,
+      look,
+      OF_FIRST,
+      look,
+    ],
     causes: SECOND_ATTEMPT,
   },
   return_begun: within(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
