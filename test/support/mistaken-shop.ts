@@ -559,6 +559,32 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  restart_after_return: [
+    "booked_once",
+    class extends CarefulShop {
+      // Its memory knows which checkouts are booked.
+      private readonly booked = new Set<string>();
+      override booted(): void {
+        this.booked.clear();
+      }
+      private book(orderId: string | null, id: string): void {
+        if (!this.booked.has(id)) this.orders.get(orderId ?? "")?.bookings.push(id);
+        this.booked.add(id);
+      }
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const id = query.get("session_id") ?? "";
+        if ((await this.site.told(id)).status === "succeeded") this.book(query.get("order_id"), id);
+      }
+      override async take({ event_id: eventId, data }: ShopEvent): Promise<number> {
+        if (data.status === "succeeded" && !this.seen.has(eventId)) this.book(data.order_id, data.id);
+        this.seen.add(eventId);
+        return 200;
+      }
+      override stateOf({ bookings }: Order): string {
+        return bookings.length > 0 ? "paid" : "open";
+      }
+    },
+  ],
   restart_at_event: [
     "takes_events",
     class extends CarefulShop {

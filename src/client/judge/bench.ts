@@ -266,7 +266,7 @@ export async function createOrders(
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
   const { cartId } = purchase;
-  const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { cartId, timeoutMs });
+  const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
   const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
   const add = (found: readonly Listed[], ran: readonly CreateRun[]): void => {
@@ -337,7 +337,7 @@ export function liveCheckouts({ checkouts, foreign }: Purchase): readonly Listed
 async function runCreate(
   { world, shop, target, signal, noted }: Pick<Bench, "world" | "shop" | "target" | "signal" | "noted">,
   create: ShopCreate,
-  { cartId, timeoutMs }: { readonly cartId: string; readonly timeoutMs: number },
+  { cartId, cookies, timeoutMs }: Pick<Purchase, "cartId" | "cookies"> & { readonly timeoutMs: number },
 ): Promise<CreateRun> {
   if ("buy" in create) return create.buy();
   if ("commandLine" in create) {
@@ -353,10 +353,11 @@ async function runCreate(
     name,
     value.replaceAll("{order_id}", () => cartId),
   ]);
-  const cookie = shop.cookie === undefined ? {} : { Cookie: shop.cookie };
+  const url = fillAddress(create.url, named);
+  const cookie = cookies.of(url, shop.cookie);
   const answer = await sendLocally(world, target, {
     method: "POST",
-    url: fillAddress(create.url, named),
+    url,
     headers: { ...BROWSER_HEADERS, ...cookie, "Content-Type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams(fields).toString(),
     signal,
@@ -369,6 +370,7 @@ async function runCreate(
       text: "",
     };
   const { status, body, headers } = answer;
+  cookies.keep(url, headers["set-cookie"]);
   const text = `${headers["location"] ?? ""}\n${body}`;
   return { hasEnded: true, isDone: status < 400, got: String(status), text };
 }

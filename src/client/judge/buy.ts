@@ -56,6 +56,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const isRefused = expects === "refusal";
   const isAgain = purchase.creates > 0;
   const known = purchase.checkouts.length;
+  const sent = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
   if (isAgain) await refresh(bench, purchase);
@@ -73,7 +74,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
     live,
     isRenewed: isAgain && isNew,
-    deadEnd: isDead ? await deadEndOf(bench, purchase, runs) : undefined,
+    deadEnd: isDead ? await deadEndOf(bench, purchase, { runs, sent: sent.length }) : undefined,
   };
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
@@ -89,14 +90,18 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   return purchase.isShared !== true && (!isDead || expects === "nothing");
 }
 
-/** Whether a customer who buys again after the end is sent to the ended page, or is refused by a mistake of the shop. */
+/**
+ * Whether a customer who buys again after the end is sent to the ended page, which a create with an old key or none has
+ * led to, or is refused by a mistake of the shop. `sent`: how many creates the service had got before.
+ */
 async function deadEndOf(
   bench: Bench,
   purchase: Purchase,
-  runs: readonly CreateRun[],
+  { runs, sent }: { readonly runs: readonly CreateRun[]; readonly sent: number },
 ): Promise<CreateFact["deadEnd"]> {
-  const log = await logOf(bench, expectedOrderId(bench, purchase));
+  const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(sent);
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
+  if (hasArrived(log)) return "old_page";
   const { checkoutUrl } = await bench.call({
     name: "inspectCheckout",
     id: lastCheckout(purchase).id,

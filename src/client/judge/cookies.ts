@@ -1,7 +1,7 @@
 /** The cookies of one browser. Cookies belong to a host, whatever the port. */
 export type CookieJar = {
-  /** The `Cookie` header for an address; no header if there are no cookies. */
-  readonly of: (url: string) => Readonly<Record<string, string>>;
+  /** The `Cookie` header for an address, with the cookies of `given` first; no header if there are no cookies. */
+  readonly of: (url: string, given?: string) => Readonly<Record<string, string>>;
   /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
   readonly keep: (url: string, lines: string | undefined) => void;
 };
@@ -13,10 +13,10 @@ const MAX_COOKIES = 50;
 export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {
-    of: (url) => {
-      const cookies = hosts.get(new URL(url).hostname);
-      if (cookies === undefined || cookies.size === 0) return {};
-      return { Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
+    of: (url, given) => {
+      const kept = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
+      const all = given === undefined ? kept : [given, ...kept];
+      return all.length === 0 ? {} : { Cookie: all.join("; ") };
     },
     keep: (url, lines) => {
       if (lines === undefined) return;

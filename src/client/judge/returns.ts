@@ -41,7 +41,7 @@ export async function openReturnPage(
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
-    const sent = { ...how, headers: { ...how.headers, ...joinCookies(cookies.of(url), cookie) } };
+    const sent = { ...how, headers: { ...how.headers, ...cookies.of(url, cookie) } };
     const answer = await sendPatiently(world, target, { ...sent, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
@@ -62,14 +62,6 @@ function visitTo(
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
   const hasArrived = isPage && status >= 200 && status < 300;
   return { hasArrived, got: isPage ? String(status) : `${excerpt(pathname)} (${status})` };
-}
-
-function joinCookies(
-  { Cookie: kept }: Readonly<Record<string, string>>,
-  given: string | undefined,
-): Readonly<Record<string, string>> {
-  const all = [given, kept].filter((one) => one !== undefined);
-  return all.length === 0 ? {} : { Cookie: all.join("; ") };
 }
 
 function refererOf(

@@ -224,8 +224,10 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
     };
   const claimed = runs.find(({ isDone }) => isDone);
   // A shop may sell each order once; one that begins anew after one end, but not after another, has forgotten that.
-  if (deadEnd === "old_page" && renews && claimed !== undefined)
-    return { invariant: "recovery", expected: factOf("another"), got: claimed.got, cause: "old_page" };
+  if (deadEnd === "old_page" && renews) {
+    const { got } = claimed ?? runs[0] ?? { got: "" };
+    return { invariant: "recovery", expected: factOf("another"), got, cause: "old_page" };
+  }
   if (claimed !== undefined && live === 0 && !isAgain)
     return { ...ends, got: claimed.got, cause: "claims_success" };
   const failed = runs.find(({ isDone }) => !isDone);

@@ -14,6 +14,7 @@ import {
   pay,
   payment,
   tell,
+  visit,
   wait,
 } from "./steps.ts";
 
@@ -52,6 +53,14 @@ const MOMENTS = {
     after: [look, payment, look],
     causes: LOST_AT_RESTART,
   },
+  after_return: {
+    title: ["between a return and the payment event", "返回之后、收到支付事件之前"],
+    needs: ["returnUrl"],
+    before: [pay, visit],
+    restart: {},
+    after: [tell, look],
+    causes: LOST_AT_RESTART,
+  },
   before_payment: {
     title: ["between the create and the payment", "下单之后、支付之前"],
     before: [],
@@ -61,7 +70,7 @@ const MOMENTS = {
   },
 } as const satisfies Readonly<Record<string, Moment>>;
 
-type Moment = Pick<Row, "title" | "causes"> & {
+type Moment = Pick<Row, "title" | "causes" | "needs"> & {
   readonly before: readonly Step[];
   readonly restart: Omit<Ending, "act">;
   readonly after: readonly Step[];
@@ -77,11 +86,12 @@ function restarts<Name extends "restart" | "stop">(
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
   const how: Pick<Ending, "how"> = name === "stop" ? { how: name } : {};
-  const rows = Object.entries<Moment>(MOMENTS).map(([at, { title, before, restart, after, causes = {} }]) => {
+  const rows = Object.entries<Moment>(MOMENTS).map(([at, row]) => {
+    const { title, before, restart, after, causes = {}, needs = [] } = row;
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
     const steps = [create, known, ...before, { act: "restart", ...restart, ...how } as const, ...after];
-    const needs: History["needs"] = name === "stop" ? ["served"] : [];
-    return [`${name}_${at}`, { title: titles, steps, causes, needs }] as const;
+    const served: History["needs"] = name === "stop" ? ["served"] : [];
+    return [`${name}_${at}`, { title: titles, steps, causes, needs: [...needs, ...served] }] as const;
   });
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
 }
