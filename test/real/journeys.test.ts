@@ -42,7 +42,7 @@ async function installedPackage(): Promise<Form> {
   const offline = ["--offline", "--no-audit", "--no-fund"];
   await npm("install", ...offline, tarball, join(ROOT, "node_modules/better-sqlite3"));
   const command = [process.execPath, join(cwd, "node_modules/.bin/checkout")];
-  return programForm({ name: "npm package", command, hosted: WITHOUT_NPX });
+  return programForm({ name: "npm package", command, half: 0, hosted: WITHOUT_NPX });
 }
 
 /** The executable, alone in a folder and without Node; in a release its own. */
@@ -51,7 +51,7 @@ async function loneExecutable(): Promise<Form> {
   const released = process.env["RELEASED_EXECUTABLE"];
   copyFileSync(released ?? (await builtExecutable()).file, command[0] ?? "");
   const variables = { XDG_CACHE_HOME: tempFolder(), PATH: "" };
-  return programForm({ name: "executable", command, variables, hosted: WITHOUT_WORKER });
+  return programForm({ name: "executable", command, variables, half: 1, hosted: WITHOUT_WORKER });
 }
 
 /** All drills, up to a shop that is ready. */

@@ -26,6 +26,8 @@ export type Form = {
   readonly begin: (words: readonly string[], options: FormOptions) => Begun;
   /** The program as a command line of a shop starts it; null where the form has no shell. */
   readonly shell: string | null;
+  /** Which half of the command lines it types in `npm test`; undefined: all of them. */
+  readonly half?: 0 | 1 | undefined;
   /** How `hosted dev` ends where no workerd can be fetched. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
 };
@@ -53,7 +55,7 @@ export function programForm({
   command,
   variables = {},
   ...form
-}: Pick<Form, "name" | "hosted"> & {
+}: Pick<Form, "name" | "hosted" | "half"> & {
   readonly command: readonly string[];
   readonly shell?: string | null;
   /** The variables of its users. */
