@@ -15,18 +15,8 @@ export type ClockMove = {
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
-/** A move in progress; it ends when it is disposed of. */
-type MoveInProgress = Disposable & {
-  readonly heads: (to: number) => void;
-  readonly fire: (moves: readonly StatusChangeEntry[]) => void;
-  readonly deliver: (attempts: readonly FinishedAttemptEntry[]) => void;
-};
-
 /** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
-export type ClockMoves = {
-  readonly begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => MoveInProgress;
-  readonly last: (storeId: string) => ClockMove | undefined;
-};
+export type ClockMoves = ReturnType<typeof createClockMoves>;
 
 /** Maximum number of changes to one status that are kept; the others are only counted. */
 const MAX_KEPT = 25;
@@ -34,12 +24,13 @@ const MAX_KEPT = 25;
 const MAX_STORES = 100;
 
 /** Creates a record of clock moves, initially empty. */
-export function createClockMoves(): ClockMoves {
+export function createClockMoves() {
   const moves = new Map<string, ClockMove>();
   let number = 0;
   return {
-    last: (storeId) => moves.get(storeId),
-    begin: (storeId, times) => {
+    last: (storeId: string): ClockMove | undefined => moves.get(storeId),
+    /** The returned move ends when it is disposed of. */
+    begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => {
       number += 1;
       const changes = new Map<Status, Changes>();
       const attempts = new Map<string, Map<string, number>>();
@@ -54,16 +45,17 @@ export function createClockMoves(): ClockMoves {
       const [oldest] = moves.keys();
       if (moves.size > MAX_STORES && oldest !== undefined) moves.delete(oldest);
       return {
-        heads: (to) => keep({ to }),
-        fire: (fired) => fired.forEach((one) => changes.set(one.to, addChange(changes.get(one.to), one))),
-        deliver: (delivered) => {
+        heads: (to: number): void => keep({ to }),
+        fire: (fired: readonly StatusChangeEntry[]): void =>
+          fired.forEach((one) => changes.set(one.to, addChange(changes.get(one.to), one))),
+        deliver: (delivered: readonly FinishedAttemptEntry[]): void => {
           for (const { endpointId, status, error } of delivered) {
             const results = attempts.get(endpointId) ?? new Map<string, number>();
             const result = String(status ?? error ?? "");
             attempts.set(endpointId, results.set(result, (results.get(result) ?? 0) + 1));
           }
         },
-        [Symbol.dispose]: () => keep({ isOver: true }),
+        [Symbol.dispose]: (): void => keep({ isOver: true }),
       };
     },
   };

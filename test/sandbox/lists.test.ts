@@ -256,7 +256,6 @@ const WHOLE = [/FROM faults$/, /FROM endpoints\) AND state IN/];
 
 /** The index for each statement of a create, a payment or a delivery; another fitting one would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
-  [/AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT 1 /, "open_checkouts (store_id=?)"],
   [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
     "open_checkouts (store_id=? AND expires_at<?)",
@@ -508,7 +507,9 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   ]);
   expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
   const part = await type("orders list --limit 2");
-  expect(part.stdout).toContain(`\nmore:\n  checkout orders list --limit 2 --before ${second}\n`);
+  expect(part.stdout).toContain(
+    `\nmore, with the same filters:\n  checkout orders list --before ${second}\n`,
+  );
   const rest = JSON.parse(
     (await type(`orders list --before ${shortId(second ?? "")} --json`)).stdout,
   ) as Page;

@@ -6,12 +6,7 @@ import { atCheckout } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Records page views of checkouts, for their stories (decision 99). */
-export type PageViews = {
-  /** Records a view: a look-up in memory, and a write for the first view of each minute. Never fails or blocks. */
-  readonly note: (checkoutId: string, view: Omit<PageView, "at">) => void;
-  /** Resolves when all recorded views are on disk, or failed to be written. */
-  readonly idle: () => Promise<void>;
-};
+export type PageViews = ReturnType<typeof createPageViews>;
 
 /** Maximum number of views in memory, so that repeated requests for one page cause no writes. */
 const MAX_REMEMBERED = 1000;
@@ -23,7 +18,7 @@ export function createPageViews(
     readonly writeSignals: Pick<ServiceContext["writeSignals"], "notify">;
   },
   report: (error: unknown) => void,
-): PageViews {
+) {
   const noted = new Map<string, number>();
   let written: Promise<void> = Promise.resolve();
 
@@ -35,7 +30,8 @@ export function createPageViews(
     });
 
   return {
-    note: (checkoutId, view) => {
+    /** Records a view: a look-up in memory, and a write for the first view of each minute. Never fails or blocks. */
+    note: (checkoutId: string, view: Omit<PageView, "at">): void => {
       const name = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
       if (now < (noted.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
@@ -46,6 +42,7 @@ export function createPageViews(
       const writing = keep(checkoutId, view).catch(report);
       written = Promise.all([before, writing]).then(() => undefined);
     },
-    idle: () => written,
+    /** Resolves when all recorded views are on disk, or failed to be written. */
+    idle: (): Promise<void> => written,
   };
 }

@@ -11,16 +11,7 @@ type Reliance = {
   readonly at: number;
 };
 
-export type AssumptionLog = {
-  /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
-  readonly note: (relied: DecisionNumbers, reliance: Reliance) => void;
-  /** The decisions that a store's integration relied on, including every earlier `note`. */
-  readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
-  /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
-  readonly forget: (storeId: string) => void;
-  /** Resolves when all records are on disk, or failed to be written. */
-  readonly idle: () => Promise<void>;
-};
+export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
 const WORK = "assumptions";
 
@@ -28,7 +19,7 @@ const WORK = "assumptions";
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,
-): AssumptionLog {
+) {
   const known = new Map<string, Set<number>>();
   let waiting: readonly AssumptionUse[] = [];
   const workers = createWorkers({ work: writeDown, onFailure: report });
@@ -55,7 +46,8 @@ export function createAssumptionLog(
   };
 
   return {
-    note: (relied, { storeId, requestId, at }) => {
+    /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
+    note: (relied: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of relied) {
         const decisions = knownOf(storeId);
         if (decisions.has(decision)) continue;
@@ -64,14 +56,17 @@ export function createAssumptionLog(
         workers.wake(WORK);
       }
     },
-    of: async (storeId) => {
+    /** The decisions that a store's integration relied on, including every earlier `note`. */
+    of: async (storeId: string): Promise<readonly AssumptionUse[]> => {
       await settle();
       return store.assumptionUses.of(storeId);
     },
-    forget: (storeId) => {
+    /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
+    forget: (storeId: string): void => {
       known.delete(storeId);
       waiting = waiting.filter((use) => use.storeId !== storeId);
     },
+    /** Resolves when all records are on disk, or failed to be written. */
     idle: settle,
   };
 }

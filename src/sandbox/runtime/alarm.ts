@@ -1,30 +1,27 @@
 import type { World } from "../../world.ts";
 
-/** A timer for many keys that runs the work of each due key, and repeats it after a failure. */
-type Alarm = {
-  /** Sets the real time at which the work of a key is due; the earliest time counts. */
-  readonly expect: (key: string, realTime: number) => void;
-  readonly stop: () => void;
-};
-
 /** In milliseconds: timers are late after a laptop slept or a clock was set. */
 const MAX_WAIT_MS = 60_000;
 
 /** Delay before the next attempt after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** At most one timer, and none while nothing is expected. */
+/**
+ * A timer for many keys that runs the work of each due key, and repeats it after a failure. At most one timer runs, and
+ * none while nothing is expected.
+ */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {
     readonly ring: (keys: readonly string[]) => Promise<void>;
     readonly report: (error: unknown) => void;
   },
-): Alarm {
+) {
   const due = new Map<string, number>();
   let armedFor = Number.POSITIVE_INFINITY;
   let stopped = false;
 
+  /** Sets the real time at which the work of a key is due; the earliest time counts. */
   const expect = (key: string, realTime: number): void => {
     due.set(key, Math.min(realTime, due.get(key) ?? realTime));
     arm(realTime);
@@ -53,5 +50,5 @@ export function createAlarm(
     });
   };
 
-  return { expect, stop: () => void (stopped = true) };
+  return { expect, stop: (): void => void (stopped = true) };
 }

@@ -41,7 +41,7 @@ export async function resetStores(
   return storeGate.alone(ids, async () => {
     const erasures = await store.write(() => {
       // Stores may have been deleted while this reset waited.
-      const there = ids.filter((id) => store.stores.names(id) !== undefined);
+      const there = ids.filter((id) => store.stores.details(id) !== undefined);
       const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
       begun.forEach(store.erasures.begin);
       if (begun.length > 0) store.instance.renew(world.freshId());
@@ -50,7 +50,7 @@ export async function resetStores(
     context.instanceChanged();
     await finishErasures(context, erasures);
     // A store whose interrupted deletion was completed no longer exists.
-    const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
+    const left = chosen.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
     return left.length === 0 && wanted !== undefined ? refuseUnknownStore(wanted) : accept(left);
   });
 }
@@ -64,7 +64,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   const { store, storeGate } = context;
   return storeGate.alone([storeId], async () => {
     const begun = await store.write((): Outcome<ErasedStore> => {
-      const found = store.stores.names(storeId);
+      const found = store.stores.details(storeId);
       if (found === undefined) return refuseUnknownStore(storeId);
       if (store.stores.first()?.id === storeId) return refuseFact("first_store", {});
       store.erasures.begin({ storeId, kind: "delete" });

@@ -7,14 +7,6 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** A log of internal errors: the first error of each kind in full, later errors as a count. */
-type FailureLog = {
-  /** Logs a failure under the id of its request, or under the name of the work that failed. */
-  readonly report: (id: string, error: unknown) => void;
-  /** Writes the pending counts. */
-  readonly flush: () => void;
-};
-
 /** In milliseconds. After an interval without a recurrence, the next failure is written in full. */
 const COUNT_EVERY_MS = 10_000;
 
@@ -29,11 +21,14 @@ type Failure = {
 /** A recent kind: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
-/** Creates the log. A disk that stays full causes one line per interval, however many requests fail. */
+/**
+ * A log of internal errors: the first error of each kind in full, later errors as a count. A disk that stays full causes
+ * one line per interval, however many requests fail.
+ */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
   options: { readonly format: LogFormat; readonly stream: LogStream },
-): FailureLog {
+) {
   const { stream } = options;
   const lines = options.format === "json" ? JSON_LINES : TEXT_LINES;
   const streaks = new Map<string, Streak>();
@@ -56,7 +51,8 @@ export function createFailureLog(
     });
 
   return {
-    report: (id, error) => {
+    /** Logs a failure under the id of its request, or under the name of the work that failed. */
+    report: (id: string, error: unknown): void => {
       const failure = failureOf(error);
       const known = streaks.get(failure.kind);
       if (known !== undefined) {
@@ -68,7 +64,8 @@ export function createFailureLog(
       stream.write(lines.first(streak));
       watch(streak);
     },
-    flush: () => {
+    /** Writes the pending counts. */
+    flush: (): void => {
       for (const streak of streaks.values()) writeCount(streak);
       streaks.clear();
     },

@@ -3,7 +3,6 @@ import {
   redactHeaders,
   orderIdIn,
   redactBody,
-  type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
@@ -11,14 +10,13 @@ import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome, RefusalFact } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { cutText, redactValues } from "../../core/text.ts";
-import type { RefusedLine } from "../../store/request/refused-index.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { LogSearch, LogSearchResult, RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
-import { createWriteSignals, type WriteSignals } from "./write-signals.ts";
+import { createWriteSignals } from "./write-signals.ts";
 
 /** When a request was answered, by the real clock, and its duration. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
@@ -40,31 +38,7 @@ const NOTHING_FOUND: LogSearchResult = { found: [], read: 0, next: null };
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
-export type RequestLog = {
-  /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
-  readonly note: (request: ReceivedRequest, answer: Answer, times: Times) => void;
-  /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
-  readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
-  /** Searches the log backwards; finds nothing if the log cannot be read. */
-  readonly search: (storeId: string, search: LogSearch) => LogSearchResult;
-  readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
-  /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
-  readonly refusedOf: (
-    storeId: string,
-    text: string,
-  ) => { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean };
-  /** Why nothing is logged, and the remedy; undefined if requests are logged. */
-  readonly failure: () => string | undefined;
-  /** The position of a store's newest answered request; 0 if it has none. */
-  readonly last: (storeId: string) => number;
-  /** Resolves when a request to a store was logged, the store's requests were deleted, or time is up. */
-  readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** With an empty list after they were deleted, until the returned function is called. */
-  readonly follow: WriteSignals<readonly LoggedRequest[]>["follow"];
-  /** Deletes all requests of a store so far. Positions continue to grow. */
-  readonly forget: (storeId: string) => void;
-  readonly close: () => void;
-};
+export type RequestLog = ReturnType<typeof createRequestLog>;
 
 /** The store of a request, and its clock. Default: the clock of new stores. */
 type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefined };
@@ -92,10 +66,7 @@ const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
 /** Opens its file with the first request; an unusable one is not opened again. Errors never fail an answer. */
-export function createRequestLog(
-  world: Pick<World, "after" | "sleep">,
-  options: RequestLogOptions,
-): RequestLog {
+export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   const file = createLogFile(options);
@@ -124,33 +95,42 @@ export function createRequestLog(
   };
 
   return {
-    note: (request, answer, times) => {
+    /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
+    note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
       noted.push(createLogEntry(request, answer, times));
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
-    list: (storeId, filter) =>
+    /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
+    list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
       reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
-    search: (storeId, search) =>
+    /** Searches the log backwards; finds nothing if the log cannot be read. */
+    search: (storeId: string, search: LogSearch): LogSearchResult =>
       reading((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
-    find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
-    refusedOf: (storeId, text) =>
+    find: (storeId: string, requestId: string) => reading((log) => log.find(storeId, requestId)),
+    /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
+    refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
       reading((log) =>
         log.refusedOf(storeId, text, {
           after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
           limit: MAX_FOUND,
         }),
       ) ?? { requests: [], isWhole: true },
+    /** Why nothing is logged, and the remedy; undefined if requests are logged. */
     failure: file.failure,
-    last: (storeId) => reading((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
+    /** The position of a store's newest answered request; 0 if it has none. */
+    last: (storeId: string): number =>
+      reading((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
+    /** Signals of a store's logged requests; the list is undefined after the store's requests were deleted. */
     next: signals.next,
     follow: signals.follow,
-    forget: (storeId) => {
+    /** Deletes all requests of a store so far. Positions continue to grow. */
+    forget: (storeId: string): void => {
       reading((log) => positions.forget(log, storeId));
       signals.notify(storeId);
     },
-    close: () => {
+    close: (): void => {
       write();
       file.close();
     },

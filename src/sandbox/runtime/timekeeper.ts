@@ -5,18 +5,11 @@ import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Reads do not rely on the timekeeper: they check the time themselves. */
-type Timekeeper = {
-  /** Called with the real time at which something in a store becomes due. */
-  readonly expect: (storeId: string, realTime: number) => void;
-  /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
-  readonly wake: (storeIds: readonly string[]) => Promise<void>;
-  readonly stop: () => void;
-};
-
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
-): Timekeeper {
+) {
+  /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
     const next = await context.store.write(() => {
@@ -26,7 +19,7 @@ export function createTimekeeper(
     for (const [storeId, realTime] of next) if (realTime !== undefined) alarm.expect(storeId, realTime);
   };
   const alarm = createAlarm(world, { ring: wake, report: options.report });
-  return { expect: alarm.expect, wake, stop: alarm.stop };
+  return { ...alarm, wake };
 }
 
 /** Up to the limit of this write. Returns the real time of the next item, if the store's clock is running. */

@@ -1,19 +1,15 @@
-/** Runs work with at most one worker for each key; workers of different keys run in parallel. */
-type Workers = {
-  /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
-  readonly wake: (key: string) => void;
-  /** Resolves when no worker of these keys runs. Default: of any key. */
-  readonly idle: (keys?: readonly string[]) => Promise<void>;
-};
-
-/** Creates workers. `work` must end by itself; `onFailure` is called with the error and the key. */
+/**
+ * Runs work with at most one worker for each key; workers of different keys run in parallel. `work` must end by itself;
+ * `onFailure` is called with the error and the key.
+ */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;
-}): Workers {
+}) {
   const running = new Map<string, Promise<void>>();
   const wanted = new Set<string>();
 
+  /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
   const wake = (key: string): void => {
     if (running.has(key)) wanted.add(key);
     else running.set(key, run(key));
@@ -31,7 +27,8 @@ export function createWorkers(options: {
 
   return {
     wake,
-    idle: async (keys) => {
+    /** Resolves when no worker of these keys runs. Default: of any key. */
+    idle: async (keys?: readonly string[]): Promise<void> => {
       for (;;) {
         const left = [...running].filter(([key]) => keys === undefined || keys.includes(key));
         if (left.length === 0) return;

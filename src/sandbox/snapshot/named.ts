@@ -1,7 +1,6 @@
 import { english } from "../../core/language.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { partWords } from "../../core/fact.ts";
-import { partOf } from "../../core/fact.ts";
+import { partOf, partWords } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";

@@ -4,29 +4,22 @@ import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 /** Several at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
-export type Dispatcher = {
-  /** Reports that a delivery to an endpoint may be due. */
-  readonly wake: (endpointId: string) => void;
-  /** Checks all endpoints of these stores, at the start and after a clock moved. */
-  readonly wakeStores: (storeIds: readonly string[]) => void;
-  /** Waits at most this long, and returns the attempts in the order of their starts. */
-  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly FinishedAttemptEntry[]>;
-  /** Starts no new deliveries, and waits for running ones, at most this long. */
-  readonly stop: (graceMs: number) => Promise<void>;
-};
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** Creates the dispatcher of a sandbox. Its queue consists of rows, so a crash loses nothing. */
-export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
+export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(ended: FinishedAttempt) => void>();
   const onEnded = (ended: FinishedAttempt): void => listeners.forEach((listen) => listen(ended));
   const { wake, idle, stop } = createEndpointQueues(context, { report, onEnded });
   return {
     wake,
-    wakeStores: (storeIds) => {
+    /** Checks all endpoints of these stores, at the start and after a clock moved. */
+    wakeStores: (storeIds: readonly string[]): void => {
       for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
     },
-    drain: async (storeId, budgetMs) => {
+    /** Waits at most this long, and returns the attempts in the order of their starts. */
+    drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expected = countDue(context, storeId);
       if (expected.size === 0 || context.heldBack(storeId) !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
@@ -36,7 +29,8 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       await Promise.race([tries.complete, idle([...expected.keys()]), timeIsUp]);
       return tries.end();
     },
-    stop: async (graceMs) => {
+    /** Starts no new deliveries, and waits for running ones, at most this long. */
+    stop: async (graceMs: number): Promise<void> => {
       stop();
       await Promise.race([idle(), world.sleep(graceMs)]);
     },

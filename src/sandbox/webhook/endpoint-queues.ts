@@ -19,16 +19,6 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** A queue of deliveries for each endpoint. Each queue is woken separately and never delays another. */
-type EndpointQueues = {
-  /** Reports that a delivery to an endpoint may be due. */
-  readonly wake: (endpointId: string) => void;
-  /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
-  readonly idle: (endpointIds?: readonly string[]) => Promise<void>;
-  /** Starts no new attempts; attempts in flight are still recorded. */
-  readonly stop: () => void;
-};
-
 /** A recorded result, with the position of its attempt among all started attempts. */
 export type FinishedAttempt = { readonly place: number; readonly dispatched: FinishedAttemptEntry };
 
@@ -50,11 +40,14 @@ const RETRY_MS = 1000;
 /** Number of event loop iterations without the end of an attempt after which none is expected soon: about 0.2 ms. */
 const QUIET_ITERATIONS = 50;
 
-/** Attempts in flight are rows; only their number, and the results that are not recorded yet, are in memory. */
+/**
+ * A queue of deliveries for each endpoint, which is woken separately and never delays another. Attempts in flight are
+ * rows; only their number, and the results that are not recorded yet, are in memory.
+ */
 export function createEndpointQueues(
   context: DispatchContext,
   options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: FinishedAttempt) => void },
-): EndpointQueues {
+) {
   const { world } = context;
   const { report, onEnded } = options;
   const queues = new Map<string, EndpointQueue>();
@@ -68,6 +61,7 @@ export function createEndpointQueues(
       alarm.expect(endpointId, world.now() + RETRY_MS);
     },
   });
+  /** Reports that a delivery to an endpoint may be due. */
   const wake = (endpointId: string): void => {
     if (!stopped) workers.wake(endpointId);
   };
@@ -107,15 +101,13 @@ export function createEndpointQueues(
 
   return {
     wake,
-    idle: async (endpointIds) => {
-      for (;;) {
-        await workers.idle(endpointIds);
-        const sending = sendingTo(queues, endpointIds);
-        if (sending.length === 0) return;
-        await Promise.race(sending);
-      }
+    /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
+    idle: async (endpointIds?: readonly string[]): Promise<void> => {
+      do await workers.idle(endpointIds);
+      while (await isSending(queues, endpointIds));
     },
-    stop: () => {
+    /** Starts no new attempts; attempts in flight are still recorded. */
+    stop: (): void => {
       stopped = true;
       alarm.stop();
     },
@@ -134,11 +126,14 @@ async function yieldToOthers(
   }
 }
 
-function sendingTo(
+/** Whether a delivery to one of these endpoints was in flight; returns after the first has ended. */
+async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
-): Promise<void>[] {
-  return endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
+): Promise<boolean> {
+  const sending = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
+  if (sending.length > 0) await Promise.race(sending);
+  return sending.length > 0;
 }
 
 function newQueue(): EndpointQueue {

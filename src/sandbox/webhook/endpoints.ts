@@ -33,6 +33,14 @@ export type EndpointsContext = ServiceContext &
 
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
+/** Values of a new endpoint that are checked. */
+type EndpointForm = {
+  readonly url: string;
+  readonly eventTypes?: readonly string[] | undefined;
+  /** CA certificates in PEM. Default: those of the sandbox. */
+  readonly ca?: string | undefined;
+};
+
 /** Maximum number of endpoints of a store. */
 const MAX_ENDPOINTS = 20;
 
@@ -47,13 +55,9 @@ const MAX_REPLAYED = 100_000;
 export function addEndpoint(
   context: EndpointsContext,
   storeId: string,
-  wanted: {
-    readonly url: string;
-    readonly eventTypes?: readonly string[] | undefined;
+  wanted: EndpointForm & {
     /** Whether the endpoint gets one delivery at a time. Default: several (decision 93). */
     readonly inOrder?: boolean | undefined;
-    /** CA certificates in PEM. Default: those of the sandbox. */
-    readonly ca?: string | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
   const { inOrder = false, ca = null } = wanted;
@@ -78,9 +82,7 @@ export function addEndpoint(
 export function registerListener(
   context: EndpointsContext,
   storeId: string,
-  wanted: {
-    readonly url: string;
-    readonly eventTypes?: readonly string[] | undefined;
+  wanted: Omit<EndpointForm, "ca"> & {
     /** An event after which, or a time from which, all events are redelivered. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
@@ -265,11 +267,7 @@ function keepSecret(
 /** The canonical address, and the patterns; default: all events. */
 function checkForm(
   { targets }: Pick<EndpointsContext, "targets">,
-  wanted: {
-    readonly url: string;
-    readonly eventTypes?: readonly string[] | undefined;
-    readonly ca?: string | undefined;
-  },
+  wanted: EndpointForm,
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = addField("url", parseTarget(wanted.url, targets));
   if (!target.ok) return target;
@@ -279,10 +277,7 @@ function checkForm(
   if (isSecretInAddress(wanted.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
-    (eventTypes) => ({
-      url: target.value.url,
-      eventTypes: eventTypes,
-    }),
+    (eventTypes) => ({ url: target.value.url, eventTypes }),
   );
 }
 

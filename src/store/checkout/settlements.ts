@@ -32,37 +32,7 @@ export function settlementsTable(connection: Connection) {
   const selectOf = connection.prepare<[string], DueItem>(
     `SELECT ${DUE_COLUMNS} FROM settlements WHERE checkout_id = ?`,
   );
-  const selectNext = connection.prepare<{ readonly storeId: string }, DueItem>(
-    `SELECT * FROM (
-       SELECT * FROM (
-         SELECT ${DUE_COLUMNS} FROM settlements
-         WHERE store_id = @storeId ORDER BY due_at, checkout_id LIMIT 1
-       ) UNION ALL SELECT * FROM (
-         SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
-         WHERE store_id = @storeId AND status IN ('created', 'pending') ORDER BY expires_at, id LIMIT 1
-       )
-     ) ORDER BY dueAt, outcome IS NULL LIMIT 1`,
-  );
-  const selectUntil = prepareUntil(connection);
-
-  return {
-    insert: (settlement: Settlement): void => void insert.run(settlement),
-
-    remove: (checkoutId: string): void => void remove.run(checkoutId),
-
-    /** The automatic settlement of a checkout; undefined if it waits for a payer. */
-    of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
-
-    next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
-
-    /** The items of a store that are due by a moment, soonest first, at most `limit`. */
-    until: (storeId: string, until: number, limit: number): DueItem[] =>
-      selectUntil.all({ storeId, until, limit }),
-  };
-}
-
-function prepareUntil(connection: Connection) {
-  return connection.prepare<
+  const selectUntil = connection.prepare<
     { readonly storeId: string; readonly until: number; readonly limit: number },
     DueItem
   >(
@@ -77,4 +47,20 @@ function prepareUntil(connection: Connection) {
        )
      ) ORDER BY dueAt, outcome IS NULL LIMIT @limit`,
   );
+  const until = (storeId: string, moment: number, limit: number): DueItem[] =>
+    selectUntil.all({ storeId, until: moment, limit });
+
+  return {
+    insert: (settlement: Settlement): void => void insert.run(settlement),
+
+    remove: (checkoutId: string): void => void remove.run(checkoutId),
+
+    /** The automatic settlement of a checkout; undefined if it waits for a payer. */
+    of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
+
+    next: (storeId: string): DueItem | undefined => until(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
+
+    /** The items of a store that are due by a moment, soonest first, at most `limit`. */
+    until,
+  };
 }

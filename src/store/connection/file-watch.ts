@@ -1,15 +1,12 @@
 import { existsSync, statSync, type Stats } from "node:fs";
 
-export type FileWatch = {
-  /** Whether each file is the opened one, and none is shorter. If not, a write would succeed but could not be read. */
-  readonly isIntact: () => boolean;
-};
+export type FileWatch = ReturnType<typeof watchFiles>;
 
 /**
  * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
  * never truncate the log or vacuum. On file systems that do not support a log, there is only the database.
  */
-export function watchFiles(path: string): FileWatch {
+export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
   const known = new Map(names.map((name) => [name, statSync(name)]));
   const isSame = (name: string): boolean => {
@@ -19,7 +16,10 @@ export function watchFiles(path: string): FileWatch {
     known.set(name, now);
     return true;
   };
-  return { isIntact: () => names.every(isSame) };
+  return {
+    /** Whether each file is the opened one, and none is shorter. If not, a write would succeed but could not be read. */
+    isIntact: (): boolean => names.every(isSame),
+  };
 }
 
 /** Undefined if the file is missing, or cannot be checked: then the next start cannot open it either. */

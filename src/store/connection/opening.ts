@@ -109,16 +109,7 @@ function lookAt(path: string, firstVersion: number): LogVerdict {
 export type InTransaction = (work: () => void) => boolean;
 
 /** What ties the log to the database before the first commit that changes a row: a refused start changes no file. */
-export type Tie = {
-  /** Asked before each transaction: whether the database never had a log that was tied. */
-  readonly isNew: () => boolean;
-  /** Asked at the end of each transaction: whether it must be rolled back, and run again after `make`. */
-  readonly isDue: () => boolean;
-  /** False if another process has the lock. */
-  readonly make: (inTransaction: InTransaction) => boolean;
-  /** Called after each commit, before it is acknowledged: the log may have been begun anew. */
-  readonly noteCommit: (inTransaction: InTransaction) => void;
-};
+export type Tie = ReturnType<typeof createTie>;
 
 /** The tie of a database without a log. */
 export const NO_TIE: Tie = {
@@ -132,7 +123,7 @@ export function createTie(
   connection: Database.Database,
   path: string,
   options: { readonly pid?: number | undefined },
-): Tie {
+) {
   const select = connection.prepare<[], Mark>(
     `SELECT lower(hex(opening || before)) AS present, lower(hex(randomblob(16))) AS next,
        (rootpage - 1) * page_size AS offset, page_size AS length
@@ -168,9 +159,12 @@ export function createTie(
   };
 
   return {
-    isNew: () => changesBefore !== undefined && !existsSync(`${path}-opening`),
-    isDue: () => changesBefore !== undefined && changesBefore !== totalChanges.get(),
-    make: (inTransaction) => {
+    /** Asked before each transaction: whether the database never had a log that was tied. */
+    isNew: (): boolean => changesBefore !== undefined && !existsSync(`${path}-opening`),
+    /** Asked at the end of each transaction: whether it must be rolled back, and run again after `make`. */
+    isDue: (): boolean => changesBefore !== undefined && changesBefore !== totalChanges.get(),
+    /** False if another process has the lock. */
+    make: (inTransaction: InTransaction): boolean => {
       if (!inTransaction(renew)) return false;
       const copied = copyLog(connection) ? own : undefined;
       if (!inTransaction(() => record(copied))) return false;
@@ -178,7 +172,8 @@ export function createTie(
       connection.pragma("cache_spill = ON");
       return true;
     },
-    noteCommit: (inTransaction) => {
+    /** Called after each commit, before it is acknowledged: the log may have been begun anew. */
+    noteCommit: (inTransaction: InTransaction): void => {
       commits += 1;
       if (commits % COMMITS_PER_SALT === 0) inTransaction(record);
     },

@@ -5,7 +5,7 @@ import type { Connection } from "../connection/connection.ts";
 const REFUSED_TEXT = '"code":"';
 
 /** A refused request, as a search shows it. */
-export type RefusedLine = Pick<
+type RefusedLine = Pick<
   LoggedRequest,
   "position" | "requestId" | "orderId" | "status" | "code" | "storeAt"
 >;
