@@ -52,7 +52,9 @@ export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, a
 /** The typed places: the name of each, and its words to copy. */
 function typedPlaces(world: Typed): readonly (readonly [name: string, text: string])[] {
   return groupWords(wordsBeforeSeparator(world.argv ?? []), PLACES)
-    .filter(([word = ""]) => PLACES.has(nameOf(word)))
+    .filter(
+      ([word = "", value]) => PLACES.has(nameOf(word)) && (value !== undefined || PLACES.get(word) !== 2),
+    )
     .map((words) => [
       nameOf(words[0] ?? ""),
       words.map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>").join(" "),

@@ -28,7 +28,7 @@ export function isDestroying(command: string): boolean {
 }
 
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
-function wordOr(place: string, value = ""): string {
+export function wordOr(place: string, value = ""): string {
   return /^[\w.~:/][\w.~:/-]*$/.test(value) ? value : place;
 }
 
@@ -70,7 +70,9 @@ const EQUIVALENTS = {
     "requests tail | requests watch": "checkout requests list --follow",
     "faults reset": "checkout faults clear",
     "faults add status": "checkout faults add status --status <status>",
-    "stores switch | stores select": "checkout stores use <name>",
+    "faults add latency": "checkout faults add latency --latency <duration>",
+    "stores create <word>": "checkout stores create --name <name>",
+    "orders create <word>": "checkout orders create --order-id <id> --price-id price_coffee",
     "sandbox pay --id | sandbox pay --order-id": "checkout sandbox pay <id>",
     "orders get --id | orders get --order-id": "checkout orders get <id>",
     "checklist show": "checkout checklist",
@@ -85,12 +87,12 @@ const EQUIVALENTS = {
     launch: "checkout checklist",
     "why | story | inspect | describe | describe order | describe checkout | logs <id> | deliveries get | deliveries show":
       "checkout explain <id>",
-    "logs tail": "checkout requests list --follow",
+    "logs tail | tail": "checkout requests list --follow",
     "list | payments | payments list | charges | charges list | payment_intents | payment_intents list":
       "checkout orders list",
     "webhook_endpoints | webhook_endpoints list": "checkout endpoints list",
     "webhook_endpoints create --url": "checkout endpoints add <url>",
-    "config use-context | use-context | stores activate": "checkout stores use <name>",
+    "config use-context | use-context": "checkout stores use <name>",
     "auth | auth status": "checkout whoami",
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
@@ -109,14 +111,32 @@ const EQUIVALENTS = {
     "sandbox pay --outcome expire": "checkout sandbox pay <id> --outcome expired",
   },
   commands: {
-    "up | serve | sandbox up": ["sandbox start"],
-    "down | sandbox down": ["sandbox stop"],
-    "ps | sandbox info": ["sandbox status"],
+    "up | serve | server | server start | sandbox up": ["sandbox start"],
+    dev: ["sandbox start", "hosted dev"],
+    "down | sandbox down | kill | sandbox kill": ["sandbox stop"],
+    "ps | sandbox info | sandbox ps | sandbox list": ["sandbox status"],
     "sandbox clear": ["sandbox reset"],
     "restart | sandbox restart": "run checkout sandbox stop and checkout sandbox start; the state stays",
     "login | auth login":
       "there is no account; checkout sandbox start creates the API key, and checkout env prints it",
-    init: "no set-up is needed; checkout sandbox start creates the store and its API key",
+    "init | setup | install":
+      "no set-up is needed: checkout sandbox start creates the store and its API key, and checkout shop init describes your shop",
+    "sandbox delete | sandbox remove | sandbox destroy":
+      "run checkout sandbox stop to end it, or checkout sandbox reset to delete its history; the folder .checkout has its state",
+    test: "run checkout exec -- npm test for your test suite, or checkout checklist run to judge your shop",
+    "shop create | shop add | shop setup | shop edit": ["shop init"],
+    "get orders": ["orders list"],
+    "get events": ["events list"],
+    "get endpoints | get webhooks": ["endpoints list"],
+    "products | products list | catalog": ["prices list"],
+    "endpoints update | endpoints edit":
+      "an endpoint cannot be changed: run checkout endpoints add <url> and checkout endpoints remove <id>",
+    "orders create --data | orders create -d | sessions create --data | sessions create -d":
+      "each field is an option: checkout orders create --order-id <id> --price-id price_coffee",
+    "--url | --server | --api-url":
+      "add --base-url <url> after the command for another service; the folder's sandbox is found without it",
+    "--debug | --verbose":
+      "checkout explain <id> tells what happened to a request or an order; checkout doctor checks this machine",
     "update | upgrade":
       "install the newer package with npm, as you installed this one; checkout --version prints the version",
     "man | docs": "there is no manual page; checkout help <command> explains a command",
@@ -133,7 +153,7 @@ const EQUIVALENTS = {
     "api | curl":
       "checkout env prints the address and the key for curl; checkout orders and checkout sessions call the same API",
     "config init": ["config export"],
-    "config list | config show": ["config export", "whoami"],
+    "config list | config show | config get": ["config export", "whoami"],
     "config set":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
@@ -158,6 +178,7 @@ const EQUIVALENTS = {
   },
   subcommands: {
     show: ["get", "list"],
+    "describe | retrieve | inspect | fetch": ["get"],
     view: ["get", "show", "list"],
     ls: ["list"],
     "new | make": ["create", "add"],
@@ -167,9 +188,10 @@ const EQUIVALENTS = {
     delete: ["remove", "revoke", "retire"],
     rm: ["remove", "delete"],
     run: ["start"],
+    "switch | select | activate": ["use"],
     "resend | retry": ["replay"],
   },
-  /** What people run with `run`. */
+  /** Programs that people type after `run`. */
   programs:
     "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
   /** The last words of the commands that remove or end something. */
@@ -182,7 +204,7 @@ const EQUIVALENTS = {
     "host | bind": ["listen"],
     dotenv: ["format"],
     type: ["event"],
-    "output | format": ["json"],
+    "output | format | o": ["json"],
     "body | data": ["payload"],
     "header | headers": ["timestamp", "signature"],
   },

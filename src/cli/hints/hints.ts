@@ -12,9 +12,10 @@ import {
   equivalentCommands,
   didYouMean,
   isDestroying,
+  wordOr,
   type Suggestion,
 } from "./equivalents.ts";
-import { similarCommands, similarOptions } from "./search.ts";
+import { isSame, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
 
@@ -32,7 +33,7 @@ const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** The help of a group without a command has already been printed. */
 export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
-  const { words } = line;
+  const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   const corrected = correctedLineFor(found, line);
   if (found.code === "commander.help") return usageProblem("a command is missing", corrected ?? next);
@@ -48,10 +49,44 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   if (typeof meant === "string") return usageProblem(first, meant);
   const [only, ...others] = meant;
   // Our suggestion looks at all words; commander's looks at the letters of one word.
-  if (only === undefined) return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
+  if (only === undefined) {
+    // A group in the singular: `snapshot before`.
+    const group = line.program.commands.find((one) => one.name() === `${argv[0]}s`)?.name();
+    const help = group === undefined ? next : `checkout ${group} --help`;
+    return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), help);
+  }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   const isCommand = found.code === UNKNOWN_COMMAND && others.length === 0;
-  return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? `checkout ${only} --help` : next);
+  return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? await lineOf(only, first, line) : next);
+}
+
+/** The suggested command with the typed arguments, if it takes so many; otherwise the line that shows its help. */
+async function lineOf(
+  suggested: string,
+  message: string,
+  { words, argv, world }: TypedLine,
+): Promise<string> {
+  const [, unknown = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
+  const path = suggested.split(" ");
+  const values = ownWords(argv);
+  for (const word of new Set([...words, unknown, ...path])) {
+    const at = values.findIndex((one) => isSame(one, word));
+    if (at >= 0) values.splice(at, 1);
+  }
+  const { createProgram, findTypedCommand } = await import("../program.ts");
+  const registry = { world: { ...world, argv: path }, version: VERSION, exit: () => undefined };
+  const { registeredArguments: places } = findTypedCommand(await createProgram(registry), path).command;
+  const least = places.filter(({ required }) => required).length;
+  const fits = values.length >= least && values.length <= places.length;
+  const isSafe = !isDestroying(suggested) && values.every((value) => wordOr("", value) !== "");
+  return ["checkout", suggested, ...(fits && isSafe ? values : ["--help"])].join(" ");
+}
+
+/** The typed words without the options of every command. */
+function ownWords(argv: readonly string[]): string[] {
+  return groupWords(wordsBeforeSeparator(argv), PLACES)
+    .filter(([word = ""]) => !SWITCHES.has(word) && !PLACES.has(nameOf(word)))
+    .flat();
 }
 
 /** Commander's message without suggested commands that are similar by their letters and remove something. */
@@ -63,10 +98,7 @@ function withoutDestroying(message: string): string {
 /** The whole line that was meant; undefined if the words do not tell it. */
 function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine): string | undefined {
   const typed = wordsBeforeSeparator(argv);
-  const rest = groupWords(typed, PLACES)
-    .filter(([word = ""]) => !SWITCHES.has(word) && !PLACES.has(nameOf(word)))
-    .flat()
-    .slice(words.length);
+  const rest = ownWords(argv).slice(words.length);
   const [next = "", value] = rest;
   const option = rest.find((word) => word.startsWith("--")) ?? "";
   const [name = "", joined] = option.split("=");
@@ -90,6 +122,10 @@ function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine):
   if (code === "commander.excessArguments" && PORT.test(next)) return correctedLine(words, next);
   if (code === "commander.excessArguments" && ADDRESS.test(next))
     return correctedLine([...words, "<url>"], next);
+  if (code === "commander.excessArguments" && rest.length === 1) {
+    const ofWord = correctedLine([...words, "<word>"], next);
+    if (ofWord !== undefined) return ofWord;
+  }
   if (code === "commander.help") return correctedLine(words);
   if (rest.length > 3) return undefined;
   const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], rest[2]);

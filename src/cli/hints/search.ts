@@ -91,6 +91,6 @@ function startsWithWords(
 }
 
 /** Whether two words are equal, ignoring a plural "s". */
-function isSame(one: string, other: string): boolean {
+export function isSame(one: string, other: string): boolean {
   return one === other || one === `${other}s` || `${one}s` === other;
 }
