@@ -119,8 +119,8 @@ test.each(REFUSALS)("explain explains the refusal $name", async (row) => {
   const { stdout } = await harness.run(["explain", requestId], { columns: 500 });
   const [first, last] = [stdout.split("\n")[0], stdout.trimEnd().split("\n").at(-1) ?? ""];
   expect(first).toBe(explained.summary);
-  expect(last.match(/^See (interface \d+ and )?decision \d+$/)?.[0]).toBe(last);
-  if (explained.decision !== null) expect(last).toMatch(new RegExp(`decision ${explained.decision}$`));
+  expect(last.match(/^See (interface \d+ and )?decision \d+ \(.+\)$/)?.[0]).toBe(last);
+  if (explained.decision !== null) expect(last).toMatch(new RegExp(`decision ${explained.decision} \\(`));
 });
 
 test("every explained refusal has the field, the expected and the received value, and the remedy", async () => {

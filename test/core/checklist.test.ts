@@ -223,7 +223,7 @@ const ROWS: readonly Row[] = [
     { returnOrigins: [] },
     "fail",
     "no return origin",
-    "checkout return-origins add https://shop.example",
+    "checkout return-origins add https://shop.example --path /thanks",
   ],
   [
     "return_origins",
@@ -642,7 +642,7 @@ test("an item that passes with a risk names the remedy", () => {
       local,
       "return_origins",
       "a return origin is registered",
-      "checkout return-origins add https://shop.example",
+      "checkout return-origins add https://shop.example --path /thanks",
       /^every return origin is http or on this machine/,
     ],
     [

@@ -1,7 +1,8 @@
+import { titleOf } from "../../core/calibration/assumptions.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { entryLine, timedLine } from "../../core/explain/span.ts";
-import { LANGUAGES, type Language } from "../../core/language.ts";
+import { english, LANGUAGES, type Language } from "../../core/language.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { findAnyByEnding, findId } from "../target/ids.ts";
@@ -140,11 +141,12 @@ async function explanationText(
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** The last line: the rule of INTERFACE.md and the decision that the explanation is based on. */
+/** The last line: the rule of INTERFACE.md and the decision that the explanation is based on, with its subject. */
 function seeText(rule: number | null, decision: number | null): string {
+  const subject = decision === null ? "" : english(titleOf(decision));
   const cited = [
     ...(rule === null ? [] : [`interface ${rule}`]),
-    ...(decision === null ? [] : [`decision ${decision}`]),
+    ...(decision === null ? [] : [`decision ${decision}${subject === "" ? "" : ` (${subject})`}`]),
   ];
   return cited.length === 0 ? "" : `See ${cited.join(" and ")}`;
 }

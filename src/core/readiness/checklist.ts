@@ -130,7 +130,7 @@ function judgeCapabilities(
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
-  const add = "checkout return-origins add https://shop.example";
+  const add = "checkout return-origins add https://shop.example --path /thanks";
   if (returnOrigins.length === 0) return { status: "fail", reason: SAID.noOrigin, next: add };
   const what = SAID.browserReturnDrill;
   const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
