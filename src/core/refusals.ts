@@ -64,7 +64,7 @@ const REFUSALS = {
   ...rowsOf(REFUSALS_OF_CHECKOUTS),
   ...rowsOf(WEBHOOK_REFUSALS),
   ...rowsOf(SANDBOX_REFUSALS),
-  // Those of v1, in the order of the checks (decision 3).
+  // Refusals of v1, in the order of the checks (decision 3).
   http_version: { code: "invalid_request", got: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
   transfer_coding: { code: "invalid_request", text: "the only supported transfer coding is chunked" },
   invalid_http: { code: "invalid_request", text: "the request is not valid HTTP/1.1: {reason}" },

@@ -21,7 +21,7 @@ export function placeOf(path: string, authorization: string | null): Place {
   if (path.startsWith("/v1/")) return placeOfKey(authorization);
   if (path.startsWith("/pay/")) return placeOfId(path.split("/")[2] ?? "");
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
-  // A token of a store reaches no other place than its store, whichever store the path names.
+  // A store's token reaches only its store, whichever store the path names.
   const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
   const own = markOfToken(token);
   if (own !== undefined) return { kind: "store", mark: own };

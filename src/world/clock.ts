@@ -59,7 +59,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 /** Why nothing in this process can end because of fake timers, and the remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
-/** Those of vitest, jest and sinon have their clock as a property; those of node:test are bound functions. */
+/** Fake timers of vitest, jest and sinon have their clock as a property; the timers of node:test are bound functions. */
 export function fakeTimersProblem(): FakeTimersProblem | undefined {
   if ([setTimeout, setImmediate].some((timer) => "clock" in timer || String(timer).includes(NATIVE_CODE)))
     return {

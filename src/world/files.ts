@@ -198,7 +198,7 @@ function unlessNoFlush(error: unknown): void {
   if (!WITHOUT_FLUSH.has(codeOf(error))) throw error;
 }
 
-/** What file systems answer that cannot flush a folder. */
+/** Error codes of file systems that cannot flush a folder. */
 const WITHOUT_FLUSH: ReadonlySet<string | undefined> = new Set([
   "EINVAL",
   "ENOTSUP",

@@ -43,7 +43,7 @@ function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
 }
 
-/** What SQLite answers for a file of another user or with other content; file systems without locks answer otherwise. */
+/** SQLite's error codes for a file of another user or with other content; file systems without locks have others. */
 const REFUSALS = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
 
 function isRefusal(error: unknown): error is Error {

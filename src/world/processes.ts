@@ -7,7 +7,7 @@ import { readText } from "./read.ts";
 /** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Who is told of such a signal: one listener for all, because Node warns of more than ten, and commands run at once. */
+/** Handlers of such a signal, behind one listener, because Node warns of more than ten listeners, and commands run at once. */
 const told = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
 function tellAll(signal: StopSignal): void {
@@ -136,7 +136,7 @@ export function captureOutput(command: string, args: readonly string[]): string 
   }
 }
 
-/** What a program that forgot `close()` is told. */
+/** The warning to a program that forgot `close()`. */
 const FORGOTTEN =
   "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
   "or declare it with await using";

@@ -132,7 +132,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return ended.missed.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** What no answer of the run shows, and which therefore has our names. */
+/** The parts of a dialect that no answer of the run shows, so that they keep our names. */
 function unobservedNames(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid

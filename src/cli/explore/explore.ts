@@ -126,7 +126,7 @@ async function describeExplored(
   return { ...described, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
 }
 
-/** What the user asks for, and the signal that stops it. */
+/** The requested exploration, and the signal that stops it. */
 type Wanted = {
   readonly options: ExploreCommandOptions;
   /** The command of the purchase as it was typed. */

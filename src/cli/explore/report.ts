@@ -65,7 +65,7 @@ export async function exploreText(
   return [...findings, ...places, [...adviceLines, ...open, last, ...cut].join("\n")].join("\n\n");
 }
 
-/** What the end of the budget left out. */
+/** The schedules that the end of the budget left out. */
 function notRunText(count: number, size: number): string {
   const what = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
   return `${what} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;

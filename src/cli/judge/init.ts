@@ -174,7 +174,7 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
 /** The answers whose trial needs more than themselves, and what is tried after them. */
 const TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
-/** What trying an answer has shown of it, and everything that does not work. */
+/** Tries an answer: the trials of its field, and every trial that failed. */
 async function tryAnswer(
   context: Context,
   control: ControlTarget,

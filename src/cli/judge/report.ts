@@ -115,7 +115,7 @@ export function runJson(report: RunReport) {
   };
 }
 
-/** What was left out: by the budget, an interruption, or because the shop takes no more events. */
+/** The histories left out by the budget, an interruption, or a shop that takes no more events. */
 function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): LeftOut | undefined {
   const count = judged.filter(isLeftOut).length;
   const forms = records.reduce((sum, { left = 0 }) => sum + left, 0);

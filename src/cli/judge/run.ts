@@ -342,7 +342,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   return { ...base, isInterrupted, judged: seen, records: [...records, ...others] };
 }
 
-/** What the forms have shown; nothing if they were interrupted. */
+/** Sends the forms to each receiver and records the results; no records if interrupted. */
 async function drillWebhooks(
   context: Context,
   { control, described, bench, storeId, signal, until }: LeasedRun,

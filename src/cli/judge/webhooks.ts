@@ -31,7 +31,7 @@ type WebhookOptions = CommonOptions & {
   readonly all?: boolean;
 };
 
-/** What a receiver did with the forms; without a record if nothing is known of it. */
+/** The results of the forms for one receiver; `recorded` is undefined if nothing is known of it. */
 type JudgedReceiver = {
   readonly receiver: Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now">;
   readonly verdict: DrillVerdict;

@@ -142,7 +142,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   return closedAtEnd({ ...made, listener: listening.value });
 }
 
-/** What happens with the deliveries of a session, however they arrive. */
+/** Handles the deliveries of a session, however they arrive. */
 function receive(
   context: Context,
   { plan, sender, seen }: SessionOptions,

@@ -14,7 +14,7 @@ type ActionOptions = CommonOptions & { readonly note?: string };
 type Action = {
   readonly summary: string;
   readonly done: string;
-  /** What the action is about; undefined: the store. */
+  /** The subject of the action; undefined: the store. */
   readonly of?: keyof typeof FIND;
 };
 

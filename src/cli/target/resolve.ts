@@ -1,4 +1,4 @@
-// What a v1 command is about. The facts: cli/target/surroundings.ts; the sandbox of a control command and its token:
+// Resolves the target of a v1 command. The facts: cli/target/surroundings.ts; the sandbox of a control command and its token:
 // cli/target/control.ts.
 import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
@@ -40,7 +40,7 @@ import {
 } from "./surroundings.ts";
 import { awaitSandbox } from "./waiting.ts";
 
-/** What a v1 command is about: service, store and key, each with its source (decision 57). */
+/** The target of a v1 command: service, store and key, each with its source (decision 57). */
 export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
 
 /**

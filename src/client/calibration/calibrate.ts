@@ -27,7 +27,7 @@ const SPREAD_MS = { least: 250, most: 2000 };
 /** Maximum time that a run spends on waiting for a service, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** What a calibration uses of the world. */
+/** The parts of the world that a calibration uses. */
 export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 
 /**

@@ -32,7 +32,7 @@ export type ShopCreate =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
-/** What a shop does not have is left out. */
+/** The parts of a shop that a run uses; parts that the shop does not have are left out. */
 export type JudgedShop = {
   readonly create?: ShopCreate | undefined;
   /** Unpaid checkouts of the shop, or those that the run creates through v1 for a shop without `create`. */
@@ -50,7 +50,7 @@ export type JudgedShop = {
   /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
   readonly returnUrl?: string | undefined;
-  /** Returns as a customer, in place of a page. */
+  /** Returns as a customer, instead of opening a page. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
   /**
    * Kills what creates the orders, beside a command that runs: nothing more, or all processes of a served shop, which is
@@ -76,7 +76,7 @@ export type Bench = {
   /** Draws an order_id in the form of the merchant's own. */
   readonly newId: () => string;
   readonly signal: AbortSignal;
-  /** What the plain purchase has shown. */
+  /** The results of the plain purchase. */
   readonly recording: Recording;
   /** Lets creates whose checkouts are found by comparing lists run one after the other. */
   readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
@@ -84,7 +84,7 @@ export type Bench = {
     subject: string | undefined;
     /** Where a secret was seen, and why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
-    /** What was bought, by the checkout that it got. */
+    /** The cart of each checkout. */
     readonly carts: Map<string, string>;
     viewError?: unknown;
   };
@@ -109,7 +109,7 @@ export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: str
 export type Recording = {
   /** Whether the shop's order_id is the purchase's. If not, its checkouts are those that are new in the store. */
   readonly hasSameId: boolean;
-  /** What follows the purchase's id in the order_id, such as `-1`. */
+  /** The end of the order_id after the purchase's id, such as `-1`. */
   readonly suffix: string;
   readonly kind: CheckoutObject;
   /** Until a payment was shown and booked, in milliseconds. */
@@ -147,7 +147,7 @@ export type SentAs = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | 
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
-  /** What the shop is asked to buy. */
+  /** The order_id that the shop is asked to buy. */
   readonly cartId: string;
   /** The kind of an order that the run creates. */
   readonly kind: CheckoutObject;
@@ -171,7 +171,7 @@ export type Purchase = {
     readonly sent: SentAs;
     readonly got: SaidValue;
   }[];
-  /** What the run itself has delivered about it, by the monotonic clock. */
+  /** The run's own deliveries about it, by the monotonic clock. */
   readonly sent: { readonly at: number; readonly text: string }[];
   /** The first event that was accepted. */
   taken?: { readonly eventId: string; readonly type: string };

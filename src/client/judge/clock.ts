@@ -1,4 +1,4 @@
-// Steps of a search, which move the store's clock in place of waiting.
+// Steps of a search, which moves the store's clock instead of waiting.
 import { isFinal } from "../../core/checkout/payment.ts";
 import { answersIn, mustKnow } from "../../core/judge/deliveries.ts";
 import { type ObservedDelivery } from "../../core/judge/observation.ts";

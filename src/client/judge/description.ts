@@ -3,7 +3,7 @@ import type { ShopSection } from "../../core/judge/shop.ts";
 import type { JudgedShop, ShopCreate } from "./bench.ts";
 import type { EnvironmentVariables, ViewPlace } from "./view.ts";
 
-/** What is known of the shop, from the options and the section. */
+/** A shop as options and the section describe it. */
 export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
   readonly paidWhen?: RegExp | undefined;
   readonly orderIdOf?: RegExp | undefined;

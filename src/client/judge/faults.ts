@@ -97,7 +97,7 @@ function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["matc
   return { ...rest, action, match: { ...match, ...more } };
 }
 
-/** Those of these faults that still apply; one that was applied as often as it should be is gone. */
+/** The faults that still apply; a fault that was applied as often as requested is gone. */
 async function leftFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
   const { faults } = await call({ name: "listFaults", body: undefined });

@@ -118,7 +118,7 @@ async function truthOf(
   const known = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
   if (paid === undefined) return { ...known, paid: false, told: false, asked: false };
   if (isTold) return { ...known, paid: true, told: true, asked: true };
-  // What a shop asks for is not recorded in a search.
+  // A search does not record the retrieves of a shop.
   if (search !== undefined) return { ...known, paid: true, told: false, asked: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
   return { ...known, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };

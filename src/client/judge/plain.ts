@@ -30,7 +30,7 @@ export type PlainPurchase = {
   readonly purchase: Purchase;
   /** When it was paid, by the monotonic clock. */
   readonly paidAt: number;
-  /** What the view showed in the end. */
+  /** The last reading of the view. */
   readonly shown: ShownOrder | null;
 };
 

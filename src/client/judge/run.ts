@@ -38,7 +38,7 @@ export type JudgedHistory = {
   readonly reference: string | null;
   /** The timeline of the subject, for a broken history. */
   readonly story: readonly string[];
-  /** What was seen, the orders, and when, by the monotonic clock, for a later look. */
+  /** The facts and orders of the play, and its time by the monotonic clock, for a later look. */
   readonly seen?: {
     readonly facts: readonly Observation[];
     readonly orders: Purchases;
@@ -129,7 +129,7 @@ export function whyOver(
   return world.monotonic() >= until ? "budget" : undefined;
 }
 
-/** What work gives; undefined if it was interrupted meanwhile, and so shows nothing. */
+/** The result of work; undefined if it was interrupted, because it then shows nothing. */
 export async function uninterrupted<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
@@ -244,7 +244,7 @@ export async function lookAgain(
       if (seen === undefined || !isHistory(name)) return one;
       const interrupted = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
       if (signal.aborted) return interrupted;
-      // What a shop shows of an order that only another system has created is not judged.
+      // An order that only another system has created is not judged.
       const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
       );

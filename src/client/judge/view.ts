@@ -191,7 +191,7 @@ export async function sendLocally(
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
 
-/** What a customer's browser sends with a visit of a page. */
+/** Headers of a customer's browser that opens a page. */
 export const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

@@ -25,7 +25,7 @@ const NEEDED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-/** What requests and the service itself use, besides HTTP: a signature in one of these would change its meaning. */
+/** Headers that requests and the service itself use, besides HTTP: a signature in one of them would change its meaning. */
 const OF_SERVICE = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isTaken = (name: string): boolean =>
   HTTP_HEADER.test(name) || OF_SERVICE.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();

@@ -20,7 +20,7 @@ import {
 
 type Event = Readonly<Record<string, unknown>>;
 
-/** What the service was seen to name otherwise; a name that no answer shows is ours. */
+/** The names of the service that were seen to differ; a name that no answer shows is ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const unknown = answers.get("unknown-id")?.status;
   const both = answers.get(BOTH_FORMS_PROBE);

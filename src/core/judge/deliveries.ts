@@ -1,4 +1,4 @@
-// What the service's own deliveries show of a wrong booking: which events a shop accepted, and in which order.
+// Explains a wrong booking by the service's own deliveries: the events that a shop accepted, in their order.
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgery } from "../fault/actions.ts";
 import type { SaidValue } from "../readiness/drill-shapes.ts";

@@ -98,7 +98,7 @@ type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kin
 /** The rules on which a fact decides, and the one that it breaks. */
 type JudgedFact = { readonly shows: readonly JudgedInvariant[]; readonly found?: Found | undefined };
 
-/** What other facts show: whether the order was shown as paid, and whether the shop begins anew after an end. */
+/** Whether other facts show the order as paid, and whether the shop begins anew after an end. */
 type Context = { readonly wasPaid: boolean; readonly renews: boolean };
 
 function judgeFact(fact: Observation, { wasPaid, renews }: Context): JudgedFact {
@@ -198,7 +198,7 @@ function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Fo
   return undefined;
 }
 
-/** What a shop books without a payment, by the status of its checkout. */
+/** The cause of a booking without a payment, by the status of its checkout. */
 const UNPAID_CAUSES = {
   created: "books_unpaid",
   pending: "books_pending",

@@ -1,4 +1,4 @@
-// What is seen of a history. How it is judged: core/judge/judge.ts.
+// The observations of a history. How they are judged: core/judge/judge.ts.
 import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { SaidValue } from "../readiness/drill-shapes.ts";
@@ -23,7 +23,7 @@ export type ObservedDelivery = {
   readonly attempts: readonly ObservedAttempt[];
 };
 
-/** What is true of an order at a moment. */
+/** The true state of an order at a moment. */
 export type Truth = {
   /** Whether a checkout that the shop has created is paid. */
   readonly paid: boolean;

@@ -29,7 +29,7 @@ export type StepPlace =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
-/** What a run sent and was sent. */
+/** The requests that a run sent and received. */
 export type Trace = {
   readonly requests: readonly SeenRequest[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];

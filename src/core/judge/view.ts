@@ -66,7 +66,7 @@ function numberAt(place: string, text: string, value: unknown): number | null {
   return typeof number === "number" ? number : null;
 }
 
-/** What the group of a pattern matches; a text that is no pattern matches nothing. */
+/** The text of a pattern's group; a text that is no pattern matches nothing. */
 function groupOf(pattern: string, text: string): string | undefined {
   return matchOf(pattern, text)?.[1];
 }

@@ -76,7 +76,7 @@ function when(isSo: boolean, fact: FactWithoutValues): FactWithoutValues | undef
   return isSo ? fact : undefined;
 }
 
-/** What an action changes; actions that change nothing of production are missing. */
+/** The effect of an action on production; actions without an effect are missing. */
 const CHANGED: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
   request_production: "request",
   approve_credential: "approval",

@@ -17,7 +17,7 @@ const factOfValues = z.strictObject({
   fact: drillText,
   values: z.array(value).check(z.maxLength(MAX_VALUES)),
 });
-/** What a step says: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
+/** A text of a step: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
 const said = z.union([drillText, factOfValues]);
 export type SaidValue = DomainOf<typeof value>;
 export type Said = DomainOf<typeof said>;

@@ -1,4 +1,4 @@
-// What another service calls the things that this program has names for. Inside, names are ours: a dialect is applied
+// The names that another service has for the things that this program names. Inside, names are ours: a dialect is applied
 // where an answer or a delivery leaves, and read back where a webhook arrives. A new field needs a row in
 // core/calibration/dialect-section.ts, and one in core/webhook/dialect-differences.ts.
 import { isRecord, parseJson } from "../json.ts";
@@ -107,7 +107,7 @@ export function plainSignatures(dialect: Dialect | undefined, value: string): st
   return digests.map((part) => part.slice(prefix.length)).join(",");
 }
 
-/** What a form writes before each digest, and whether the timestamp comes first. */
+/** The text of a form before each digest, and whether the timestamp comes first. */
 function formOf({ signature_form: form = "hex" }: Dialect = {}) {
   const isTimed = form === "t=timestamp,v1=hex";
   return { prefix: isTimed ? "v1=" : form.slice(0, -"hex".length), isTimed };

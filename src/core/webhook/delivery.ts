@@ -56,7 +56,7 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What each state says, for the help and the documents. */
+/** The meaning of each state, for the help and the documents. */
 export const DELIVERY_STATE_TEXTS = {
   due: "waits, also after failed attempts",
   succeeded: "accepted with a 2xx",

@@ -6,7 +6,7 @@ export const NO_NAME = "–";
 
 type Names = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
-/** What a dialect names, by the decision that has our names. */
+/** The names that a dialect may change, by the decision that has our names. */
 const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
   4: ({ errors = {} }) =>
     Object.entries(errors).map(([ours, { code = ours, status }]) => [

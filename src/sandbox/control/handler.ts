@@ -56,7 +56,7 @@ export type OperationCall<Name extends OperationName> = {
   /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
-  /** Who calls: a limited caller has no other store than `storeId`, even if the operation is about all stores. */
+  /** The caller: a limited caller reaches only `storeId`, even if the operation is about all stores. */
   readonly caller: Caller;
   /** The lease under which the call is made. */
   readonly leaseId?: string | undefined;

@@ -1,4 +1,4 @@
-// What a run sends to receivers, events of the store like deliveries and requests as they are given, and what it records.
+// The requests of a run to receivers (events of the store, or bodies as given), and the records of its drills.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import { toIso } from "../../core/clock.ts";

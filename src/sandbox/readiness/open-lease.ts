@@ -1,4 +1,4 @@
-// What a lease does to its store, and what its end undoes (decision 66).
+// Opens a lease on a store, and undoes the changes of the lease at its end (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { LeaseKind } from "../../core/readiness/names.ts";
@@ -76,7 +76,7 @@ function openExploreLease(context: LeaseContext, ref: LeaseRef, timeoutMs: numbe
   });
 }
 
-/** Their leases were only in memory. Call it before due work: the moved clocks make more work due. */
+/** Undoes explorations that ended without their lease, which was only in memory. Run it before due work: moved clocks make more work due. */
 export async function undoLostExplorations(context: UndoContext): Promise<void> {
   for (const storeId of context.store.exploreLeases.all()) await undoExploration(context, storeId);
 }

@@ -108,7 +108,7 @@ function lookAt(path: string, firstVersion: number): LogVerdict {
 /** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
-/** What ties the log to the database before the first commit that changes a row: a refused start changes no file. */
+/** Ties the log to the database before the first commit that changes a row: a refused start changes no file. */
 export type Tie = ReturnType<typeof createTie>;
 
 /** The tie of a database without a log. */

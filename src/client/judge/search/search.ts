@@ -128,7 +128,7 @@ async function runWaves(
     schedule: one.schedule,
     places: placesOf(one.trace).filter(({ kind }) => hasView || kind === "request"),
     closeness: plain === undefined ? 0 : differenceScore(one.trace, plain.trace),
-    // What follows from a forged event that was accepted is another mistake.
+    // Consequences of an accepted forged event are another mistake.
     isBroken: one.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {

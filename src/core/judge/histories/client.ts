@@ -1,5 +1,5 @@
-// The histories of a shop's create: every fault of its requests, a kill, keys of orders that resemble each other, the
-// purchase again. How they are judged: core/judge/client.ts.
+// The histories of a shop's create: every fault of its requests, a kill, similar orders, a second purchase. How they
+// are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { ALWAYS, type OrderName, type Step } from "../step.ts";
 import {

@@ -1,4 +1,4 @@
-// The steps of which histories are made, with the subject; `on` has them with another order.
+// Steps of histories, about the order `a`; `on` gives the same steps about another order.
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";

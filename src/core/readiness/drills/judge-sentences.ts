@@ -44,7 +44,7 @@ export const NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** What a run cannot judge because the section `shop` has no such field; a risk only where it says so. */
+/** Notes on a field that the section `shop` lacks: what a run cannot judge; a risk only if the note says so. */
 export const MISSING_FIELDS = {
   bookings: {
     isRisk: true,

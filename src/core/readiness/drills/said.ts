@@ -1,4 +1,4 @@
-// What the steps of drills say: facts with values. They are stored as they are, and rendered where they are shown.
+// The texts of a drill's steps are facts with values. They are stored as facts, and rendered where they are shown.
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, FAILURE_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, Said, SaidValue, ShownStep } from "../drill-shapes.ts";

@@ -21,7 +21,7 @@ export type DrillRequest = {
   readonly inParts?: true;
 };
 
-/** What an attacker knows of a receiver and a request: none of it is secret. */
+/** Facts about a receiver and a request that an attacker knows: none of them is secret. */
 type KnownTexts = Readonly<Record<"url" | "storeId" | "eventId" | "header", string>>;
 
 type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;

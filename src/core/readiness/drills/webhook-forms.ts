@@ -50,7 +50,7 @@ const BAD: Mutations = { signature: wrongDigits };
 const UNSIGNED: Mutations = { without: ["signature"] };
 const AGAIN: Mutations = { event: "first" };
 type TitledForm = Form & { readonly title: Words };
-/** What an event claims about itself. */
+/** Fields of an event that a form changes. */
 type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["sent"]> };
 const LIVE: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
 const OTHER_STORE: Claim = {
@@ -62,7 +62,7 @@ const NO_STORE: Claim = {
   change: claim(() => ({ store_id: undefined })),
 };
 
-/** What a program finds in place of a secret, at most three for one request. */
+/** Values that a misconfigured program has as its secret, at most three for one request. */
 const UNSET = ["", "undefined", "null"] as const;
 const PRINTED = ["None", "NaN", "[object Object]"] as const;
 
