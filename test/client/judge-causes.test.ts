@@ -14,7 +14,7 @@ function likelyCause(name: HistoryName): Cause | undefined {
 function brokenIn(name: HistoryName): JudgedHistory {
   const cause = likelyCause(name) ?? null;
   const verdict = { state: "broken", invariant: RULE, cause, expected: "", got: "" } as const;
-  return { name, part: HISTORIES[name].part, verdict, reference: null, story: [] };
+  return { name, verdict, reference: null, story: [] };
 }
 
 /** The first history with each likely cause. */

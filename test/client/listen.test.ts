@@ -1161,7 +1161,7 @@ test("an impossible combination of options is a usage error before anything list
     [["--header", "Content-Length: 1"], /is set by the delivery/],
     [["--timeout", "soon"], /a duration such as/],
     [["--timeout", "2d"], /at most 24h/],
-    [["--since", "yesterday"], /last, a duration such as 10m, or the id of an event/],
+    [["--since", "yesterday"], /last, the id of an event, a span such as 10m, or a moment/],
     [["--port", "70000"], /a whole number/],
     [["--allow-target", "shop.test:80"], /HOST without a port/],
     [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /does not exist/],

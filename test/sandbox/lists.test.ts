@@ -507,9 +507,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   ]);
   expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
   const part = await type("orders list --limit 2");
-  expect(part.stdout).toContain(
-    `\nmore, with the same filters:\n  checkout orders list --before ${second}\n`,
-  );
+  expect(part.stdout).toContain(`\nmore:\n  checkout orders list --limit 2 --before ${second}\n`);
   const rest = JSON.parse(
     (await type(`orders list --before ${shortId(second ?? "")} --json`)).stdout,
   ) as Page;

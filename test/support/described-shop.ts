@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/core/json.ts";
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { HttpRequest, HttpResponse, ShellCommand, ShellResult } from "../../src/world.ts";
@@ -45,7 +46,9 @@ export function describedShop(
       body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
     });
     if (answer.dropped === true) throw new Error("the answer was lost");
-    const { data } = JSON.parse(String(answer.body)) as { data: { id: string; amount_minor: number } };
+    const told = parseJson(String(answer.body)) as { data: { id: string; amount_minor: number } } | undefined;
+    if (told === undefined) throw new Error("the answer was cut off");
+    const { data } = told;
     const known = orders.get(orderId);
     orders.set(orderId, known ?? { id: data.id, status: "open", times: 0, amount: data.amount_minor });
     return orderId;
@@ -80,7 +83,8 @@ export function describedShop(
     if (!isSignedIn(request)) return { status: 302, headers: { Location: "/login" }, body: "" };
     if (pathname === "/buy" && request.method === "POST") {
       const form = new URLSearchParams(Buffer.from(request.body).toString("utf8"));
-      const orderId = await buy(form.get("cart") ?? "");
+      const orderId = await buy(form.get("cart") ?? "").catch(() => undefined);
+      if (orderId === undefined) return { ...OK, status: 502 };
       return { status: 303, headers: { Location: `/orders/${orderId}` }, body: "" };
     }
     if (pathname === "/thanks") {

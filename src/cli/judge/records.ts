@@ -2,6 +2,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
+import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { stepOf } from "../../core/judge/judge.ts";
 import type { History } from "../../core/judge/step.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
@@ -62,7 +63,7 @@ function stepsOf(
   part: History["part"],
   missing: readonly MissingField[],
 ): DrillStep[] {
-  const own = judged.filter((one) => one.part === part && !isLeftOut(one));
+  const own = judged.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
   const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
   return [...steps, ...missing.map((field) => missingStep(field))];
@@ -99,7 +100,7 @@ export async function recordParts(
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
     const steps = stepsOf(judged, part, missing);
-    const own = judged.filter((one) => one.part === part);
+    const own = judged.filter(({ name }) => HISTORY_TITLES[name].part === part);
     const verdict = own.length === 0 ? "unknown" : worstVerdict(own.map(verdictOf));
     const isRecordable = steps.length > 0 && (verdict === "failed" || (isWhole && verdict === "passed"));
     if (!isRecordable) {

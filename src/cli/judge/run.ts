@@ -27,7 +27,6 @@ import { poll } from "../../client/poll.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import { endpointOf } from "./endpoint.ts";
 import {
   checkoutOption,
   clientCommandOption,
@@ -49,7 +48,7 @@ import {
 } from "./report.ts";
 import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
-import { judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
+import { endpointOf, judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
 /** The default budget of a run, in milliseconds: more for a shop that shows payments slowly, by so many times its time. */
@@ -79,40 +78,37 @@ export function registerChecklistRun(group: Group): void {
   registerAction<RunOptions>(
     { ...group, command },
     {
+      ...judging(ALL_PARTS),
       summary:
         "judge your shop: a plain purchase, customers who return, repeated and late events, second attempts, lost answers, forged webhooks",
-      exitCodes: EXIT_CODES,
       examples: [
         "checkout checklist run",
         `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
         "checkout checklist run --only return_same_moment --json",
       ],
-      options: [...runOptions(BUDGET_TEXT), checkoutOption()],
-      ...SHOP_RULES,
-      run: (context, options) => runChecked(context, options, ALL_PARTS),
     },
   );
 }
 
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
-  for (const { part, ...spec } of PARTS) {
-    const isOfClient = part === "idempotency";
-    const of = isOfClient ? clientCommandOption() : checkoutOption();
-    register<RunOptions>(
-      { ...group, command },
-      {
-        ...spec,
-        exitCodes: EXIT_CODES,
-        options: [...runOptions(BUDGET_TEXT), of],
-        conflicts: isOfClient ? [...SHOP_RULES.conflicts, ["clientCommand", "create"]] : SHOP_RULES.conflicts,
-        run: (context, { clientCommand, ...options }) => {
-          const create = clientCommand ?? options.create;
-          return runChecked(context, { ...options, ...(create && { create }) }, new Set([part]));
-        },
-      },
-    );
-  }
+  for (const { part, ...spec } of PARTS)
+    register<RunOptions>({ ...group, command }, { ...spec, ...judging(new Set([part])) });
+}
+
+/** What the commands have in common that judge some parts. Creates alone need no orders of others. */
+function judging(parts: ReadonlySet<Part>) {
+  const isOfClient = parts !== ALL_PARTS && parts.has("idempotency");
+  return {
+    exitCodes: EXIT_CODES,
+    options: [...runOptions(BUDGET_TEXT), isOfClient ? clientCommandOption() : checkoutOption()],
+    ...SHOP_RULES,
+    ...(isOfClient && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
+    run: (context: Context, { clientCommand, ...options }: RunOptions) => {
+      const create = clientCommand ?? options.create;
+      return runChecked(context, { ...options, ...(create && { create }) }, parts);
+    },
+  };
 }
 
 const PARTS = [

@@ -6,6 +6,7 @@ import { findReceivers, type FoundReceiver } from "../../client/judge/forms/rece
 import { fillAddress } from "../../client/judge/view.ts";
 import { toIso } from "../../core/clock.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
+import type { ShopSection } from "../../core/judge/shop.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { drillSteps } from "../../core/judge/forms/causes.ts";
 import { wasOutOfReach } from "../../core/judge/forms/requests.ts";
@@ -15,13 +16,12 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseId } from "../parsers.ts";
-import { EXIT, interruptedProblem, Refused, unwrap } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
 import { callAt, operationsAt, underLease } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import { endpointOf } from "./endpoint.ts";
 import { EXIT_OF_VERDICT, worstVerdict } from "./report.ts";
 import { output } from "../output/output.ts";
 
@@ -108,6 +108,22 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
     (await Promise.all(judged.map((one) => report(one, orderView, look)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
+}
+
+/** The id of the described endpoint in the store; undefined for all endpoints. */
+export async function endpointOf(
+  context: Context,
+  control: ControlTarget,
+  { endpoint, serve }: Pick<ShopSection, "endpoint" | "serve">,
+): Promise<string | undefined> {
+  if (endpoint === undefined || serve !== undefined) return undefined;
+  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const found = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
+  if (found !== undefined) return found.id;
+  throw refuseUsage(
+    `the store has no endpoint ${printable(endpoint)}`,
+    `checkout endpoints add ${printable(endpoint)}`,
+  );
 }
 
 /** Sends the forms to each receiver under a lease, and records what each one did. */

@@ -9,8 +9,6 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
 const COLUMNS = ["RESULT", "STATE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT", "CAUSE"];
-/** One after the other, on a narrow terminal. */
-const DROPPED_COLUMNS = ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"];
 /** The column of faults, shown only if a fault was applied to one of the deliveries. */
 const FAULT = "FAULT";
 
@@ -32,7 +30,7 @@ export function deliveryLines(
       width,
       style,
       middle: ["ENDPOINT"],
-      drop: [...DROPPED_COLUMNS, "NEXT ATTEMPT"],
+      drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT"],
       keep: [FAULT, "EVENT"],
     },
   );
@@ -47,7 +45,7 @@ export async function deliveryLinesOfEvent(
   return table(
     [...columns, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
-    { width, style, middle: ["ENDPOINT"], drop: DROPPED_COLUMNS },
+    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
   );
 }
 

@@ -32,7 +32,6 @@ import { playHistory } from "./play.ts";
 
 export type JudgedHistory = {
   readonly name: HistoryName | typeof PLAIN_PURCHASE;
-  readonly part: History["part"];
   readonly verdict: HistoryVerdict;
   /** The checkout of the subject; null if there is none. */
   readonly reference: string | null;
@@ -298,8 +297,7 @@ function unplayed(
   reason: Said,
   got: Said = "",
 ): JudgedHistory {
-  const { part } = HISTORIES[name];
-  return { name, part, verdict: notJudged(reason, null, got), reference: null, story: [] };
+  return { name, verdict: notJudged(reason, null, got), reference: null, story: [] };
 }
 
 async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<JudgedHistory> {
@@ -310,7 +308,7 @@ async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<Judge
   const isBroken = verdict.state === "broken";
   const subject = isBroken ? checkouts.at(-1) : checkouts[0];
   const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId, orders) : [];
-  return { name, part: HISTORIES[name].part, verdict, reference: subject?.id ?? null, story, seen: played };
+  return { name, verdict, reference: subject?.id ?? null, story, seen: played };
 }
 
 /** Plays a history alone whose verdict may be chance. A shop that is late or says that it is busy is right if it holds alone. */
@@ -384,13 +382,13 @@ export async function storyOf(
 
 /** `plain`: undefined if it was interrupted. */
 export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
-  const head = { name: PLAIN_PURCHASE, part: "duplicates" } as const;
+  const name = PLAIN_PURCHASE;
   if (plain === undefined)
-    return { ...head, verdict: notJudged(factOf("interrupted"), null), reference: null, story: [] };
+    return { name, verdict: notJudged(factOf("interrupted"), null), reference: null, story: [] };
   const { verdict, reference, purchase } = plain;
   const isBroken = verdict.state === "broken" && reference !== null;
   const story = isBroken
     ? await storyOf(bench, lastCheckout(purchase).orderId, new Map([["a", purchase]]))
     : [];
-  return { ...head, verdict, reference, story };
+  return { name, verdict, reference, story };
 }

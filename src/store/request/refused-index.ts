@@ -5,10 +5,7 @@ import type { Connection } from "../connection/connection.ts";
 const REFUSED_TEXT = '"code":"';
 
 /** A refused request, as a search shows it. */
-type RefusedLine = Pick<
-  LoggedRequest,
-  "position" | "requestId" | "orderId" | "status" | "code" | "storeAt"
->;
+type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
 /** The newest batch of a store that was read, and the newest refused requests, newest first. */
 type RefusedOfStore = { readonly upTo: number; readonly lines: readonly RefusedLine[] };

@@ -405,6 +405,7 @@ export const PLAIN_PURCHASE = "plain_purchase";
 /** The titles of all histories of a run. */
 export const HISTORY_TITLES = {
   [PLAIN_PURCHASE]: {
+    part: "duplicates",
     title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],
   },
   ...HISTORIES,
