@@ -245,6 +245,24 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  events_overlap: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      // It sends a mail for each payment that has begun, and then writes what it had read.
+      override async take(event: ShopEvent): Promise<number> {
+        const order = this.orders.get(event.data.order_id);
+        if (event.data.status !== "pending" || order === undefined || this.seen.has(event.event_id))
+          return super.take(event);
+        this.seen.add(event.event_id);
+        await new Promise<void>((resolve) => {
+          this.site.harness.clock.after(300, resolve);
+        });
+        order.checkouts.set(event.data.id, { status: "pending", sequence: event.sequence });
+        order.bookings = [];
+        return 200;
+      }
+    },
+  ],
   second_early: [
     "booked_when_paid",
     class extends CarefulShop {
@@ -556,6 +574,27 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
           order.bookings = [];
           for (const state of order.checkouts.values()) state.status = "created";
         }
+      }
+    },
+  ],
+  restart_second_attempt: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      // Its memory has the open attempts; at start, the first of each order.
+      private attempts = new Set<string>();
+      override booted(): void {
+        this.attempts = new Set(
+          [...this.orders.values()].map(({ checkouts }) => [...checkouts.keys()][0] ?? ""),
+        );
+      }
+      override async create(orderId: string, key: string): Promise<Checkout | undefined> {
+        const made = await super.create(orderId, key);
+        if (made !== undefined) this.attempts.add(made.id);
+        return made;
+      }
+      override take(event: ShopEvent): Promise<number> {
+        const { id, status } = event.data;
+        return status === "succeeded" && !this.attempts.has(id) ? Promise.resolve(200) : super.take(event);
       }
     },
   ],

@@ -67,6 +67,9 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const live = liveCheckouts(purchase).length;
   const isNew = purchase.checkouts.length > known;
   const isDead = known > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
+  // The customer still has an order to pay, and no way to its page.
+  const isLocked =
+    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !runs.some(({ isDone }) => isDone);
   const fact = {
     isRefused,
     isAgain,
@@ -74,7 +77,7 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
     hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
     live,
     isRenewed: isAgain && isNew,
-    deadEnd: isDead ? await deadEndOf(bench, purchase, { runs, sent: sent.length }) : undefined,
+    deadEnd: isDead || isLocked ? await deadEndOf(bench, purchase, { runs, sent: sent.length }) : undefined,
   };
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
@@ -90,6 +93,11 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   return purchase.isShared !== true && (!isDead || expects === "nothing");
 }
 
+function isOpen({ checkouts, foreign, paid }: Purchase): boolean {
+  const own = checkouts.filter(({ id }) => !foreign.has(id));
+  return paid === undefined && own.at(-1)?.status === "created";
+}
+
 /**
  * Whether a customer who buys again after the end is sent to the ended page, which a create with an old key or none has
  * led to, or is refused by a mistake of the shop. `sent`: how many creates the service had got before.
@@ -101,6 +109,7 @@ async function deadEndOf(
 ): Promise<CreateFact["deadEnd"]> {
   const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(sent);
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
+  if (log.at(-1)?.code === "order_conflict") return "conflict";
   if (hasArrived(log)) return "old_page";
   const { checkoutUrl } = await bench.call({
     name: "inspectCheckout",

@@ -245,9 +245,10 @@ async function visit(
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
   const { session, ...rest } = form;
   const checkout = lastCheckout(purchase);
-  const { cookies } = purchase;
+  const { checkouts, cookies, foreign } = purchase;
   const ofForm = session === null ? null : sessionOf(play, purchase, session);
-  const opened = { page: shop.returnUrl, checkout, form: rest, session: ofForm, cookies };
+  const isOwn = checkouts.some(({ id }) => id === ofForm && !foreign.has(id));
+  const opened = { page: shop.returnUrl, checkout, form: rest, session: ofForm, cookies, isOwn };
   const begun = bench.world.monotonic();
   const visited = await openReturnPage(bench, opened);
   purchase.visitMs = bench.world.monotonic() - begun;

@@ -17,6 +17,8 @@ type Returning = {
   readonly form?: Omit<ReturnForm, "session">;
   /** The session in the address; null: none. */
   readonly session: string | null;
+  /** Whether it is the order's own; a shop may refuse another. Default: it is. */
+  readonly isOwn?: boolean;
   /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
   readonly cookies: CookieJar;
 };
@@ -26,7 +28,7 @@ const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
-  { page, checkout, form = {}, session, cookies }: Returning,
+  { page, checkout, form = {}, session, cookies, isOwn = true }: Returning,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
   const address = returnUrl(page, { ...checkout, id: session ?? "" });
@@ -47,7 +49,7 @@ export async function openReturnPage(
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
-      return visitTo(new URL(url), { page, checkout, status: answer.status });
+      return visitTo(new URL(url), { page, checkout, status: answer.status, isOwn });
     url = new URL(location, url).href;
   }
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
@@ -56,11 +58,16 @@ export async function openReturnPage(
 /** A visit has arrived at the return page, or at a page of the order; another page, such as a sign-in, is not it. */
 function visitTo(
   { pathname }: URL,
-  { page, checkout, status }: Pick<Returning, "page" | "checkout"> & { readonly status: number },
+  {
+    page,
+    checkout,
+    status,
+    isOwn,
+  }: Pick<Returning, "page" | "checkout" | "isOwn"> & { readonly status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
-  const hasArrived = isPage && status >= 200 && status < 300;
+  const hasArrived = isPage && status >= 200 && status < (isOwn === true ? 300 : 500);
   return { hasArrived, got: isPage ? String(status) : `${excerpt(pathname)} (${status})` };
 }
 

@@ -222,6 +222,13 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
       got: "idempotency_key_reused",
       cause: "attempt_other_body",
     };
+  if (deadEnd === "conflict")
+    return {
+      invariant: "recovery",
+      expected: factOf("another"),
+      got: "order_conflict",
+      cause: "second_create",
+    };
   const claimed = runs.find(({ isDone }) => isDone);
   // A shop may sell each order once; one that begins anew after one end, but not after another, has forgotten that.
   if (deadEnd === "old_page" && renews) {

@@ -63,7 +63,7 @@ export type CreateFact = {
   /** Whether a customer who buys again gets another checkout. */
   readonly isRenewed?: boolean;
   /** Where a customer ends who buys again after an end: at the ended page, or at a refusal that a body has caused. */
-  readonly deadEnd?: "old_page" | "other_body" | undefined;
+  readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
 };
 
 /** A purchase under faults, with the service's log of it. */

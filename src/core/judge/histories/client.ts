@@ -5,11 +5,14 @@ import { ALWAYS, type OrderName, type Step } from "../step.ts";
 import {
   API_AGAIN,
   API_BUSY,
+  ANYHOW,
   cancel,
   create,
   each,
+  ends,
   known,
   look,
+  on,
   pay,
   SECOND_ATTEMPT,
   tell,
@@ -21,9 +24,6 @@ const ENDED: Step = { act: "faults", of: "a", faults: [] };
 function answered(of: OrderName): Step {
   return { act: "create", of, expects: "answer" };
 }
-
-/** A create that may fail. */
-const ANYHOW: Step = { act: "create", of: "a", expects: "nothing" };
 
 /** A fault at a create of the purchase, counted from 1. */
 function at(nth: number, action: ScheduledFault["action"]): ScheduledFault {
@@ -152,10 +152,14 @@ export const CLIENT_HISTORIES = {
       causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
-      title: ["bought again, also while the API answers 503", "再次下单，包括 API 返回 503 时"],
+      title: ["bought again while it is open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
       needs: ["names"],
-      steps: [create, known, create, API_BUSY, ANYHOW, API_AGAIN, ANYHOW, pay, tell, look],
-      causes: { booked_when_paid: "lost_without_api" },
+      steps: [
+        ...[create, known, create, API_BUSY, ANYHOW, API_AGAIN, ANYHOW, pay, tell, look],
+        ...on("b", create, known, ends("declined"), tell, ANYHOW, pay, tell, look),
+        ...on("c", create, known, pay, ANYHOW, tell, look),
+      ],
+      causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
       title: ["creates that are refused for good", "创建一直被拒绝"],

@@ -9,6 +9,7 @@ import { RETURN_HISTORIES } from "./returns.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import { TIME_HISTORIES } from "./times.ts";
 import {
+  ANYHOW,
   API_AGAIN,
   API_BUSY,
   API_FAILS,
@@ -194,6 +195,25 @@ const EVENT_HISTORIES = each(EVENTS, {
     steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
     causes: { booked_once: "books_at_once" },
   },
+  events_overlap: {
+    title: ["the payment while the event before it is handled", "处理前一事件期间收到支付事件"],
+    steps: [
+      create,
+      known,
+      pay,
+      {
+        act: "at_once",
+        acts: [
+          { steps: [told("pending")], part: 0, during: "event" },
+          { tell: "a", afterMs: 50 },
+        ],
+      },
+      look,
+      tell,
+      look,
+    ],
+    causes: { booked_when_paid: "overwrites_later", final_stays: "overwrites_later" },
+  },
   orders_at_once: {
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
     needs: ["names"],
@@ -221,8 +241,15 @@ const EVENT_HISTORIES = each(EVENTS, {
   },
   forged_payment: {
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
-    steps: nothingBy(...CHANGES_NOTHING.forged),
-    causes: { never_unpaid: "books_unverified", booked_once: "books_unverified" },
+    steps: [
+      ...nothingBy(...CHANGES_NOTHING.forged),
+      ...on("c", create, known, pay, tellAs("forged", "succeeded"), tell, look),
+    ],
+    causes: {
+      never_unpaid: "books_unverified",
+      booked_once: "books_unverified",
+      booked_when_paid: "remembers_forged",
+    },
   },
   declined_attempt: {
     title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
@@ -324,7 +351,10 @@ const EVENT_HISTORIES = each(EVENTS, {
   second_early: {
     title: ["bought again before the end is told", "得知结束之前再次下单"],
     needs: ["create", "names"],
-    steps: [create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look],
+    steps: [
+      ...[create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look],
+      ...on("b", create, known, ends("failed"), create, FIRST, ANYHOW, pay, tell, look),
+    ],
     causes: SECOND_ATTEMPT,
   },
   third_attempt: {

@@ -2,11 +2,14 @@
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
+  ANYHOW,
   API_AGAIN,
   API_AWAY,
   API_BUSY,
+  cancel,
   create,
   each,
+  ends,
   known,
   look,
   on,
@@ -61,6 +64,14 @@ const MOMENTS = {
     after: [tell, look],
     causes: LOST_AT_RESTART,
   },
+  second_attempt: {
+    title: ["between an end, another attempt and its payment", "结束、再次下单与其支付之间"],
+    needs: ["create"],
+    before: [...on("b", create, ends("failed"), tell), cancel, tell, create],
+    restart: {},
+    after: [pay, tell, look, ...on("b", create, pay, tell, look)],
+    causes: { booked_when_paid: "lost_at_restart" },
+  },
   before_payment: {
     title: ["between the create and the payment", "下单之后、支付之前"],
     before: [],
@@ -106,7 +117,7 @@ export const TIME_HISTORIES = {
   ...each(LASTING, {
     paid_late: {
       title: ["an order that is paid long after its create", "下单很久之后才支付"],
-      steps: [create, known, othersAnd(15_000), pay, tell, look],
+      steps: [create, known, othersAnd(15_000), ANYHOW, pay, tell, look],
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {

@@ -184,6 +184,14 @@ const JUDGE_CAUSES = {
     "The order is booked again when its payment is delivered again: store the event_id of each event, in the same transaction as the booking, and answer 2xx to a known event without booking. The id of the signed body counts, not the header Checkout-Event-Id, which is not signed.",
     "再次推送支付事件时重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 id 为准，而不是没有签名的请求头 Checkout-Event-Id。",
   ],
+  overwrites_later: [
+    "The payment arrived while an earlier event of its checkout was handled, which then wrote its older status over it: read and write a status in one transaction, and only for a higher sequence of the same data.id.",
+    "处理同一收款单的前一事件期间收到支付事件，随后较旧的状态覆盖了它：请在一个事务中读取并写入状态，且仅在同一 data.id 的 sequence 更大时写入。",
+  ],
+  remembers_forged: [
+    "A copy of the payment with a wrong signature came first, and the genuine one was then skipped as known: remember an event only after its signature is verified.",
+    "先收到签名错误的支付副本，真实的支付随后被当作已知而跳过：验证签名之后才可记录事件。",
+  ],
   goes_back: [
     "The order is no longer paid after an older event arrived late: never go back from a final status. Compare the sequence of events with the same data.id, or ask GET /v1/checkout-sessions/{id}.",
     "较早的事件迟到之后，订单不再是已支付：最终状态不可回退。请比较同一 data.id 的事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
@@ -273,12 +281,16 @@ const JUDGE_CAUSES = {
     "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
   ],
   old_page: [
-    "Bought again after one end, an order gets a new checkout; after another, the shop reports success with the page of the ended checkout, where nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
-    "一种结局之后再次下单会得到新的收款单；另一种之后商店报告成功，却给出已结束的收款单的页面，无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
+    "Bought again after one end, an order gets a new checkout; after another, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
+    "一种结局之后再次下单会得到新的收款单；另一种之后商店给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
   ],
   attempt_other_body: [
     "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: another body under the first key. A new attempt needs a new Idempotency-Key.",
     "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：用首次的幂等键发送了另一请求体。新的一次需要新的 Idempotency-Key。",
+  ],
+  gives_up_again: [
+    "The customer bought the order again while its checkout was open, pending or just paid; the shop gave that checkout up, and its payment is not booked. Show the open page again, and book the payment of each checkout of the order.",
+    "收款单未结束、处理中或刚支付时顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示未结束的页面；该订单每一收款单的支付都要入账。",
   ],
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: creating must not write a paid order anew.",
