@@ -33,10 +33,12 @@ export async function transcript(start: Start, options: SandboxOptions): Promise
     });
     lines.push(answer.status, [...answer.headers], await answer.text());
     lines.push(await store.events.list(), receiver.received.map(untimed));
-    const deliveries = await store.deliveries.list();
-    for (const delivery of deliveries) lines.push({ ...delivery, attempts: delivery.attempts.map(untimed) });
-    lines.push((await store.requests.list()).map(({ durationMs: _measured, ...request }) => request));
     const { host } = new URL(receiver.url);
+    for (const { url, ...delivery } of await store.deliveries.list()) {
+      const address = url?.replaceAll(host, "<receiver>");
+      lines.push({ ...delivery, url: address, attempts: delivery.attempts.map(untimed) });
+    }
+    lines.push((await store.requests.list()).map(({ durationMs: _measured, ...request }) => request));
     lines.push(String(await store.timeline(order.id)).replaceAll(host, "<receiver>"));
     await store.reset();
     lines.push(await store.clock.now(), await store.orders.create({ order_id: "a", ...ORDER }));
