@@ -40,28 +40,28 @@ const RESTARTS = { part: "duplicates", needs: ["restart"], isAlone: true } as co
 const OUTAGES = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
 type Row = Omit<History, "part">;
-type Ending = Extract<Step, { act: "restart" }>;
 
-/** Where a restart comes: the steps before and after it. */
+/** Where a restart comes, after the create. */
 const MOMENTS = {
-  at_event: moment(["60 ms after the payment event", "收到支付事件 60 毫秒后"], { during: "a", afterMs: 60 }),
-  within_event: moment(["while the payment event is handled", "处理支付事件期间"], {
-    during: "a",
-    part: 0.75,
-  }),
+  at_event: {
+    title: ["60 ms after the payment event", "收到支付事件 60 毫秒后"],
+    steps: [pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
+    causes: LOST_AT_RESTART,
+  },
+  within_event: {
+    title: ["while the payment event is handled", "处理支付事件期间"],
+    steps: [pay, { act: "restart", during: "a", part: 0.75 }, tell, look],
+    causes: LOST_AT_RESTART,
+  },
   after_answer: {
     title: ["right after the answer to the payment event", "返回支付事件的响应后"],
-    before: [pay, payment],
-    restart: {},
-    after: [look, payment, look],
+    steps: [pay, payment, { act: "restart" }, look, payment, look],
     causes: LOST_AT_RESTART,
   },
   after_return: {
     title: ["between a return and the payment event", "返回之后、收到支付事件之前"],
     needs: ["returnUrl"],
-    before: [pay, visit],
-    restart: {},
-    after: [tell, look],
+    steps: [pay, visit, { act: "restart" }, tell, look],
     causes: LOST_AT_RESTART,
   },
   second_attempt: {
@@ -74,35 +74,27 @@ const MOMENTS = {
   },
   before_payment: {
     title: ["between the create and the payment", "下单之后、支付之前"],
-    before: [],
-    restart: {},
-    after: [pay, tell, look],
+    steps: [{ act: "restart" }, pay, tell, look],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
-} as const satisfies Readonly<Record<string, Moment>>;
-
-type Moment = Pick<Row, "title" | "causes" | "needs"> & {
-  readonly before: readonly Step[];
-  readonly restart: Omit<Ending, "act">;
-  readonly after: readonly Step[];
-};
-
-function moment(title: Words, restart: Moment["restart"]): Moment {
-  return { title, before: [pay], restart, after: [tell, look], causes: LOST_AT_RESTART };
-}
+} as const satisfies Readonly<Record<string, Row>>;
 
 /** A restart at each moment: by a kill, or by an orderly stop. */
 function restarts<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
-  const how: Pick<Ending, "how"> = name === "stop" ? { how: name } : {};
-  const rows = Object.entries<Moment>(MOMENTS).map(([at, row]) => {
-    const { title, before, restart, after, causes = {}, needs = [] } = row;
+  const [how, served]: [object, Row["needs"]] = name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
+  const rows = Object.entries<Row>(MOMENTS).map(([at, { title, steps, causes = {}, needs = [] }]) => {
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
-    const steps = [create, known, ...before, { act: "restart", ...restart, ...how } as const, ...after];
-    const served: History["needs"] = name === "stop" ? ["served"] : [];
-    return [`${name}_${at}`, { title: titles, steps, causes, needs: [...needs, ...served] }] as const;
+    const own = steps.map((step) => (step.act === "restart" ? { ...step, ...how } : step));
+    const row = {
+      title: titles,
+      steps: [create, known, ...own],
+      causes,
+      needs: [...needs, ...(served ?? [])],
+    };
+    return [`${name}_${at}`, row] as const;
   });
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
 }
