@@ -105,8 +105,7 @@ async function runningShop(name: string, events = "*") {
   if (shop === undefined) throw new Error(`no shop ${name}`);
   openRunningShop(harness, shop, ready.signing_secret);
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--events", events]);
-  const words =
-    "--receiver http://localhost:3000/hooks --order-view http://localhost:3000/orders/{order_id} -- client";
+  const words = "--receiver http://localhost:3000/hooks --order-view /orders/{order_id} -- client";
   return {
     harness,
     explore: (options: readonly string[], command: CommandOptions = {}) =>

@@ -101,11 +101,6 @@ async function describeExplored(
   const hasShop = (receiver ?? serve ?? section.serve) !== undefined;
   const hasView = orderView !== undefined || orderViewCommand !== undefined;
   if (hasView && !hasShop) throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
-  if (receiver !== undefined && orderView?.startsWith("/") === true)
-    throw refuseUsage(
-      "with --receiver, --order-view must be a URL",
-      "such as http://localhost:3000/orders/{order_id}",
-    );
   if (isTyped(context.world, "store") && receiver === undefined)
     throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
   const typed = words.map((word) => quote(word)).join(" ");
