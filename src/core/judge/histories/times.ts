@@ -67,9 +67,11 @@ const MOMENTS = {
   second_attempt: {
     title: ["between an end, another attempt and its payment", "结束、再次下单与其支付之间"],
     needs: ["create"],
-    before: [...on("b", create, ends("failed"), tell), cancel, tell, create],
-    restart: {},
-    after: [pay, tell, look, ...on("b", create, pay, tell, look)],
+    steps: [
+      ...on("b", create, ends("failed"), tell),
+      ...[cancel, tell, create, { act: "restart" } as const, pay, tell, look],
+      ...on("b", create, pay, tell, look),
+    ],
     causes: { booked_when_paid: "lost_at_restart" },
   },
   before_payment: {
