@@ -46,9 +46,9 @@ export function describedShop(
       body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
     });
     if (answer.dropped === true) throw new Error("the answer was lost");
-    const told = parseJson(String(answer.body)) as { data: { id: string; amount_minor: number } } | undefined;
-    if (told === undefined) throw new Error("the answer was cut off");
-    const { data } = told;
+    const made = parseJson(String(answer.body)) as { data: { id: string; amount_minor: number } } | undefined;
+    if (made === undefined) throw new Error("the answer was cut off");
+    const { data } = made;
     const known = orders.get(orderId);
     orders.set(orderId, known ?? { id: data.id, status: "open", times: 0, amount: data.amount_minor });
     return orderId;

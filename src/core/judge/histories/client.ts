@@ -155,7 +155,11 @@ export const CLIENT_HISTORIES = {
       title: ["bought again while it is open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
       needs: ["names"],
       steps: [
-        ...[create, known, create, API_BUSY, ANYHOW, API_AGAIN, ANYHOW, pay, tell, look],
+        ...on("a", create, known, create),
+        API_BUSY,
+        ANYHOW,
+        API_AGAIN,
+        ...on("a", ANYHOW, pay, tell, look),
         ...on("b", create, known, ends("declined"), tell, ANYHOW, pay, tell, look),
         ...on("c", create, known, pay, ANYHOW, tell, look),
       ],

@@ -352,7 +352,7 @@ const EVENT_HISTORIES = each(EVENTS, {
     title: ["bought again before the end is told", "得知结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
-      ...[create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look],
+      ...on("a", create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look),
       ...on("b", create, known, ends("failed"), create, FIRST, ANYHOW, pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,

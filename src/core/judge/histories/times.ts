@@ -69,7 +69,9 @@ const MOMENTS = {
     needs: ["create"],
     steps: [
       ...on("b", create, ends("failed"), tell),
-      ...[cancel, tell, create, { act: "restart" } as const, pay, tell, look],
+      ...on("a", cancel, tell, create),
+      { act: "restart" },
+      ...on("a", pay, tell, look),
       ...on("b", create, pay, tell, look),
     ],
     causes: { booked_when_paid: "lost_at_restart" },
