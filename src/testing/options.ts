@@ -138,7 +138,10 @@ function settingsIn(options: SandboxOptions): ServeOptions {
   const read = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(given) as object }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
-  throw optionError(camelCase(fault?.field.replace("sandbox.", "") ?? ""), fault?.message ?? "is wrong");
+  throw optionError(
+    camelCase(fault?.field.replace("sandbox.", "") ?? ""),
+    fault?.why ?? fault?.message ?? "is wrong",
+  );
 }
 
 /** Parses a span to milliseconds. Throws a TypeError if it is invalid. */

@@ -102,7 +102,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
     expect([line, code, stdout + stderr]).toEqual([
       line,
       7,
-      expect.stringMatching(/→ (npx )?checkout hosted dev\n$/),
+      expect.stringMatching(/→ (npx )?checkout( --dir \S+)? hosted dev\n$/),
     ]);
   }
   const unserved = await runHere(["doctor", "--dir", folder], { cwd });
@@ -235,7 +235,7 @@ test.for([
   const served = await startDev(folder);
   lose(folder);
   expect([await served.ended, served.output.stderr]).toEqual([1, expect.stringMatching(why)]);
-  expect(served.output.stderr).toContain("checkout hosted dev");
+  expect(served.output.stderr).toMatch(/checkout( --dir \S+)? hosted dev/);
   expect(served.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
   await expect(fetch(served.ready.base_url)).rejects.toThrow("fetch failed");
 });

@@ -80,7 +80,7 @@ test("a refused request is logged in the store of its key, also a revoked one, o
   const create = "orders create --order-id o-1 --price-id price_coffee --store Tea".split(" ");
   const refused = await harness.run(create);
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("revoked")]);
-  const [, explains = ""] = /checkout (explain \S+ --store \S+) says why/.exec(refused.stderr) ?? [];
+  const [, explains = ""] = /checkout (--store \S+ explain \S+) says why/.exec(refused.stderr) ?? [];
   const { entries } = await json(explains);
   const [entry] = entries as unknown as readonly { readonly at: string }[];
   // By the clock of its store.

@@ -110,7 +110,7 @@ test("events list names its next page, with every filter", async () => {
     expect([filter, read]).toEqual([filter, all.events.map(({ event_id: id }) => id)]);
   }
   expect((await run("events list --limit 2")).stdout).toMatch(
-    /more, with the same filters:\n {2}checkout events list --before \S+/,
+    /more:\n {2}checkout events list --limit 2 --before \S+/,
   );
   const unknown = await run("events list --before 0199a3c4-5d00-7000-8000-000000000001");
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("there is no event")]);

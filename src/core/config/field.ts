@@ -3,16 +3,18 @@ import { printable } from "../text.ts";
 
 export type FieldPath = readonly (string | number)[];
 
-/** The message begins with the path. */
 export type FieldFault = {
   readonly path: FieldPath;
+  /** Begins with the path. */
   readonly message: string;
+  /** The message without the path. */
+  readonly why?: string;
   /** Whether the file's form has no such field: then the fault is at its name, otherwise at its value. */
   readonly isUnknown?: true;
 };
 
 export function faultOfField(path: FieldPath, why: string): FieldFault {
-  return { path, message: path.length === 0 ? why : `${fieldText(path)}: ${why}` };
+  return { path, why, message: path.length === 0 ? why : `${fieldText(path)}: ${why}` };
 }
 
 /** A refusal of a field. */

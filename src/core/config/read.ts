@@ -19,10 +19,13 @@ import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { faultOfField, fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
-/** A fault in the file, and its position in the text; line and column are counted from 1. The message has the field. */
+/** A fault in the file, and its position in the text; line and column are counted from 1. */
 export type ConfigFault = {
   readonly field: string;
+  /** Begins with the field. */
   readonly message: string;
+  /** The message without the field. */
+  readonly why?: string | undefined;
   readonly line: number;
   readonly column: number;
 };
@@ -172,11 +175,11 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
 }
 
 /** At the field's value; for an unknown field at its key, for a missing field at its object. */
-function locateFault(text: string, tree: Node, { path, message, isUnknown }: FieldFault): ConfigFault {
+function locateFault(text: string, tree: Node, { path, why, message, isUnknown }: FieldFault): ConfigFault {
   const found = findNodeAtLocation(tree, [...path]);
   const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
   const node = (isUnknown === true ? key : undefined) ?? found ?? nodeAbove(tree, path);
-  return { field: fieldText(path), message, ...placeAt(text, node.offset) };
+  return { field: fieldText(path), why, message, ...placeAt(text, node.offset) };
 }
 
 /** The innermost object or list in which a field is missing. */
@@ -187,7 +190,8 @@ function nodeAbove(tree: Node, path: FieldPath): Node {
 }
 
 function faultAt(text: string, node: Node, path: FieldPath, why: string): ConfigFault {
-  return { field: fieldText(path), message: faultOfField(path, why).message, ...placeAt(text, node.offset) };
+  const { message } = faultOfField(path, why);
+  return { field: fieldText(path), why, message, ...placeAt(text, node.offset) };
 }
 
 function placeAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {
