@@ -127,7 +127,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 29,
+  duplicates: 30,
   idempotency: 12,
   browser_return: 20,
   webhook: CASE_NAMES.length,
