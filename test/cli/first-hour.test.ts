@@ -312,7 +312,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["idempotency list", 0, /KEY/],
   ["idempotency show nothing", 1, /the journal has no key nothing/],
   ["checklist waive webhooks", 2, /missing: --reason/],
-  ["checklist run", 3, /only your shop can tell.*\n.*--order-view URL.*checkout shop init/],
+  ["checklist run", 3, /only your shop can tell.*\n.*checkout shop init.*--order-view URL/],
   ["assumptions", 0, /./],
   ["env --format yaml", 2, /sh or/],
   ["sandbox status", 0, /./],

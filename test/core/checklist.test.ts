@@ -143,10 +143,7 @@ type Row = readonly [
   next: string,
 ];
 
-const CHECK = "checkout checklist run webhooks";
-const CLIENT = "checkout checklist run idempotency --help";
-const RETURN = "checkout checklist run browser-return --help";
-const TWICE = "checkout checklist run duplicates --help";
+const CHECK = "checkout checklist run";
 const REVOKED = act(4, "revoke_credential");
 
 const ROWS: readonly Row[] = [
@@ -197,7 +194,7 @@ const ROWS: readonly Row[] = [
     "checkout capabilities list",
   ],
   ["store_active", { capabilities: [] }, "fail", "no payment_method", "checkout capabilities list"],
-  ["return_origins", {}, "pass", "a return origin is registered", RETURN],
+  ["return_origins", {}, "pass", "a return origin is registered", CHECK],
   [
     "return_origins",
     {
@@ -208,7 +205,7 @@ const ROWS: readonly Row[] = [
     },
     "pass",
     "2 return origins are registered",
-    RETURN,
+    CHECK,
   ],
   // The place of an origin does not matter before a customer returned to it.
   [
@@ -216,7 +213,7 @@ const ROWS: readonly Row[] = [
     { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
     "unknown",
     "was not run",
-    RETURN,
+    CHECK,
   ],
   [
     "return_origins",
@@ -230,40 +227,40 @@ const ROWS: readonly Row[] = [
     { browserReturn: null },
     "unknown",
     "but the drill of a browser's return was not run",
-    RETURN,
+    CHECK,
   ],
   [
     "return_origins",
     { browserReturn: comeBack({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "return failed: one_byte_changed",
-    RETURN,
+    CHECK,
   ],
-  ["return_origins", { browserReturn: comeBack({ at: OLD }) }, "unknown", "older than 7 days", RETURN],
+  ["return_origins", { browserReturn: comeBack({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
   // A failure stays when the clock is set back: nothing has corrected it since.
   [
     "return_origins",
     { browserReturn: comeBack({ passed: false, at: NOW + 1 }) },
     "fail",
     "it did not finish",
-    RETURN,
+    CHECK,
   ],
   ["webhook_verification", {}, "pass", "the endpoint accepts valid webhooks", CHECK],
-  ["webhook_verification", { duplicates: null }, "unknown", "the drill of duplicates was not run", TWICE],
+  ["webhook_verification", { duplicates: null }, "unknown", "the drill of duplicates was not run", CHECK],
   [
     "webhook_verification",
     { duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "the drill of duplicates failed: one_byte_changed",
-    TWICE,
+    CHECK,
   ],
-  ["webhook_verification", { duplicates: twice({ at: OLD }) }, "unknown", "older than 7 days", TWICE],
+  ["webhook_verification", { duplicates: twice({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
   [
     "webhook_verification",
     { duplicates: twice({ subject: "another endpoint" }) },
     "unknown",
     "the endpoints changed after it",
-    TWICE,
+    CHECK,
   ],
   // A failure comes before an unknown, in any drill.
   [
@@ -271,7 +268,7 @@ const ROWS: readonly Row[] = [
     { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "the drill of duplicates failed",
-    TWICE,
+    CHECK,
   ],
   [
     "webhook_verification",
@@ -362,41 +359,41 @@ const ROWS: readonly Row[] = [
     "the endpoint accepts valid",
     CHECK,
   ],
-  ["idempotency_replay", {}, "pass", "the drill passed", CLIENT],
-  ["idempotency_replay", idempotency({}), "unknown", "was not run", CLIENT],
+  ["idempotency_replay", {}, "pass", "the drill passed", CHECK],
+  ["idempotency_replay", idempotency({}), "unknown", "was not run", CHECK],
   // Anybody could have sent the requests in the log.
-  ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CLIENT],
-  ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CLIENT],
-  ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CLIENT],
-  ["idempotency_replay", idempotency({ drill: clientDrill() }), "pass", "the drill passed", CLIENT],
-  ["idempotency_replay", idempotency({ drill: clientDrill({ at: OLD + 1 }) }), "pass", "the drill", CLIENT],
+  ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ drill: clientDrill() }), "pass", "the drill passed", CHECK],
+  ["idempotency_replay", idempotency({ drill: clientDrill({ at: OLD + 1 }) }), "pass", "the drill", CHECK],
   [
     "idempotency_replay",
     idempotency({ drill: clientDrill({ at: OLD }) }),
     "unknown",
     "older than 7 days",
-    CLIENT,
+    CHECK,
   ],
   [
     "idempotency_replay",
     idempotency({ drill: clientDrill({ at: NOW + 1 }) }),
     "unknown",
     "later than the store",
-    CLIENT,
+    CHECK,
   ],
   [
     "idempotency_replay",
     idempotency({ drill: clientDrill({ subject: "another" }) }),
     "unknown",
     "to another store",
-    CLIENT,
+    CHECK,
   ],
   [
     "idempotency_replay",
     idempotency({ drill: clientDrill({ passed: false, steps: [FAILED_STEP] }) }),
     "fail",
     "one_byte_changed",
-    CLIENT,
+    CHECK,
   ],
   // Later observations do not outweigh a failed drill.
   [
@@ -408,7 +405,7 @@ const ROWS: readonly Row[] = [
     }),
     "fail",
     "the idempotency drill failed",
-    CLIENT,
+    CHECK,
   ],
   ["production_gate", {}, "pass", "has opened", "checkout admin log"],
   [
@@ -649,7 +646,7 @@ test("an item that passes with a risk names the remedy", () => {
       { ...waive("browser_return"), browserReturn: null },
       "return_origins",
       "a return origin is registered",
-      RETURN,
+      CHECK,
       /browser-return is skipped/,
     ],
     [
@@ -671,7 +668,7 @@ test("an item that passes with a risk names the remedy", () => {
       { duplicates: null, ...waive("duplicates") },
       "webhook_verification",
       "the drill of duplicates is skipped",
-      TWICE,
+      CHECK,
       /duplicates is skipped/,
     ],
   ];
@@ -683,7 +680,7 @@ test("an item that passes with a risk names the remedy", () => {
   const both = { ...local, ...waive("browser_return"), browserReturn: null };
   const { items } = judgeItems({ ...READY, ...both });
   expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
-    next: RETURN,
+    next: CHECK,
     assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is skipped")],
   });
 });

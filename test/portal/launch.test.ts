@@ -123,7 +123,7 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   const site = await openDrillSite();
   await site.orderAccepted();
   const { get } = await openLaunch(site.harness, site.sandbox());
-  expect((await get()).text).toContain("checkout checklist run webhooks");
+  expect((await get()).text).toContain("checkout checklist run");
   await site.drill();
   const page = await get();
   for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${english(stepTitle(WEBHOOK_STEPS, name))}`);

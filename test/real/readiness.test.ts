@@ -655,7 +655,7 @@ test("the report has the same content as table, JSON, JUnit XML and Markdown", a
   expect(human.stdout).toContain("\n✗ Production credential (production_credential: fail)\n");
   expect(human.stdout).toContain("\n✓ Return origins (return_origins: pass)\n");
   expect(human.stdout).toContain("\n? Webhook verification (webhook_verification: unknown)\n");
-  expect(human.stdout).toContain("\n  → checkout checklist run webhooks\n");
+  expect(human.stdout).toContain("\n  → checkout checklist run\n");
   expect(human.stdout).toContain("  ! risk: every return origin is http or on this machine");
   expect(human.stdout).toContain("\\u{202e}");
   expect(human.stdout).toContain("\nNot ready: 2 of 6 items pass, with a risk\n");

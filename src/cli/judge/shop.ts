@@ -35,7 +35,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       exitCode: EXIT.notReady,
       code: "not_judged",
       message: "only your shop can tell whether it treats an order as paid; nothing was done",
-      next: "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX; or checkout shop init",
+      next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
   const served = await serveShop(context, { ...binding, access });
   const base = served === undefined ? described.endpoint : served.origin;

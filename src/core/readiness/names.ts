@@ -25,6 +25,9 @@ export const DRILL_NAMES = {
 };
 export type DrillKind = keyof typeof DRILL_NAMES;
 
+/** Judges every part. */
+export const RUN_COMMAND = "checkout checklist run";
+
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
 /** A run of the checklist, `explore --receiver`, and a command that needs an API key of its own. */

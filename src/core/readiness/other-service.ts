@@ -1,6 +1,6 @@
 import { verdictOn, type CalibratedAssumption, type Calibration } from "../calibration/calibration.ts";
 import { checklistOf } from "./checklist.ts";
-import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
+import { CHECKLIST_ITEMS, RUN_COMMAND, type ItemName } from "./names.ts";
 import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 
 type ItemFinding = Omit<ChecklistItem, "name">;
@@ -29,7 +29,7 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
         : open("the calibration record says only that the service accepted a credential in test mode"),
     store_active: record === undefined ? unrecorded : storeItem(record, open),
     return_origins: open("v1 does not show return origins", "checkout return-origins list"),
-    webhook_verification: open("v1 does not show webhook endpoints", "checkout checklist run webhooks"),
+    webhook_verification: open("v1 does not show webhook endpoints", RUN_COMMAND),
     idempotency_replay: record === undefined ? unrecorded : idempotencyItem(record, open),
     production_gate: open("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
@@ -56,7 +56,7 @@ function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
     reason: "the service answered a repeated create with the same order, and refused its key for another",
     evidence,
     assumptions: [OWN_REQUESTS],
-    next: "checkout checklist run idempotency",
+    next: RUN_COMMAND,
   };
 }
 

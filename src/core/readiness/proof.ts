@@ -2,7 +2,7 @@
 import { toIso } from "../clock.ts";
 import { wordsOf } from "./drills/said.ts";
 import type { Words } from "../language.ts";
-import { DRILL_NAMES, type DrillKind } from "./names.ts";
+import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES as SAID } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
 import type { ReadinessFacts, SaidEvidence, Waiver } from "./shapes.ts";
@@ -37,7 +37,7 @@ export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
-  const base = { evidence, risks: [], next: commandOf(kind) };
+  const base = { evidence, risks: [], next: RUN_COMMAND };
   const invalid = drill === null ? SAID.notRun : invalidity(claim, drill, now);
   if (drill?.passed === true && invalid === undefined) return { ...base, status: "pass", reason: undefined };
   const waiver = waivers.find((one) => one.drill === kind && staleness(one, now) === undefined);
@@ -99,9 +99,4 @@ function failureOf(drill: DrillFact | null): Words {
 
 function stepSaid({ name, expected, got }: DrillStep): Words {
   return SAID.step(name, wordsOf(expected), wordsOf(got));
-}
-
-/** The command of a drill; its help if the drill needs arguments. */
-function commandOf(kind: DrillKind): string {
-  return `checkout checklist run ${DRILL_NAMES[kind]}${kind === "webhook" ? "" : " --help"}`;
 }

@@ -1,5 +1,5 @@
 import { COLON } from "../../../../core/language.ts";
-import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/names.ts";
+import { DRILL_KINDS, DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../../../core/readiness/names.ts";
 import { wordsOf } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
 import { RUN_STEPS } from "../../../../core/judge/histories/histories.ts";
@@ -14,11 +14,6 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
-
-/** The one run that proves all of them; the section `shop` of checkout.config.json replaces its options. */
-const RUN = `checkout checklist run --create "npm run checkout-once" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`;
-/** The part that needs no description of the shop. */
-const RUN_WEBHOOKS = "checkout checklist run webhooks";
 
 function titlesOf(kind: DrillKind): StepTitles {
   return kind === "webhook" ? WEBHOOK_STEPS : RUN_STEPS;
@@ -87,7 +82,8 @@ export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts)
     <div class="actions">
       <details>
         <summary>${LAUNCH_TEXTS.needsShell}</summary>
-        <p>${copyableText(kind === "webhook" ? RUN_WEBHOOKS : RUN)}</p>
+        <p>${copyableText("checkout shop init")}</p>
+        <p>${copyableText(RUN_COMMAND)}</p>
       </details>
       ${waiver === undefined ? waiveForm(view, kind) : ""}
     </div>
