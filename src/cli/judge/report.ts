@@ -7,6 +7,7 @@ import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
+import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
@@ -81,15 +82,18 @@ export function runJson(report: RunReport) {
     held: those(judged, "held").length,
     ...(report.isInterrupted ? { interrupted: true as const } : {}),
     ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
-    broken: those(judged, "broken").map((one) => ({
-      invariant: one.verdict.invariant,
-      cause: englishOf(causeOf(one.verdict)),
-      places: [titleOf(one)],
-      history: one.name,
-      got: englishOf(one.verdict.got),
-      story: one.story,
-      rerun: rerunOf(report, one.name),
-    })),
+    broken: [
+      ...those(judged, "broken").map((one) => ({
+        invariant: one.verdict.invariant,
+        cause: englishOf(causeOf(one.verdict)),
+        places: [titleOf(one)],
+        history: one.name,
+        got: englishOf(one.verdict.got),
+        story: one.story,
+        rerun: rerunOf(report, one.name),
+      })),
+      ...records.filter(({ part }) => part === "webhook").flatMap(brokenByForms),
+    ],
     not_judged: [
       ...those(judged, "not_judged").map(({ name, verdict: { reason, field } }) => ({
         invariant: null,
@@ -113,6 +117,22 @@ export function runJson(report: RunReport) {
       failures: steps.flatMap(({ name, got, cause, passed }) => (passed ? [] : [{ name, got, cause }])),
     })),
   };
+}
+
+/** The wrong answers to forms of webhooks, by their likely cause. */
+function brokenByForms({ steps }: PartRecord) {
+  const wrong = steps.filter(({ passed }) => !passed);
+  return [...Map.groupBy(wrong, ({ cause }) => JSON.stringify(cause)).values()].flatMap((some) =>
+    some.slice(0, 1).map(({ name, expected, got, cause }) => ({
+      invariant: expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
+      cause: englishOf(cause ?? ""),
+      places: some.map((one) => english(stepTitle(WEBHOOK_STEPS, one.name))),
+      history: name,
+      got: englishOf(got),
+      story: [],
+      rerun: "checkout checklist run webhooks",
+    })),
+  );
 }
 
 /** The histories left out by the budget, an interruption, or a shop that takes no more events. */
