@@ -245,6 +245,22 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  forged_payment: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly blocked = new Set<string>();
+      // It remembers events before it has verified them.
+      override async answer(request: HttpRequest): Promise<HttpResponse> {
+        const answered = await super.answer(request);
+        const event = parseJson(Buffer.from(request.body).toString("utf8")) as ShopEvent | undefined;
+        if (answered.status === 400 && event !== undefined) this.blocked.add(event.event_id);
+        return answered;
+      }
+      override take(event: ShopEvent): Promise<number> {
+        return this.blocked.has(event.event_id) ? Promise.resolve(200) : super.take(event);
+      }
+    },
+  ],
   events_overlap: [
     "booked_when_paid",
     class extends CarefulShop {

@@ -298,7 +298,9 @@ function forgePayment(
   order: StoredEvent,
   createdAt: number,
 ): Pick<DeliveryRequest, "headers" | "body"> {
-  const own = { id: world.uuid(), storeId: order.storeId, createdAt };
+  // The copy of a payment has its event_id.
+  const id = order.type.endsWith(".succeeded") ? order.id : world.uuid();
+  const own = { id, storeId: order.storeId, createdAt };
   const dialect = store.stores.dialect(order.storeId);
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   const { headers, body } = buildDrillRequest("payment_bad_signature", { own, first: own, order }, keys);

@@ -77,10 +77,11 @@ export const drillOperations = {
         leaseId: z.uuid(),
         eventId: z.uuid(),
         /**
-         * `forged`: instead, a badly signed event that claims that the order was paid. `other_id`: with another id in
-         * the header for the event's id, which is not signed. `unknown_type`: a correctly signed event of a type that
-         * this version does not have, for the event's checkout. `in_parts`: the body in two parts, with a pause between
-         * them. `late`: as created before the whole default schedule of deliveries, like its last attempt.
+         * `forged`: instead, a badly signed event that claims that the order was paid; for a payment, with its
+         * event_id. `other_id`: with another id in the header for the event's id, which is not signed. `unknown_type`: a
+         * correctly signed event of a type that this version does not have, for the event's checkout. `in_parts`: the
+         * body in two parts, with a pause between them. `late`: as created before the whole default schedule of
+         * deliveries, like its last attempt.
          */
         how: z.optional(z.enum(["forged", "other_id", "unknown_type", "in_parts", "late"])),
         /** Sends the event, signed, with an id that has the same head or end as that of another event. */
