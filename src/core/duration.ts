@@ -26,8 +26,16 @@ export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601"
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };
-  const at = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : Number.NaN;
+  const [date] = /^\d{4}-\d\d-\d\d(?=T|$)/.exec(text) ?? [];
+  if (date === undefined || !isDate(date)) return undefined;
+  const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : { at };
+}
+
+/** Whether a day of this date exists: `Date.parse` takes 30 February for 2 March. */
+function isDate(date: string): boolean {
+  const at = Date.parse(date);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date);
 }
 
 /** A duration as text, in the largest unit, up to hours, in which it is a whole number. */

@@ -862,4 +862,11 @@ test("events list --since takes a span, a time or a date", async () => {
   expect(await ordersSince("2h")).toEqual(["o-8"]);
   expect(await ordersSince("4h")).toEqual(["o-7", "o-8"]);
   expect(await ordersSince("2000-01-01")).toEqual(["o-7", "o-8"]);
+  const unknown = await harness.run(["events", "list", "--since", "2026-02-30"]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("2026-02-30")]);
+  // Later events of a clock that was set back are older.
+  const before = new Date(harness.clock.now() + 3_600_000).toISOString();
+  await harness.run(["sandbox", "clock", "real"]);
+  await harness.run(["orders", "create", "--order-id", "o-9", "--price-id", "price_coffee"]);
+  expect(await ordersSince(before)).toEqual(["o-8"]);
 });

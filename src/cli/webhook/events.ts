@@ -157,12 +157,11 @@ function registerReplays(group: Group): void {
 }
 
 async function runList(context: Context, options: ListOptions): Promise<number> {
-  const after = await positionOf(context, options);
   const query: RequestOf<"listEvents"> = {
     type: options.type,
     checkoutId: await findId(context, "checkout", options.checkout),
     orderId: options.orderId,
-    since: after,
+    ...(await startOf(context, options)),
     before: options.before,
     limit: options.limit,
   };
@@ -181,32 +180,20 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   });
 }
 
-/** The position after which the events begin. A command that waits and names no event starts after the newest event. */
-async function positionOf(context: Context, options: ListOptions): Promise<number | undefined> {
+type Start = Pick<RequestOf<"listEvents">, "since" | "from">;
+
+/** Where the events begin. A command that waits and names no event starts after the newest event. */
+async function startOf(context: Context, options: ListOptions): Promise<Start> {
   const { since, wait } = options;
-  if (since === undefined && wait !== true) return undefined;
+  if (since === undefined && wait !== true) return {};
   if (since === undefined) {
     const newest = await callSandbox(context, { name: "listEvents", body: { limit: 1 } });
-    return newest.events.at(-1)?.position ?? 0;
+    return { since: newest.events.at(-1)?.position ?? 0 };
   }
-  if ("position" in since) return since.position;
-  if ("eventId" in since) return (await showEvent(context, since.eventId)).position;
-  return positionBefore(context, await storeMoment(context, since, { into: "past" }));
+  if ("position" in since) return { since: since.position };
+  if ("eventId" in since) return { since: (await showEvent(context, since.eventId)).position };
+  return { since: 0, from: await storeMoment(context, since, { into: "past" }) };
 }
-
-/** The position of the store's last event before a moment; 0 if there is none. */
-async function positionBefore(context: Context, moment: number): Promise<number> {
-  for (let before: string | undefined; ;) {
-    const body = { before, limit: MAX_PAGE };
-    const { events, nextBefore } = await callSandbox(context, { name: "listEvents", body });
-    const last = events.findLast(({ createdAt }) => createdAt < moment);
-    if (last !== undefined || nextBefore === null) return last?.position ?? 0;
-    before = nextBefore;
-  }
-}
-
-/** Events in a page. */
-const MAX_PAGE = 1000;
 
 async function nextEvents(
   context: Context,
@@ -220,7 +207,8 @@ async function nextEvents(
   );
   const listed = answered(result);
   if (listed.events.length > 0) return listed;
-  const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
+  const since = query.from === undefined ? (query.since ?? 0) : toIso(query.from);
+  const next = `continue to wait: checkout events list --since ${since} --wait, with the same filters`;
   throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));
 }
 

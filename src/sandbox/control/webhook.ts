@@ -222,12 +222,14 @@ function awaitEvents(
   before?: number,
 ): Promise<readonly StoredEvent[]> {
   const { events } = context.store;
-  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, waitMs } = query;
+  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, from, waitMs } = query;
   let after = query.since;
   return awaitFound(context, { storeId, waitMs }, () => {
     const wanted = { storeId, type, checkoutId, orderId, limit };
     const found =
-      after === undefined ? events.latest({ ...wanted, before }) : events.after({ ...wanted, after });
+      after === undefined
+        ? events.latest({ ...wanted, before })
+        : events.after({ ...wanted, after, ...(from !== undefined && { from }) });
     if (found.length === 0) after = events.lastPosition();
     return found;
   });

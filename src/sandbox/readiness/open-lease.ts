@@ -36,18 +36,26 @@ function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: numbe
   const undo = async (faults: readonly string[]): Promise<void> => {
     // Send the deliveries that were held back.
     store.endpoints.of(storeId).forEach(({ id }) => wakeDispatcher(id));
-    // One that was applied as often as it should be is gone.
-    for (const id of faults) await removeFault(context, storeId, id);
+    await removeFaults(context, storeId, faults);
   };
   leases.open({ ...lease, drill: "duplicates", since: storeTime(context, storeId) }, { timeoutMs, undo });
   return accept({});
 }
 
+/** One that was applied as often as it should be is gone. */
+async function removeFaults(context: LeaseContext, storeId: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await removeFault(context, storeId, id);
+}
+
 /** A key that is no merchant's: no list or snapshot has it, and the next start of a killed sandbox revokes it. */
 function openKeyLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
-  return atStore(context, ref.storeId, ({ credentials, write }, since) => {
-    const { id, apiKey } = createKey(context, { storeId: ref.storeId, forDrill: true });
-    const undo = (): Promise<void> => write(() => credentials.revoke(id, context.world.now()));
+  const { storeId } = ref;
+  return atStore(context, storeId, ({ credentials, write }, since) => {
+    const { id, apiKey } = createKey(context, { storeId, forDrill: true });
+    const undo = async (faults: readonly string[]): Promise<void> => {
+      await write(() => credentials.revoke(id, context.world.now()));
+      await removeFaults(context, storeId, faults);
+    };
     context.leases.open({ ...ref, drill: "key", since }, { timeoutMs, undo });
     return accept({ apiKey });
   });

@@ -171,8 +171,9 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       end({ id });
       return undefined;
     },
-    prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {
-      if (sessions.has(session.id)) sessions.set(session.id, { ...session, ...preferences });
+    prefer: ({ id }: PortalSession, preferences: Partial<PortalPreferences>): void => {
+      const session = sessions.get(id);
+      if (session !== undefined) sessions.set(id, { ...session, ...preferences });
     },
     /** Keeps a text that this session may read once. Returns the ticket for reading it. */
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {

@@ -177,6 +177,8 @@ export const webhookOperations = {
     request: () =>
       z.strictObject({
         since: z.optional(wholeNumberInQuery(0)),
+        /** With `since`: only events created since this time. */
+        from: z.optional(momentInRequest),
         /** Without `since`: the id of the first event of the previous page, `next_before` of its answer. */
         before: z.optional(z.uuid()),
         type: z.optional(
