@@ -22,7 +22,8 @@ export function jsonPage(): string {
       "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
         "recorded a single part. The `state` of a delivery is one of " +
         `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}; ` +
-        "so what failed at least once is found by its attempts:",
+        "so what failed at least once is found by its attempts. A list has at most `--limit` items; `next_before` is for " +
+        "`--before`, and null at the end:",
     ),
     table(
       ["to read", "from", "jq"],
@@ -46,7 +47,7 @@ const READINGS = [
   ["each finding with its cause", "checklist run", ".broken[] | [.history, .cause] | @tsv"],
   [
     "deliveries that failed at least once",
-    "deliveries list",
+    "deliveries list --limit 1000",
     ".deliveries[] | select(any(.attempts[]; .finished_at and (.status == null or .status > 299))).id",
   ],
 ] as const;

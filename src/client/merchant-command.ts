@@ -40,10 +40,20 @@ const MAX_QUOTED_OUTPUT = 200;
 
 /** How a command ended, with the end of its output as one line. */
 export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
-  const output = (stderr.trim() === "" ? stdout : stderr).trim().replaceAll(/\s+/g, " ");
+  const output = withoutFrames(stderr.trim() === "" ? stdout : stderr)
+    .trim()
+    .replaceAll(/\s+/g, " ");
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
   const said = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
   return ending === "aborted" ? factOf("killed", said) : factOf("exited", `${exitCode ?? "none"}`, said);
+}
+
+/** The output of a crash without the frames of its stack and Node's version, which follow the error in Node. */
+function withoutFrames(output: string): string {
+  return output
+    .split("\n")
+    .filter((line) => !/^\s+at |^Node\.js v\d/.test(line))
+    .join("\n");
 }
 
 /** Matches what an address has filled in, and a command never. */

@@ -80,6 +80,32 @@ test("a shop that draws its own order_ids is judged by the checkouts that its cr
   expect(await judge(OwnNumbers, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
+test("a shop that works off ends a second after its answer holds", async () => {
+  class LaterEnds extends CarefulShop {
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      if (!this.hasEnded(event.data.status)) return super.take(event);
+      this.site.harness.clock.after(1000, () => void super.take(event));
+      return 200;
+    }
+  }
+  expect(await judge(LaterEnds, Object.keys(MISTAKES))).toEqual(HELD);
+});
+
+test("a shop whose second attempt has an order_id of its own holds", async () => {
+  class NumberedAttempts extends CarefulShop {
+    override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+      const [attempt = "1"] = /\d+$/.exec(key) ?? [];
+      return super.create(attempt === "1" ? orderId : `${orderId}-${attempt}`, key);
+    }
+    override take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const { order_id: orderId } = event.data;
+      const cart = this.orders.has(orderId) ? orderId : orderId.replace(/-\d+$/, "");
+      return super.take({ ...event, data: { ...event.data, order_id: cart } });
+    }
+  }
+  expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
+});
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with the mistake of ${history} breaks ${invariant} in it`, async () => {
     const { code, findings } = await judge(Shop, [history]);

@@ -114,7 +114,7 @@ test("a duplicate is awaited by its number, and an error says how many came", as
   ];
   expect([second.eventId, second.id === first.id]).toEqual([first.eventId, false]);
   await expect(store.deliveries.waitFor("order.succeeded", { count: 3, timeoutMs: 0 })).rejects.toThrow(
-    '2 of 3: delivery "order.succeeded" within 0 ms',
+    '2 of 3: accepted delivery "order.succeeded" within 0 ms',
   );
   await expect(store.deliveries.waitFor("order.succeeded", { count: 0 })).rejects.toThrow("count");
 });

@@ -89,14 +89,14 @@ async function trustSection(
   const folder = world.settingsFolder();
   const trusted = folder === undefined ? {} : readTrusted(world, join(folder, TRUST_FILE));
   if (trusted[dirname(path)] === sectionSum(shop)) return;
-  const list = commands.map((line) => `  ${printable(line)}`).join("\n");
   if (!world.isInteractive())
     throw new Refused({
       exitCode: EXIT.usage,
       code: "config_not_trusted",
-      message: `${printable(path)} has commands that nobody has confirmed on this machine:\n${list}`,
+      message: `${printable(path)} has commands that nobody has confirmed on this machine: ${commands.map(printable).join("; ")}`,
       next: "read them, then add --trust-config, or type the command once at a terminal",
     });
+  const list = commands.map((line) => `  ${printable(line)}`).join("\n");
   printer.talk(`${printable(path)} would run:\n${list}`);
   await confirm(world, "Run these commands now and later, as long as the section does not change?");
   keepTrust(world, path, shop);

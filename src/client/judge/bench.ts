@@ -87,6 +87,8 @@ export type Bench = {
     /** The cart of each checkout. */
     readonly carts: Map<string, string>;
     viewError?: unknown;
+    /** Whether the shop was seen to begin no attempt after an end, and none since. */
+    sellsOnce?: boolean;
   };
   /** Resolves when the other histories have ended. */
   readonly others?: Promise<unknown>;
@@ -222,9 +224,14 @@ export function lastCheckout({ checkouts }: Purchase): Listed {
 }
 
 /** The checkout whose order the view shows: the paid one, otherwise the last one of the shop. */
-export function viewedCheckout(purchase: Purchase): ViewedCheckout {
+export function viewedCheckout(
+  purchase: Purchase,
+  { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
+): ViewedCheckout {
   const own = purchase.checkouts.filter(({ id }) => !purchase.foreign.has(id));
-  return purchase.paid ?? own.at(-1) ?? { id: "", orderId: purchase.cartId };
+  const [first] = own;
+  const shown = purchase.paid ?? own.at(-1) ?? { id: "", orderId: purchase.cartId };
+  return hasSameId === true && first !== undefined ? { ...shown, orderId: first.orderId } : shown;
 }
 
 /** Thrown if a history cannot be played, such as without an order. */
@@ -258,6 +265,7 @@ export async function createOrders(
   const { shop, recording, call, search, noted } = bench;
   const { create } = shop;
   purchase.creates += 1;
+  if (create === undefined && purchase.checkouts.length > 0) return [];
   if (create === undefined) {
     const taken = await shop.takeOrder?.(purchase.cartId, purchase.kind);
     if (taken === undefined) throw new NoOrder(factOf("no_more_orders"));
@@ -271,7 +279,10 @@ export async function createOrders(
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
   const add = (found: readonly Listed[], ran: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, found);
-    const shown = purchase.checkouts.length > 0 ? found.map(({ id }) => id) : ran.flatMap(idsIn);
+    // A page that lists other orders too tells nothing.
+    const named = new Set(ran.filter(({ isDone }) => isDone).flatMap(idsIn));
+    const led = named.size === 1 ? [...named] : [];
+    const shown = purchase.checkouts.length > 0 ? found.map(({ id }) => id) : led;
     if (shown.some(isOfOther)) purchase.isShared = true;
     for (const { id } of found) if (!isOfOther(id)) noted.carts.set(id, cartId);
   };

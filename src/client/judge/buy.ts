@@ -21,7 +21,7 @@ import {
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
-import { lookLater } from "./looks.ts";
+import { lookLater, patienceMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create that is refused for good, in milliseconds. */
@@ -50,7 +50,9 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Promise<boolean> {
+/** `isLater`: a second time, because a shop may learn of an end later than of a payment. */
+async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
+  const { of, times = 1, expects, isEarly = false } = step;
   const { bench, history } = play;
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
@@ -69,18 +71,30 @@ async function buyOnce(play: Play, { of, times = 1, expects }: CreateStep): Prom
   const isDead = known > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
   // The customer still has an order to pay, and no way to its page.
   const isLocked =
-    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !runs.some(({ isDone }) => isDone);
+    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isLed(purchase, runs);
+  const deadEnd =
+    (isDead && !isEarly) || isLocked
+      ? await deadEndOf(bench, purchase, { runs, sent: sent.length })
+      : undefined;
+  const { noted } = bench;
+  if (deadEnd === "old_page" && !isLater && noted.sellsOnce !== true) {
+    await bench.world.sleep(patienceMs(bench), bench.signal);
+    return buyOnce(play, step, true);
+  }
+  if (isAgain && isLater) noted.sellsOnce ??= deadEnd === "old_page";
+  if (isAgain && isNew) noted.sellsOnce = false;
   const fact = {
     isRefused,
     isAgain,
     isShared: purchase.isShared === true,
-    hasOtherId: history.isAlone === true && hasOtherId(bench, purchase),
+    // A new attempt may have an order_id of its own, such as 1001-2.
+    hasOtherId: history.isAlone === true && !(isAgain && isNew && live === 1) && hasOtherId(bench, purchase),
     live,
     isRenewed: isAgain && isNew,
-    deadEnd: isDead || isLocked ? await deadEndOf(bench, purchase, { runs, sent: sent.length }) : undefined,
+    deadEnd,
   };
   play.facts.push({ kind: "create", runs, ...fact });
-  if (isDead) play.facts.push({ kind: "note", note: "dead_page" });
+  if (isDead && !isEarly) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0) {
     const look = bench.shop.view === undefined ? undefined : await lookLater(bench, of, purchase);
     if (look?.view?.paid === true) {
@@ -98,9 +112,15 @@ function isOpen({ checkouts, foreign, paid }: Purchase): boolean {
   return paid === undefined && own.at(-1)?.status === "created";
 }
 
+/** Whether the customer is sent to the open checkout, if only by a link in a refusal. */
+function isLed(purchase: Purchase, runs: readonly CreateRun[]): boolean {
+  const { id } = lastCheckout(purchase);
+  return runs.some(({ isDone, text }) => isDone || text.includes(id));
+}
+
 /**
- * Whether a customer who buys again after the end is sent to the ended page, which a create with an old key or none has
- * led to, or is refused by a mistake of the shop. `sent`: how many creates the service had got before.
+ * Whether a customer who buys again is sent to an ended page, which a create with an old key or none has led to, or is
+ * refused by a mistake of the shop. `sent`: how many creates the service had got before.
  */
 async function deadEndOf(
   bench: Bench,
@@ -139,7 +159,9 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const { create } = bench.shop;
   const isPage = create === undefined || "url" in create;
   const runs: WatchedRun[] = [];
-  const earlier = purchase.creates === 0 ? [] : await logOf(bench, expectedOrderId(bench, purchase));
+  const known = purchase.checkouts.length;
+  const before = expectedOrderId(bench, purchase);
+  const earlier = purchase.creates === 0 ? [] : await logOf(bench, before);
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
   for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
     if (count > 1) await beforeAgain(play, runs.at(-1));
@@ -147,8 +169,9 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     const { signal: kill } = play.killing;
     const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
     if (search === undefined) await endKills(play);
-    const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(earlier.length);
-    if (earlier.length > 0 && log.length === 0) {
+    const orderId = expectedOrderId(bench, purchase);
+    const log = (await logOf(bench, orderId)).slice(orderId === before ? earlier.length : 0);
+    if (earlier.length > 0 && log.length === 0 && purchase.checkouts.length === known) {
       facts.push({ kind: "note", note: "dead_page" });
       return false;
     }
@@ -163,7 +186,8 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
-  const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: hasOtherId(bench, purchase) };
+  const isOther = earlier.length === 0 && hasOtherId(bench, purchase);
+  const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
   facts.push({ kind: "client", purchase: made });
   if (isHasty(made)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;

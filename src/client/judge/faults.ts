@@ -69,7 +69,14 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
 
 /** Removes the faults that this history has added, or those of requests alone. */
 export async function removeFaults(play: Play, only?: "requests"): Promise<void> {
-  await endKills(play);
+  try {
+    await endKills(play);
+  } finally {
+    await removeAdded(play, only);
+  }
+}
+
+async function removeAdded(play: Play, only: "requests" | undefined): Promise<void> {
   const isMeant = ({ isOfRequest }: AddedFault): boolean => only === undefined || isOfRequest;
   const ids = new Set(play.faults.flatMap((fault) => (isMeant(fault) ? [fault.id] : [])));
   play.faults = play.faults.filter(({ id }) => !ids.has(id));

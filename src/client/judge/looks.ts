@@ -22,7 +22,7 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { world, shop, target, signal, noted } = bench;
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
-  const checkout = viewedCheckout(purchase);
+  const checkout = viewedCheckout(purchase, bench.recording);
   const reading = await readView(world, { target, view, cookie, env, signal, checkout });
   if (containsSecret(reading.text)) noted.secrets.add("view");
   noted.viewError = reading.error;

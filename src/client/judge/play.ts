@@ -121,8 +121,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await Promise.all([play.bench.others, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
       return true;
     case "await":
-      await awaitService(play, purchaseOf(play, step.of), step.what);
-      return true;
+      return awaitService(play, purchaseOf(play, step.of), step.what);
     case "restart":
       return restart(play, step);
     case "deliver_all":
@@ -164,14 +163,18 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   return true;
 }
 
-/** Waits until the service has stored an order's checkout, or the shop has asked by itself whether it is paid. */
+/**
+ * Waits until the service has stored an order's checkout, or the shop has asked by itself whether it is paid. Returns
+ * false if the order_id is not known, because the shop draws its own.
+ */
 async function awaitService(
   { bench }: Play,
   purchase: Purchase,
   what: keyof typeof AWAITED_MS,
-): Promise<void> {
+): Promise<boolean> {
   const { world, call, leaseId, signal } = bench;
-  const orderId = expectedOrderId(bench, purchase) ?? purchase.cartId;
+  const orderId = expectedOrderId(bench, purchase);
+  if (orderId === undefined && what === "create") return false;
   const isSeen = async (): Promise<boolean> => {
     if (what === "create") {
       const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
@@ -183,6 +186,7 @@ async function awaitService(
   };
   const waitMs = AWAITED_MS[what];
   await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: ASKED_AGAIN_MS, signal });
+  return true;
 }
 
 /** Begins all acts of a moment together, each after its time. */
@@ -216,7 +220,7 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
   const parts = acts.flatMap((act) => ("steps" in act ? [act] : []));
   const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
-  await Promise.all([
+  await allEnded([
     sendAll(),
     ...spans.map((byMs) => advance(bench, byMs)),
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
@@ -229,6 +233,12 @@ async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
       for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
+}
+
+/** Waits for all, and throws the first error then: nothing goes on after a failed history. */
+async function allEnded(running: readonly (Promise<void> | undefined)[]): Promise<void> {
+  const failed = (await Promise.allSettled(running)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 async function visit(
@@ -274,9 +284,11 @@ async function restart(
     during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
   const beginsMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
-  if (beginsMs > 0) await world.sleep(beginsMs, signal);
-  await shop.restart?.(how);
-  await telling;
+  const restarting = async (): Promise<void> => {
+    if (beginsMs > 0) await world.sleep(beginsMs, signal);
+    await shop.restart?.(how);
+  };
+  await allEnded([restarting(), telling]);
   if (shop.view === undefined) return true;
   const { order } = await awaitReading(bench, purchase, {
     isEnough: (reading) => reading.order !== null,

@@ -3,7 +3,7 @@ import { HIDDEN_FIELD, type FieldDisplay } from "../checkout/wire.ts";
 import { toIso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
-import { english, type Translator } from "../language.ts";
+import { english, type Translator, type Words } from "../language.ts";
 import { displayText } from "../text.ts";
 import { NO_REFUSAL, type Explanation } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
@@ -46,14 +46,16 @@ export function explainOrder(
     ...NO_REFUSAL,
     kind: "order",
     id: orderId,
-    summary:
-      last === undefined
-        ? say(EXPLAIN_SENTENCES.noCheckout(requests.length))
-        : `${summaryOf(last.checkout, say)}${count}`,
+    summary: last === undefined ? say(withoutCheckout(requests)) : `${summaryOf(last.checkout, say)}${count}`,
     decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }, say),
     next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
   };
+}
+
+function withoutCheckout(requests: StoryMaterial["requests"]): Words {
+  if (requests.some(({ status }) => status === 201)) return EXPLAIN_SENTENCES.checkoutsGone;
+  return EXPLAIN_SENTENCES.noCheckout(requests.filter(({ status }) => status >= 400).length);
 }
 
 /** The decision that an order_id is one purchase. */

@@ -72,6 +72,10 @@ export const EXPLAIN_SENTENCES = {
     `no checkout was created with this order_id; ${refused === 1 ? "1 request was" : `${refused} requests were`} refused`,
     `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
   ],
+  checkoutsGone: [
+    "its checkouts are gone, because the store was restored since",
+    "其收款单已不存在，因为商店此后被恢复过",
+  ],
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],

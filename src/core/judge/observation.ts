@@ -62,7 +62,7 @@ export type CreateFact = {
   readonly isShared?: boolean;
   /** Whether a customer who buys again gets another checkout. */
   readonly isRenewed?: boolean;
-  /** Where a customer ends who buys again after an end: at the ended page, or at a refusal that a body has caused. */
+  /** Where a customer who buys again cannot pay: at an ended page, or at a refusal that a body or a new key has caused. */
   readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
 };
 

@@ -57,6 +57,8 @@ export type Step =
       readonly of: OrderName;
       readonly times?: number;
       readonly expects?: "refusal" | "answer" | "nothing";
+      /** Before the end of the last checkout is told: a shop that learns of it by events alone ends the history. */
+      readonly isEarly?: true;
     }
   /**
    * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the

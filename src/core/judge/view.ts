@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
-import { excerpt } from "../text.ts";
+import { excerpt, redactSecrets } from "../text.ts";
 
 /** The state of an order in the merchant's own records; values that the records do not show are null. */
 export type ShownOrder = {
@@ -84,7 +84,8 @@ const SHOWN = { before: 36, after: 20 } as const;
 
 /** A view for a finding: a long one is cut around the places that decide what it shows, or to its text. */
 export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
-  const whole = text.trim();
+  // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
+  const whole = redactSecrets(text.trim());
   if (whole.length <= SHOWN.before + SHOWN.after) return excerpt(whole);
   const ends = [
     paidWhen === undefined ? endOfPlace("paid", whole) : endOf(paidWhen.exec(whole)),

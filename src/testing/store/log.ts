@@ -14,6 +14,8 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */
   readonly noun: string;
+  /** The items that a text matches. Default: `noun`. */
+  readonly named?: string;
   readonly fields: Fields<Item>;
   readonly isClosed: () => boolean;
   /** The strings by which `waitFor` matches an item. */
@@ -73,7 +75,8 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         const found = came.filter(matches);
         const last = found[count - 1];
         if (last !== undefined) return last;
-        const lacking = found.length === 0 ? `no ${noun}` : `${found.length} of ${count}: ${noun}`;
+        const what = typeof match === "string" ? (source.named ?? noun) : noun;
+        const lacking = found.length === 0 ? `no ${what}` : `${found.length} of ${count}: ${what}`;
         const wanted = typeof match === "function" ? "that matched" : JSON.stringify(match);
         const faked = fakeTimersProblem();
         const why = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;

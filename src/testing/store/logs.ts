@@ -76,6 +76,7 @@ export function deliveryLog(
     ...createWaiter(running, storeId),
     types: EVENT_TYPES,
     noun: "delivery",
+    named: "accepted delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
       const found: Delivery[] = [];

@@ -67,6 +67,7 @@ function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
 }
 
 const FIRST = tellOf("first");
+const EARLY = { ...create, isEarly: true } as const;
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
 function otherTerms(title: Words, own: OtherTerms, other = own): Row {
@@ -352,8 +353,8 @@ const EVENT_HISTORIES = each(EVENTS, {
     title: ["bought again before the end is told", "得知结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
-      ...on("a", create, known, ends("failed"), create, FIRST, pay, tell, look, FIRST, look),
-      ...on("b", create, known, ends("failed"), create, FIRST, ANYHOW, pay, tell, look),
+      ...on("a", create, known, ends("failed"), EARLY, FIRST, pay, tell, look, FIRST, look),
+      ...on("b", create, known, ends("failed"), EARLY, FIRST, ANYHOW, pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },

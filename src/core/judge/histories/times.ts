@@ -74,7 +74,7 @@ const MOMENTS = {
       ...on("a", pay, tell, look),
       ...on("b", create, pay, tell, look),
     ],
-    causes: { booked_when_paid: "lost_at_restart" },
+    causes: { booked_when_paid: "gives_up_at_start" },
   },
   before_payment: {
     title: ["between the create and the payment", "下单之后、支付之前"],

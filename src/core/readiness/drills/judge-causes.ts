@@ -17,8 +17,8 @@ const CLIENT_CAUSES = {
     "重试因使用新的幂等键收到 409 order_conflict：请为每次购买生成一个幂等键，在首次尝试之前保存或只由购买内容推导，每次尝试都使用它。此处 order_conflict 阻止了第二个订单，但接口并不保证这一点（decision 8）。",
   ],
   second_create: [
-    "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue or a double click: check whether the order exists before another create.",
-    "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列或重复点击引起。再次创建之前，请先查询订单是否已创建。",
+    "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue, a double click or a customer who comes back: show the open page, and check whether the order exists before another create.",
+    "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列、重复点击或返回的顾客引起。请显示未结束的页面，再次创建之前，请先查询订单是否已创建。",
   ],
   other_body: [
     "A retry gets 409 idempotency_key_reused: with the same key it sends another body, or to another path. Something in it changes with each attempt, such as a time or a description.",
@@ -249,8 +249,8 @@ const JUDGE_CAUSES = {
     "很久之后，在许多其他事件之后再次收到支付事件时重复入账：对事件的记忆很可能会过期，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
   ],
   lost_at_restart: [
-    "The payment was lost or booked again because the shop was restarted at the moment of its event: store the event and the booking in one transaction before you answer 2xx.",
-    "商店在收到支付事件的时刻重启，支付因此丢失或重复入账：请在返回 2xx 之前，在一个事务中保存事件和入账。",
+    "The payment was lost or booked again because the shop was restarted before or while its event was handled: keep what is known and booked in the database, and store the event and the booking in one transaction before you answer 2xx.",
+    "商店在处理支付事件之前或期间重启，支付因此丢失或重复入账：请把已知和已入账的内容保存在数据库中，并在返回 2xx 之前，在一个事务中保存事件和入账。",
   ],
   refuses_since_restart: [
     "Since it was restarted, the shop refuses even an event that it took before, while its view answers: look for a lock, a flag or an unfinished job that a killed process left behind. Use a lock that ends with its process, such as one of the database.",
@@ -281,8 +281,8 @@ const JUDGE_CAUSES = {
     "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
   ],
   old_page: [
-    "Bought again after one end, an order gets a new checkout; after another, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
-    "一种结局之后再次下单会得到新的收款单；另一种之后商店给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
+    "Bought again after one end, an order gets a new checkout; after another, or a later one, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
+    "一种结局之后再次下单会得到新的收款单；另一种或后续一次之后商店给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
   ],
   attempt_other_body: [
     "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: another body under the first key. A new attempt needs a new Idempotency-Key.",
