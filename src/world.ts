@@ -416,7 +416,7 @@ export type World = {
   readonly onFileLost?: (path: string, lost: () => void) => () => void;
   readonly hostName?: () => string;
   /** When a process started, as text to compare; undefined if there is no such process. */
-  readonly processStart: (pid: number) => string | undefined;
+  readonly processStartTime: (pid: number) => string | undefined;
   /** Calls `stop` for each signal that asks us to end, until the returned function is called. */
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };

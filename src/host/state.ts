@@ -250,7 +250,7 @@ const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /** Call it before the folder is claimed and the database opened, because both remove the traces. */
 export function lostLogWarning(
-  world: Pick<World, "files" | "processStart">,
+  world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): string | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");

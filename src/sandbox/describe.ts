@@ -6,7 +6,7 @@ import type { ProcessDescription, SandboxDescription } from "../core/sandbox/des
 import type { ServiceContext } from "./context.ts";
 import type { World } from "../world.ts";
 import { countFaults } from "./fault/active.ts";
-import { countOwnSecrets } from "./webhook/endpoint-secrets.ts";
+import { countEndpointsWithOwnSecret } from "./webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "./runtime/home.ts";
 
 type DescribedContext = Pick<ServiceContext, "store"> & {
@@ -34,7 +34,7 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
     storeId,
     storeName,
     signingSecret: (sealed && openSecret(sealed, masterKey)) ?? "",
-    ownSecrets: countOwnSecrets(store, storeId),
+    ownSecrets: countEndpointsWithOwnSecret(store, storeId),
     revokedKeyEnds: revoked.map(({ lastFour }) => lastFour),
     instanceId: store.instance.id() ?? "",
     heldBack: hold === undefined ? null : english(partWords(hold)),

@@ -58,12 +58,12 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
 type Ending = Erasure["kind"] | "replace";
 
 /** Deleted with the store, but not by a restore: no snapshot has them. */
-const TOKENS = "DELETE FROM tokens WHERE store_id = ?";
+const DELETE_TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
 const SET_UP = "signing_secrets endpoints credentials prices capabilities return_origins held_stores erasures"
   .split(" ")
   .map((table) => `DELETE FROM ${table} WHERE store_id = ?`);
-const STORE = "DELETE FROM stores WHERE id = ?";
+const DELETE_STORE = "DELETE FROM stores WHERE id = ?";
 
 /** Statements for the transaction that deletes the last row of the history; each takes a store id. */
 export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
@@ -72,15 +72,15 @@ export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
   ],
-  delete: [TOKENS, ...SET_UP, STORE],
+  delete: [DELETE_TOKENS, ...SET_UP, DELETE_STORE],
   replace: [
     ...SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
-    STORE,
+    DELETE_STORE,
   ],
 };
 
 /** Deletes the merchant of a deleted store, if it was the merchant's last store. */
-export const LONE_MERCHANT =
+export const DELETE_LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
 /** The number of rows of a step that are deleted at a time; each may have a few dependent rows. */
@@ -118,7 +118,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
 }
 
 function eraseSome(
-  { allowDeletion, history, merchantOf, final, loneMerchant, forbidDeletion }: ReturnType<typeof prepare>,
+  { allowDeletion, history, merchantOf, final, deleteMerchant, forbidDeletion }: ReturnType<typeof prepare>,
   { storeId, kind }: { readonly storeId: string; readonly kind: Ending },
 ): boolean {
   allowDeletion.run(storeId);
@@ -128,7 +128,7 @@ function eraseSome(
   if (!isLeft) {
     const merchantId = merchantOf.get(storeId);
     for (const last of final[kind]) last.run(storeId);
-    if (kind === "delete" && merchantId !== undefined) loneMerchant.run(merchantId);
+    if (kind === "delete" && merchantId !== undefined) deleteMerchant.run(merchantId);
   }
   forbidDeletion.run(storeId);
   return !isLeft;
@@ -154,6 +154,6 @@ function prepare(connection: Connection) {
       delete: FINAL_STATEMENTS.delete.map(ofStore),
       replace: FINAL_STATEMENTS.replace.map(ofStore),
     },
-    loneMerchant: ofStore(LONE_MERCHANT),
+    deleteMerchant: ofStore(DELETE_LONE_MERCHANT),
   };
 }

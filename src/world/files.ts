@@ -24,7 +24,7 @@ import { dirname, join } from "node:path";
 import type { DiskFacts, Files, PathFacts } from "../world.ts";
 import { clearInterval, setInterval } from "./clock.ts";
 import { codeOf } from "./node.ts";
-import { processStart } from "./processes.ts";
+import { processStartTime } from "./processes.ts";
 import { readRegularFile, readText } from "./read.ts";
 
 /** The files of this machine. Files written here are readable only by the user. */
@@ -71,7 +71,7 @@ export const files: Files = {
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
       const pid = UNFINISHED_NAME.exec(name)?.[1];
-      if (pid !== undefined && processStart(Number(pid)) === undefined) discardFile(join(folder, name));
+      if (pid !== undefined && processStartTime(Number(pid)) === undefined) discardFile(join(folder, name));
     }
   },
   makeFolder,

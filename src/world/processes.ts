@@ -37,7 +37,7 @@ export function terminate(pid: number): ReturnType<World["terminate"]> {
   }
 }
 
-export function processStart(pid: number): string | undefined {
+export function processStartTime(pid: number): string | undefined {
   if (process.platform === "linux") return linuxProcessStart(pid);
   return captureOutput("ps", ["-o", "lstart=", "-p", String(pid)]);
 }

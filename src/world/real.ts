@@ -7,7 +7,7 @@ import { machine, ownFile, packageFolder, settingsFolder, temporaryFile, tempora
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
-import { onStop, portOwner, processStart, terminate, watchForUnclosed } from "./processes.ts";
+import { onStop, portOwner, processStartTime, terminate, watchForUnclosed } from "./processes.ts";
 import { randomness } from "./random.ts";
 import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
@@ -54,7 +54,7 @@ export function realWorld(): World {
     terminate,
     runProgram: async (call) => (await import("./shell.ts")).runProgram(call, usersMask),
     portOwner,
-    processStart,
+    processStartTime,
     onStop,
   };
 }
@@ -106,7 +106,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
       return listening;
     },
     portOwner,
-    processStart,
+    processStartTime,
   };
   const end = (): void => {
     unclosed.stop();

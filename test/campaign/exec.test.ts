@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ROUNDS = size(6, 200);
 /** How long after the beginning a kill comes at most: before, during and after the command. */
 const KILL_WITHIN_MS = 400;
-const { processStart } = REAL;
+const { processStartTime } = REAL;
 
 test(`a series of execs, half of them killed, leaves no process, file or port (seed ${SEED})`, async () => {
   const [cwd, home, tmp] = [tempFolder(), tempFolder(), tempFolder()];
@@ -42,7 +42,7 @@ test(`a series of execs, half of them killed, leaves no process, file or port (s
     for (const [, port] of said.matchAll(/:(\d+)\/v1/g)) ports.add(Number(port));
   }
   expect(ports.size).toBeGreaterThanOrEqual(1);
-  expect(processes.filter((pid) => processStart(pid) !== undefined)).toEqual([]);
+  expect(processes.filter((pid) => processStartTime(pid) !== undefined)).toEqual([]);
   await eventually("no port of a sandbox answers", async () => {
     for (const port of ports) expect([port, await isOpen(port)]).toEqual([port, false]);
   });

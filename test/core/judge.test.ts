@@ -2,7 +2,7 @@ import { englishOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
 import { parseView, viewExcerpt } from "../../src/core/judge/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
-import { judgeHistory, judgeLater, stepOf } from "../../src/core/judge/judge.ts";
+import { judgeHistory, judgeLateBooking, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
 import { isPattern, isSettle } from "../../src/core/judge/shop.ts";
@@ -105,7 +105,7 @@ test("a payment that is not shown is lost only if a last look does not show it e
   const lost = [look(false, TOLD)];
   const first = judgeHistory({}, lost, undefined);
   const later = (...looks: readonly LookFact[]): string => {
-    const judged = judgeLater(
+    const judged = judgeLateBooking(
       {},
       { verdict: first, facts: lost },
       { looks, settleMs: undefined, sinceMs: 25_500 },
@@ -119,11 +119,13 @@ test("a payment that is not shown is lost only if a last look does not show it e
   expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");
   const held = [look(true, TOLD, { times: 1 })];
   const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, sinceMs: 0 };
-  expect(judgeLater({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
+  expect(judgeLateBooking({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
     "broken",
   );
   const other = judgeHistory({}, [look(true, UNPAID)], undefined);
-  expect(judgeLater({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(other);
+  expect(judgeLateBooking({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(
+    other,
+  );
 });
 
 test("one of the other amounts equals the first in whole units, truncated or rounded, and both nearly", () => {

@@ -26,7 +26,7 @@ function createScene(content: string | undefined) {
   /** The world of one process; `before` runs before each call of the file system, with its number. */
   const worldOf = (
     before: (call: number) => void = () => undefined,
-  ): Pick<World, "files" | "processStart"> => {
+  ): Pick<World, "files" | "processStartTime"> => {
     let calls = 0;
     const files = Object.fromEntries(
       Object.entries(plain).map(([name, act]) => [
@@ -39,7 +39,7 @@ function createScene(content: string | undefined) {
     );
     return {
       files: files as unknown as World["files"],
-      processStart: (pid) => (alive.has(pid) ? `start of ${pid}` : undefined),
+      processStartTime: (pid) => (alive.has(pid) ? `start of ${pid}` : undefined),
     };
   };
   const claim = (pid: number, before?: (call: number) => void): Claim =>

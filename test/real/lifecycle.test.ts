@@ -321,8 +321,8 @@ test("sandbox stop leaves the program of an embedded sandbox alone, even if it d
   const terminate = () => {
     throw new Error("the program would have ended");
   };
-  const { processStart, send, sleep, monotonic } = REAL;
-  const world = { processStart, send, sleep, monotonic, terminate };
+  const { processStartTime, send, sleep, monotonic } = REAL;
+  const world = { processStartTime, send, sleep, monotonic, terminate };
   const folder = join(harness.cwd, ".checkout");
   for (const port of [0, null]) {
     const sandbox = await startSandbox({ state: { folder }, port });

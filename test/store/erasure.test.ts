@@ -2,7 +2,12 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { finishErasures } from "../../src/sandbox/runtime/erase.ts";
-import { FINAL_STATEMENTS, HISTORY_STEPS, LONE_MERCHANT, type Erasure } from "../../src/store/erasures.ts";
+import {
+  FINAL_STATEMENTS,
+  HISTORY_STEPS,
+  DELETE_LONE_MERCHANT,
+  type Erasure,
+} from "../../src/store/erasures.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -260,7 +265,7 @@ test("every erasing statement, and every foreign key that it follows, uses an in
     ...HISTORY_STEPS.flat(),
     ...FINAL_STATEMENTS.reset,
     ...FINAL_STATEMENTS.delete,
-    LONE_MERCHANT,
+    DELETE_LONE_MERCHANT,
   ];
   for (const sql of statements) {
     expect([sql, plan(sql)]).toEqual([sql, expect.stringContaining("SEARCH")]);
@@ -286,7 +291,7 @@ test("every erasing statement, and every foreign key that it follows, uses an in
 
 test("every table with rows of a store has a statement that deletes them", () => {
   const { store, raw } = openFile();
-  const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, LONE_MERCHANT];
+  const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, DELETE_LONE_MERCHANT];
   const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");
   expect(deleted.filter((name) => name !== "erasures").toSorted()).toEqual(tablesOf(raw).toSorted());
   raw.close();

@@ -162,10 +162,10 @@ test("the log is recorded before the first commit, and no write to missing files
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
   const commits = openCommits({
-    tie: {
+    logBinding: {
       isNew: () => false,
       isDue: () => seen.length === 0,
-      make: (inTransaction) => {
+      bind: (inTransaction) => {
         seen.push(commits.connection.inTransaction, rows().length);
         return inTransaction(() => void seen.push(commits.connection.inTransaction));
       },

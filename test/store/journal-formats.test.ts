@@ -57,9 +57,9 @@ test("a journal of every earlier format keeps its entries and events, and gets t
       ["event é", "older", "other"].map((eventId) => seen.value.has({ eventId, instance: null })),
     ).toEqual([true, true, false]);
     seen.value.close();
-    // Before a migration the log is tied, from the format on that has a row for it.
-    const tied = format > 10 && format < newest ? ["journal.db-opening"] : [];
-    const made = format === newest ? [] : [...tied, `journal.db.v${format}.backup`];
+    // Before a migration the log is bound, from the schema version that has a row for it.
+    const bound = format > 10 && format < newest ? ["journal.db-opening"] : [];
+    const made = format === newest ? [] : [...bound, `journal.db.v${format}.backup`];
     expect(readdirSync(join(path, "..")).toSorted()).toEqual(["journal.db", ...made]);
     const migrated = openDatabase(path, { kind: JOURNAL_FILE });
     if (!migrated.ok) throw new Error(migrated.refusal.message);

@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { currentSchemaVersion, schemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
-import { createTie } from "../../src/store/connection/opening.ts";
+import { createLogBinding } from "../../src/store/connection/opening.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -45,7 +45,7 @@ function inTransactionOf(connection: Database.Database) {
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
-  createTie(file, path, {}).make(inTransactionOf(file));
+  createLogBinding(file, path, {}).bind(inTransactionOf(file));
   file.transaction(() => file.exec(ROWS))();
   const copy = join(tempFolder(), "sandbox.db");
   if (killed) for (const end of ["", "-wal", "-opening"]) copyFileSync(path + end, copy + end);

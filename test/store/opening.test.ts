@@ -16,7 +16,7 @@ import {
   type OpenOptions,
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
-import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION, NO_TIE } from "../../src/store/connection/opening.ts";
+import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION, NO_LOG_BINDING } from "../../src/store/connection/opening.ts";
 import { createTransactor } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
@@ -54,10 +54,13 @@ type Left = {
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const { connection, close, tie } = opened.value;
+  const { connection, close, logBinding } = opened.value;
   connection.pragma("synchronous = OFF");
-  // The older version knew no ties.
-  const transact = createTransactor({ ...opened.value, tie: kind === OLD ? NO_TIE : tie });
+  // The older version did not bind its log.
+  const transact = createTransactor({
+    ...opened.value,
+    logBinding: kind === OLD ? NO_LOG_BINDING : logBinding,
+  });
   const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, ?)");
   const write = (rows: readonly number[]): void =>
     transact(() => {
@@ -401,10 +404,10 @@ test("a process that records its opening late does not claim a newer process's l
     copies.push(path);
   };
   let others = 0;
-  const outcome = slow.value.tie.make((work) => {
+  const outcome = slow.value.logBinding.bind((work) => {
     slow.value.connection.transaction(work).immediate();
     kill();
-    // Another process opens the database, ties the log, and restarts it.
+    // Another process opens the database, binds the log, and restarts it.
     const other = openLine(from);
     for (let commits = 0; commits < 3; commits += 1) {
       other.connection.pragma("wal_checkpoint(PASSIVE)");

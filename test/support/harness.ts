@@ -205,7 +205,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         return "sent";
       },
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
-      processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
+      processStartTime: (of) => (alive.has(of) ? `started ${of}` : undefined),
       onStop: (stop) => {
         const act = (): void => stop("SIGTERM");
         stops.push(act);

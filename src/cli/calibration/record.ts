@@ -7,6 +7,6 @@ export function recordPath({ world, around }: Context): string {
   return calibrationPath(world, around.location());
 }
 
-export function projectCalibration(context: Context): Calibration | undefined {
+export function readProjectCalibration(context: Context): Calibration | undefined {
   return readCalibration(context.world, recordPath(context));
 }

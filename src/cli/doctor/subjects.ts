@@ -7,7 +7,7 @@ import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.t
 import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import { catchRefusal } from "../problem.ts";
-import { askHealth } from "../sandbox/running.ts";
+import { fetchHealth } from "../sandbox/running.ts";
 import { answered } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
@@ -51,7 +51,7 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
       if (port === null) return undefined;
       const { world } = context;
       const before = world.monotonic();
-      const answer = await askHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
+      const answer = await fetchHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
       return { answer, ms: world.monotonic() - before };
     }),
   };

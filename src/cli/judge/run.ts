@@ -3,7 +3,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
   isStuck,
-  lookAgain,
+  judgeAgain,
   mergeRuns,
   runHistories,
   plainHistory,
@@ -329,7 +329,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   if (isForged && !isForgedFirst && !judged.some(isStuck))
     others.push(...(await drillWebhooks(context, run)));
   const isPatient = only === undefined && !isQuick && parts.has("browser_return");
-  const later = await lookAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
+  const later = await judgeAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
   for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
   const seen = mergeRuns(later);
   const isInterrupted = signal.aborted;

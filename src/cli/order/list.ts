@@ -1,7 +1,7 @@
 import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { describeLastChange, lastChangeAge } from "../../core/explain/last.ts";
+import { describeLastChange, lastChangeText } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
 import { printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
@@ -49,7 +49,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
       ),
       valueOption("--order-id <id>", `only ${command} with this order_id`),
       valueOption("--search <text>", `only ${command} whose order_id or description contains this text`),
-      limitOption(command, { most: 200, usual: 50 }),
+      limitOption(command, { most: 200, fallback: 50 }),
       valueOption("--before <id|order_id>", `only ${command} created before this one, for the next page`),
       ...serviceOptions(),
     ],
@@ -107,7 +107,7 @@ export function checkoutLines(
       one.status,
       formatAmount(one.amountMinor, one.currency),
       one.orderId,
-      [describeLastChange(one.last), lastChangeAge(one.last, now)].filter((text) => text !== "").join(" · "),
+      [describeLastChange(one.last), lastChangeText(one.last, now)].filter((text) => text !== "").join(" · "),
       toIso(one.createdAt),
       one.paymentMethod,
     ]),

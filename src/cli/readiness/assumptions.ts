@@ -6,7 +6,7 @@ import { runnerFor } from "../calling.ts";
 import { spanText } from "../../core/explain/span.ts";
 import { english } from "../../core/language.ts";
 import { register, switchOption, type Group } from "../command.ts";
-import { projectCalibration } from "../calibration/record.ts";
+import { readProjectCalibration } from "../calibration/record.ts";
 import type { Style } from "../printer.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { AssumptionEntry } from "../../core/calibration/shapes.ts";
@@ -27,11 +27,11 @@ export function registerAssumptions(group: Group): void {
       json: (_shown, answer, { options, context }) =>
         output("assumptions", {
           ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
-          calibration: projectCalibration(context) ?? null,
+          calibration: readProjectCalibration(context) ?? null,
         }),
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
-        const record = projectCalibration(context);
+        const record = readProjectCalibration(context);
         const shown = assumptions.map((one) =>
           assumptionLines(one, { style, record, now: context.world.now() }),
         );

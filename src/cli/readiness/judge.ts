@@ -1,5 +1,5 @@
 import { calibrationAge } from "../../core/calibration/calibration.ts";
-import { projectCalibration } from "../calibration/record.ts";
+import { readProjectCalibration } from "../calibration/record.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
 import { judgeService } from "../../core/readiness/other-service.ts";
@@ -31,7 +31,7 @@ export async function judge(
 }
 
 function withCalibration(context: Context): Pick<ChecklistReport, "calibration"> {
-  const record = projectCalibration(context);
+  const record = readProjectCalibration(context);
   if (record === undefined) return { calibration: null };
   return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
 }

@@ -36,7 +36,7 @@ export async function findRunningSandbox(
 const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** The answer of a sandbox to /healthz, which needs no token. */
-export function askHealth(
+export function fetchHealth(
   { send }: Pick<World, "send">,
   origin: string,
   within: { readonly timeoutMs: number; readonly signal?: AbortSignal },

@@ -22,7 +22,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { askHealth, describeRun } from "./running.ts";
+import { fetchHealth, describeRun } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
@@ -226,7 +226,7 @@ async function lookOnce(
   const place = locateSandbox(context, options);
   if ("lacks" in place) return place;
   const { baseUrl } = place;
-  const sent = await askHealth(context.world, new URL(baseUrl).origin, within);
+  const sent = await fetchHealth(context.world, new URL(baseUrl).origin, within);
   if (!sent.ok) return { lacks: `${baseUrl}: ${sent.message}` };
   if (sent.status === 200) return place;
   return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };

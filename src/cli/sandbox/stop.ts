@@ -50,7 +50,7 @@ async function runStop(context: Context): Promise<number> {
 async function askToStop(world: World, run: RunRecord): Promise<void> {
   const refused = await callStop(world, run);
   if (refused === undefined) return;
-  if (world.processStart(run.pid) !== run.started) return;
+  if (world.processStartTime(run.pid) !== run.started) return;
   if (run.is_guest === true) throw new Refused(notStoppedProblem(run, refused));
   const sent = world.terminate(run.pid);
   if (sent === "sent" || sent === "gone") return;
@@ -80,7 +80,7 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
     return live?.pid === pid && live.started === started && live.control_token === token;
   };
   const since = world.monotonic();
-  while (run.is_guest === true ? isTaken() : world.processStart(run.pid) === run.started) {
+  while (run.is_guest === true ? isTaken() : world.processStartTime(run.pid) === run.started) {
     if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
     if (world.monotonic() - since > STOP_MS)
       throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_MS / 1000} s`));

@@ -78,10 +78,10 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     return isOwnSandbox(around, address) ? address : undefined;
   };
   const byDefault = <Value>(value: Value) => ({ value, source: "default" });
-  const limit = (name: "timeout" | "retries", usual: number): ValueWithSource<number> =>
+  const limit = (name: "timeout" | "retries", fallback: number): ValueWithSource<number> =>
     optionWithSource(world, name, options[name]) ??
     withSource(target?.[name], target?.source ?? "") ??
-    byDefault(usual);
+    byDefault(fallback);
   return {
     ...identity,
     folder: optionWithSource(world, "dir", options.dir && folder) ?? byDefault(folder),
@@ -120,13 +120,13 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   const isFlag = around.storeFlag !== undefined;
   const meant = catchRefusal(() => named && (isFlag && local ? idOfStore(stores, named.value) : named.value));
   const first = around.ownUrl() === undefined ? undefined : around.run()?.store_id;
-  const usual = first ?? Object.keys(stores)[0];
+  const firstStore = first ?? Object.keys(stores)[0];
   const own = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
   const owner = ownerOf(credentials, own ?? "") ?? (isFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isStranger = own !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
-  const ofFolder = own === undefined && meant.ok && isOwn ? usual : undefined;
+  const ofFolder = own === undefined && meant.ok && isOwn ? firstStore : undefined;
   const id = isStranger ? undefined : (meant.value ?? ofFolder);
   const store = id === undefined ? undefined : stores[id];
   const key = own === undefined && isOwn ? store?.api_key : undefined;

@@ -87,8 +87,8 @@ export async function callControl<Name extends OperationName>(
 }
 
 export function buildControlRequest<Name extends OperationName>(
-  { origin, token, storeId = DEFAULT_STORE, leaseId, timeoutMs: usualMs }: ControlTarget,
-  { name, id = "", body, timeoutMs = timeoutOf(name, body, usualMs), signal }: ControlCall<Name>,
+  { origin, token, storeId = DEFAULT_STORE, leaseId, timeoutMs: defaultMs }: ControlTarget,
+  { name, id = "", body, timeoutMs = timeoutOf(name, body, defaultMs), signal }: ControlCall<Name>,
 ): OutboundRequest {
   const request = encodeRequest(name, body);
   return {
@@ -110,12 +110,12 @@ export function buildControlRequest<Name extends OperationName>(
 function timeoutOf<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
-  usualMs: number | undefined,
+  defaultMs: number | undefined,
 ): number {
   if (LONG_OPERATIONS.has(name)) return LONG_TIMEOUT_MS;
-  if (usualMs === undefined) return TIMEOUT_MS;
+  if (defaultMs === undefined) return TIMEOUT_MS;
   const waitMs = body !== undefined && "waitMs" in body ? body.waitMs : 0;
-  return usualMs + (typeof waitMs === "number" ? waitMs : 0);
+  return defaultMs + (typeof waitMs === "number" ? waitMs : 0);
 }
 
 export function parseControlResult<Name extends OperationName>(

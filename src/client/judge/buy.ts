@@ -21,7 +21,7 @@ import {
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
-import { lookLater, patienceMs } from "./looks.ts";
+import { lookAgain, patienceMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create that is refused for good, in milliseconds. */
@@ -96,7 +96,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead && !isEarly) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0) {
-    const look = bench.shop.view === undefined ? undefined : await lookLater(bench, of, purchase);
+    const look = bench.shop.view === undefined ? undefined : await lookAgain(bench, of, purchase);
     if (look?.view?.paid === true) {
       // Without an order nobody has paid.
       play.facts.push(look);

@@ -47,7 +47,7 @@ export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReadin
   return awaitReading(bench, purchase, { isEnough, waitMs: KNOWN_MS });
 }
 
-/** How long a history waits for a payment to be shown, in milliseconds. Later is late; `lookAgain` tells late from lost. */
+/** How long a history waits for a payment to be shown, in milliseconds. Later is late; `judgeAgain` tells late from lost. */
 export function patienceMs({
   shop,
   recording,
@@ -88,7 +88,7 @@ export async function lookAt(
 }
 
 /** Reads the view of an order once more, at the end of a run. */
-export async function lookLater(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
+export async function lookAgain(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
   return lookFact(bench, { of, purchase }, await read(bench, purchase));
 }
 

@@ -4,7 +4,13 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import { isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
-import { ORDER_NAMES, type Act, type History, type OrderName, type Step } from "../../core/judge/step.ts";
+import {
+  ORDER_NAMES,
+  type ConcurrentStep,
+  type History,
+  type OrderName,
+  type Step,
+} from "../../core/judge/step.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import {
@@ -190,10 +196,10 @@ async function awaitService(
 }
 
 /** Begins all acts of a moment together, each after its time. */
-async function atOnce(play: Play, acts: readonly Act[]): Promise<void> {
+async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const { world, signal } = bench;
-  const tells = acts.filter((act): act is Extract<Act, { tell: OrderName }> => "tell" in act);
+  const tells = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
   const payments = await Promise.all(
     tells.map(async ({ tell: name, copies = 1 }) => {
       const purchase = purchaseOf(play, name);

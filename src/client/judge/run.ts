@@ -12,7 +12,7 @@ import {
   isBusyAnswer,
   isLate,
   judgeHistory,
-  judgeLater,
+  judgeLateBooking,
   mayBeLate,
   notJudged,
   verdictsOn,
@@ -27,7 +27,7 @@ import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { dialectFact, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
-import { lookLater, patienceMs, quietMs } from "./looks.ts";
+import { lookAgain, patienceMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
 export type JudgedHistory = {
@@ -222,7 +222,7 @@ const LOST_MS = 20_000;
  * When each payment that was not shown has had its time, and not before a moment by the monotonic clock: a shop may book
  * late, or a second time.
  */
-export async function lookAgain(
+export async function judgeAgain(
   bench: Bench,
   judged: readonly JudgedHistory[],
   notBefore: number,
@@ -247,14 +247,14 @@ export async function lookAgain(
       const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
       );
-      const looks = await Promise.all(known.map(([of, purchase]) => lookLater(bench, of, purchase)));
+      const looks = await Promise.all(known.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // A look that was cut off shows nothing.
       if (signal.aborted) return interrupted;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
       const later = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...one,
-        verdict: judgeLater(HISTORIES[name], { verdict, ...seen }, later),
+        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...seen }, later),
       };
     }),
   );

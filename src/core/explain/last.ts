@@ -50,7 +50,7 @@ export function describeLastChange(
 }
 
 /** The age and actor of the last change: `2 min ago, by the payer`. */
-export function lastChangeAge({ at, by }: LastChange, now: number, say: Translator = english): string {
+export function lastChangeText({ at, by }: LastChange, now: number, say: Translator = english): string {
   return `${ageText(now - at, say)}${say([", ", "，"])}${say(EXPLAIN_SENTENCES.lastBy[by])}`;
 }
 

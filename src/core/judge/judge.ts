@@ -271,7 +271,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
 }
 
 /** Something may have been booked late: a second time, or a payment that was not shown before, which is no loss. */
-export function judgeLater(
+export function judgeLateBooking(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
   { looks, settleMs, sinceMs }: LaterLooks,

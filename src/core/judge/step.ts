@@ -30,7 +30,7 @@ export type ReturnForm = {
 };
 
 /** A part of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
-export type Act =
+export type ConcurrentStep =
   | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
   /**
@@ -92,7 +92,7 @@ export type Step =
       readonly how?: "forged" | "other_id" | "unknown_type" | "in_parts" | "late" | OtherTerms;
       readonly idLike?: SamePart;
     }
-  | { readonly act: "at_once"; readonly acts: readonly Act[] }
+  | { readonly act: "at_once"; readonly acts: readonly ConcurrentStep[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
   /** From now on these faults, in place of those before, apply to v1 requests about the order, or about all. */
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }

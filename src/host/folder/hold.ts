@@ -9,7 +9,7 @@ import { stateFile } from "./files.ts";
 import { isRunningOwner } from "./owner-file.ts";
 import { alreadyServed, claimFolder, releaseFolder } from "./state-folder.ts";
 
-type HoldWorld = Pick<World, "files" | "pid" | "processStart" | "lockFile" | "hostName">;
+type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" | "hostName">;
 
 /** A folder that this process holds until `release` is called. */
 type Hold = { readonly run: RunRecord; readonly release: () => void };
@@ -57,7 +57,7 @@ function claimOr(
 
 /** The process that holds a folder, in words, if it cannot be seen from here; undefined if there is none. */
 export async function unseenHolder(
-  world: Pick<World, "files" | "processStart" | "isFileLocked">,
+  world: Pick<World, "files" | "processStartTime" | "isFileLocked">,
   folder: string,
 ): Promise<string | undefined> {
   const run = unseenRun(world, folder);
@@ -66,7 +66,7 @@ export async function unseenHolder(
 }
 
 /** The process in `run.json`, if it does not run here: it runs in another PID namespace, or has ended. */
-function unseenRun(world: Pick<World, "files" | "processStart">, folder: string): RunRecord | undefined {
+function unseenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.look(folder)?.id)) return undefined;
   return run;
@@ -79,7 +79,7 @@ function unseenProcess({ pid, host }: RunRecord): string {
 }
 
 function refuseHeld(
-  world: Pick<World, "files" | "processStart">,
+  world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): Outcome<never, HostFailure> {
   const run = unseenRun(world, folder);

@@ -2,7 +2,7 @@ import { parseRunRecord, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { dirname, basename, join } from "node:path";
 
-type OwnerWorld = Pick<World, "files" | "processStart">;
+type OwnerWorld = Pick<World, "files" | "processStartTime">;
 
 /** With its start time, because ids are reused, and the folder of the file, which may be copied. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
@@ -58,11 +58,11 @@ function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
 
 /** Whether the owner named in a file is still running and owns this file, not the file that it was copied from. */
 export function isRunningOwner(
-  { processStart }: Pick<World, "processStart">,
+  { processStartTime }: Pick<World, "processStartTime">,
   { pid, started, folder }: Owner,
   folderId: string | undefined,
 ): boolean {
-  return pid > 0 && processStart(pid) === started && (folder === undefined || folder === folderId);
+  return pid > 0 && processStartTime(pid) === started && (folder === undefined || folder === folderId);
 }
 
 function isSame(one: Owner, other: Owner): boolean {

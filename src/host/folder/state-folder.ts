@@ -193,7 +193,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
 
 /** Undefined also if this folder is a copy. Refuses an unreadable run.json of a running process. */
 export function findRunRecord(
-  world: Pick<World, "files" | "processStart">,
+  world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): Outcome<RunRecord | undefined, HostFailure> {
   const path = stateFile(folder, "run");
@@ -215,11 +215,11 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 
 /** The lock is a convenience: the database stays correct without it. */
 export function claimFolder(
-  world: Pick<World, "files" | "pid" | "processStart">,
+  world: Pick<World, "files" | "pid" | "processStartTime">,
   folder: string,
   told: Pick<RunRecord, "control_token" | "is_guest" | "host">,
 ): Outcome<RunRecord, HostFailure> {
-  const started = world.processStart(world.pid) ?? "";
+  const started = world.processStartTime(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
   const run: RunRecord = { ...own, port: null, ...told };
   const path = stateFile(folder, "run");

@@ -14,7 +14,7 @@ import {
 } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
-import { countOwnSecrets } from "../webhook/endpoint-secrets.ts";
+import { countEndpointsWithOwnSecret } from "../webhook/endpoint-secrets.ts";
 import { openStoredSecret } from "../webhook/signing-secret.ts";
 import type { StoreEntry } from "../../core/store/shapes.ts";
 
@@ -40,7 +40,8 @@ export const storesHandlers = {
     if (sealed === undefined) throw new Error(`store ${storeId} has no signing secret`);
     const signingSecret = openStoredSecret(sealed, masterKey);
     const { merchantId, store: name } = details;
-    return accept({ storeId, merchantId, name, signingSecret, ownSecrets: countOwnSecrets(store, storeId) });
+    const ownSecrets = countEndpointsWithOwnSecret(store, storeId);
+    return accept({ storeId, merchantId, name, signingSecret, ownSecrets });
   },
   reset: async (context, { body, caller }) => {
     const named = requireOwnStore(caller, body.store);

@@ -11,7 +11,7 @@ import type { Outcome, RefusalFact } from "../../core/outcome.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { cutText, redactValues } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
-import type { LogSearch, LogSearchResult, RequestBatch } from "../../store/request/requests.ts";
+import type { RequestSearch, RequestSearchResult, RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer, LogFields } from "../answer.ts";
@@ -32,7 +32,7 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: num
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
-const NOTHING_FOUND: LogSearchResult = { found: [], read: 0, next: null };
+const NOTHING_FOUND: RequestSearchResult = { found: [], read: 0, next: null };
 
 /** A row without the columns that its batch adds. */
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
@@ -106,7 +106,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
       reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
-    search: (storeId: string, search: LogSearch): LogSearchResult =>
+    search: (storeId: string, search: RequestSearch): RequestSearchResult =>
       reading((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
     find: (storeId: string, requestId: string) => reading((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */

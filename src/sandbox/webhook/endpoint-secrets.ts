@@ -44,7 +44,7 @@ export function endpointSecretsAt(
   return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
-export function countOwnSecrets(
+export function countEndpointsWithOwnSecret(
   { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
   storeId: string,
 ): number {

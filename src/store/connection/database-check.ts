@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
-  firstTiedVersion,
+  firstBoundVersion,
   inspectContent,
   inspectHead,
   openToRead,
@@ -96,7 +96,8 @@ function copyWhole(path: string, { scratch, kind }: CheckOptions): string | unde
     rmSync(`${copy}-wal`, { force: true });
     const before = readPart(log, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copy);
-    if (existsSync(log) && judgeLog(path, firstTiedVersion(kind)) === "own") copyFileSync(log, `${copy}-wal`);
+    if (existsSync(log) && judgeLog(path, firstBoundVersion(kind)) === "own")
+      copyFileSync(log, `${copy}-wal`);
     if (readPart(log, 0, LOG_HEADER_BYTES).equals(before)) return copy;
   }
   return undefined;

@@ -211,7 +211,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   // Checked before the log, because another version may write the log differently.
   const refused = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (refused !== undefined) return refused;
-  return judgeLog(path, firstTiedVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
+  return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
 /** SQLite reports failed reads as damage, too: the file is read without SQLite, and checked again. */
@@ -324,8 +324,8 @@ function refuseUnknownLog(path: string): FileRefusal {
   };
 }
 
-/** The first schema version whose logs are tied to their database; Infinity for a kind without ties. */
-export function firstTiedVersion({ firstVersion, migrations }: FileKind): number {
+/** The first schema version whose logs are bound to their database; Infinity for a kind without log bindings. */
+export function firstBoundVersion({ firstVersion, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_OPENINGS_MIGRATION));
   return index < 0 ? Infinity : firstVersion + index;
 }

@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import type { FileWatch } from "./file-watch.ts";
-import { NO_TIE, type InTransaction, type Tie } from "./opening.ts";
+import { NO_LOG_BINDING, type InTransaction, type LogBinding } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,9 +10,9 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-type Files = { readonly tie: Tie; readonly watch: FileWatch };
-/** Of a database in memory. */
-export const NO_FILES: Files = { tie: NO_TIE, watch: { isIntact: () => true } };
+type Files = { readonly logBinding: LogBinding; readonly watch: FileWatch };
+/** For a database in memory. */
+export const NO_FILES: Files = { logBinding: NO_LOG_BINDING, watch: { isIntact: () => true } };
 
 /** The listener for the end of a batch is called with undefined after a successful commit. */
 type Observers = Partial<Files> & {
@@ -119,12 +119,12 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
  */
 export function createTransactor({
   connection,
-  tie,
+  logBinding,
   watch,
 }: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
   const commit = createCommit(prepare(connection), connection, {
     watch,
-    tie: { ...tie, isNew: () => false },
+    logBinding: { ...logBinding, isNew: () => false },
   });
   return (work) => {
     const done = commit(() => [work()] as const);
@@ -133,35 +133,35 @@ export function createTransactor({
   };
 }
 
-/** Thrown to roll back the first transaction that changes a row, which runs again after the log was tied. */
-class Untied extends Error {
-  override readonly name = "Untied";
+/** Thrown to roll back the first transaction that changes a row, which runs again after the log was bound. */
+class UnboundLog extends Error {
+  override readonly name = "UnboundLog";
 }
 
 /**
  * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was
  * replaced: before, so that nothing is written to deleted files, and after, so that no such write is acknowledged.
  */
-function createCommit(statements: Statements, connection: FileConnection, { watch, tie }: Files) {
+function createCommit(statements: Statements, connection: FileConnection, { watch, logBinding }: Files) {
   const alone: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();
   };
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
-    if (tie.isNew() && !tie.make(alone)) return undefined;
+    if (logBinding.isNew() && !logBinding.bind(alone)) return undefined;
     let value: Value | undefined;
     try {
       value = inTransaction(statements, connection, () => {
         const result = work();
-        if (tie.isDue()) throw new Untied();
+        if (logBinding.isDue()) throw new UnboundLog();
         return result;
       });
     } catch (error) {
-      if (!(error instanceof Untied)) throw error;
-      value = tie.make(alone) ? inTransaction(statements, connection, work) : undefined;
+      if (!(error instanceof UnboundLog)) throw error;
+      value = logBinding.bind(alone) ? inTransaction(statements, connection, work) : undefined;
     }
-    tie.noteCommit(alone);
+    logBinding.noteCommit(alone);
     checkFiles();
     return value;
   };

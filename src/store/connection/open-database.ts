@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   currentSchemaVersion,
-  firstTiedVersion,
+  firstBoundVersion,
   schemaVersion,
   IN_MEMORY,
   inspectFile,
@@ -19,7 +19,7 @@ import {
   type OpenOptions,
 } from "./database.ts";
 import { flush, flushFolder, inFolderBeside, nameOnce } from "./durable-files.ts";
-import { createTie, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
+import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
@@ -45,7 +45,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
 function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined {
   const refused = inspectHead(path, options.kind);
   if (refused !== undefined) return refused;
-  if (judgeLog(path, firstTiedVersion(options.kind)) === "other") {
+  if (judgeLog(path, firstBoundVersion(options.kind)) === "other") {
     const aside = moveLogAside(path);
     options.movedAside?.(aside);
   }
@@ -130,10 +130,10 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   options.migrated?.({ from, to, backup });
 }
 
-/** Ties the log that a migration will write; before its first migration, a journal may have no mark yet. */
+/** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
 function tieAlone(connection: FileConnection, path: string, options: OpenOptions): void {
   if (!hasMark(connection)) return;
-  createTie(connection, path, options).make((work) => {
+  createLogBinding(connection, path, options).bind((work) => {
     connection.transaction(work).immediate();
     return true;
   });

@@ -1,4 +1,4 @@
-// Which log belongs to a database (decision 69), without parsing the log. The crash points of `createTie`, and what the
+// Which log belongs to a database (decision 69), without parsing the log. The crash points of `createLogBinding`, and what the
 // next start finds after each: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
@@ -108,18 +108,18 @@ function lookAt(path: string, firstVersion: number): LogVerdict {
 /** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
-/** Ties the log to the database before the first commit that changes a row: a refused start changes no file. */
-export type Tie = ReturnType<typeof createTie>;
+/** Binds the log to the database before the first commit that changes a row: a refused start changes no file. */
+export type LogBinding = ReturnType<typeof createLogBinding>;
 
-/** The tie of a database without a log. */
-export const NO_TIE: Tie = {
+/** For a database without a log. */
+export const NO_LOG_BINDING: LogBinding = {
   isNew: () => false,
   isDue: () => false,
-  make: () => true,
+  bind: () => true,
   noteCommit: () => undefined,
 };
 
-export function createTie(
+export function createLogBinding(
   connection: Database.Database,
   path: string,
   options: { readonly pid?: number | undefined },
@@ -131,7 +131,7 @@ export function createTie(
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
   const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
-  // A first transaction that is larger than the cache would write to the log before it is tied.
+  // A first transaction that is larger than the cache would write to the log before it is bound.
   connection.pragma("cache_spill = OFF");
   let [changesBefore, own, commits] = [totalChanges.get(), "", 0];
   const write = ({ offset, length, salt, marks }: Openings): void =>
@@ -159,12 +159,12 @@ export function createTie(
   };
 
   return {
-    /** Asked before each transaction: whether the database never had a log that was tied. */
+    /** Asked before each transaction: whether the database never had a bound log. */
     isNew: (): boolean => changesBefore !== undefined && !existsSync(`${path}-opening`),
-    /** Asked at the end of each transaction: whether it must be rolled back, and run again after `make`. */
+    /** Asked at the end of each transaction: whether it must be rolled back, and run again after `bind`. */
     isDue: (): boolean => changesBefore !== undefined && changesBefore !== totalChanges.get(),
     /** False if another process has the lock. */
-    make: (inTransaction: InTransaction): boolean => {
+    bind: (inTransaction: InTransaction): boolean => {
       if (!inTransaction(renew)) return false;
       const copied = copyLog(connection) ? own : undefined;
       if (!inTransaction(() => record(copied))) return false;

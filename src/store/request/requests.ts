@@ -24,7 +24,7 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
 /** A search of a store's requests, newest first. */
-export type LogSearch = {
+export type RequestSearch = {
   /** The position before which the search begins. Default: after the newest request. */
   readonly before?: number | undefined;
   /** Maximum number of requests found. */
@@ -34,7 +34,7 @@ export type LogSearch = {
   readonly isMatch?: (request: LoggedRequest) => boolean;
 };
 
-export type LogSearchResult = {
+export type RequestSearchResult = {
   readonly found: readonly LoggedRequest[];
   readonly read: number;
   /** The position before which the next search continues; null if there is nothing more to find. */
@@ -160,7 +160,7 @@ function statements(connection: Connection) {
 function createSearch(
   connection: Connection,
   parsed: ReturnType<typeof batchReader>,
-): (storeId: string, after: number, search: LogSearch) => LogSearchResult {
+): (storeId: string, after: number, search: RequestSearch) => RequestSearchResult {
   const batches = connection
     .prepare<PositionRange, string>(
       `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(

@@ -197,7 +197,7 @@ export function factList(all: Facts): Html {
 }
 
 /** A labelled text to copy, as sent, with control characters escaped; JSON is also shown formatted, first. */
-export function rawBytes(label: Text, text: string): Html {
+export function sentText(label: Text, text: string): Html {
   const pretty = prettyJson(text);
   if (pretty === undefined || pretty === text)
     return html`<figure class="bytes">

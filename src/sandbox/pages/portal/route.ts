@@ -214,9 +214,9 @@ export function actionRoute<Name extends OperationName>(
     const led = await runOnce(context, call, fields.value, run);
     if (led.ok) return accept(redirectAfterForm(call, led.value));
     if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
-    const usual = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
-    const at = form.at?.(view, fields.value) ?? usual;
-    // A field of the form names the page, and may name another store's.
+    const roomPage = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
+    const at = form.at?.(view, fields.value) ?? roomPage;
+    // The form's page field may name a page of another store.
     const permitted = permitStore(callerOfSession(call.caller), at.storeId);
     if (!permitted.ok) return permitted;
     const refused = { form, at, fields: fields.value, refusal: led.refusal };
@@ -334,12 +334,12 @@ async function refusedPage(
 /** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
   { field: named = "" }: Refusal,
-  { field: usual = "", names = {} }: RefusedPage,
+  { field: fallback = "", names = {} }: RefusedPage,
   fields: Fields,
 ): string {
   const wire = named.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
   const name = names[wire] ?? wire;
-  return name !== "" && (fields.has(name) || wire in names) ? name : usual;
+  return name !== "" && (fields.has(name) || wire in names) ? name : fallback;
 }
 
 /** Once for each rendered page, so that a double click has no second effect. A program's form always runs. */

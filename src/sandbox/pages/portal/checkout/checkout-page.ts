@@ -21,7 +21,7 @@ import { amount, copyableText, momentWithDate, factList, statusBadge, type Facts
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
 import { payerActions } from "./actions.ts";
-import { lastChangeText } from "./last.ts";
+import { lastChangeHtml } from "./last.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
@@ -39,7 +39,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
-        ${lastChangeText(view, lastChangeOf(context.store, checkout), viewed.value.now)}
+        ${lastChangeHtml(view, lastChangeOf(context.store, checkout), viewed.value.now)}
       </p>
       ${besides === undefined ? "" : html`<p class="hint">${besides}</p>`}
       ${factList(terms(context, view, { checkout, command, ofOrder }))}

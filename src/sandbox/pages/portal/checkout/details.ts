@@ -3,7 +3,7 @@ import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { actionForm, linkOut, storePath } from "../forms.ts";
-import { rawBytes, copyableText, momentWithDate, factList } from "../parts.ts";
+import { sentText, copyableText, momentWithDate, factList } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PartView } from "../view.ts";
@@ -32,7 +32,7 @@ export function eventLineDetails(
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${factList([[COMMON_TEXTS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${rawBytes(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
+  ${sentText(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 
 type DeliveryAndAttempt = { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt };

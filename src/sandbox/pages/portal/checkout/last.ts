@@ -1,5 +1,5 @@
 import { toIso } from "../../../../core/clock.ts";
-import { describeLastChange, lastChangeAge } from "../../../../core/explain/last.ts";
+import { describeLastChange, lastChangeText } from "../../../../core/explain/last.ts";
 import { selectorOf } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
@@ -13,12 +13,12 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { LastChange } from "../../../../core/checkout/shapes.ts";
 
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
-export function lastChangeText({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
+export function lastChangeHtml({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
   const say = selectorOf(language);
   const text = describeLastChange(last, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·
-    <span class="hint" title="${toIso(last.at)}">${lastChangeAge(last, now, say)}</span></span
+    <span class="hint" title="${toIso(last.at)}">${lastChangeText(last, now, say)}</span></span
   >`;
 }
 

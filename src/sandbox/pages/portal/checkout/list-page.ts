@@ -21,7 +21,7 @@ import {
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { lastChangeText } from "./last.ts";
+import { lastChangeHtml } from "./last.ts";
 import { testOrderPart } from "./test-order.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
@@ -80,7 +80,7 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
     [
       COMMON_TEXTS.status,
       html`${statusBadge(status)}
-      ${last.what === "created" ? html`<span class="last"></span>` : lastChangeText(view, last, now)}`,
+      ${last.what === "created" ? html`<span class="last"></span>` : lastChangeHtml(view, last, now)}`,
     ],
     [CHECKOUTS_TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [CHECKOUTS_TEXTS.answer, lastAnswers(answers)],

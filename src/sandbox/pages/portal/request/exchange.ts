@@ -6,7 +6,7 @@ import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactStored } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { rawBytes, commandLine, table } from "../parts.ts";
+import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -17,12 +17,12 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   const repeated = partsOfRepetition(request, checkout);
   const sent =
     refused === null
-      ? html`${rawBytes(COMMON_TEXTS.request, line)}
+      ? html`${sentText(COMMON_TEXTS.request, line)}
           <p class="hint">
             ${repeated?.body === undefined ? REQUEST_TEXTS.notKept : REQUEST_TEXTS.valuesOnly}
           </p>`
-      : html`${rawBytes(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
-        ${refused.body === "" ? "" : rawBytes(COMMON_TEXTS.body, refused.body)}`;
+      : html`${sentText(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
+        ${refused.body === "" ? "" : sentText(COMMON_TEXTS.body, refused.body)}`;
   return html`<div class="stack">
     ${sent}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
   </div>`;
@@ -84,5 +84,5 @@ function answerPart({ requestId, status, code, refused, answer }: StoryRequest):
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
-  return body === null ? html`` : rawBytes(html`${COMMON_TEXTS.answer} ${String(status)}`, body);
+  return body === null ? html`` : sentText(html`${COMMON_TEXTS.answer} ${String(status)}`, body);
 }

@@ -16,7 +16,7 @@ import {
 } from "../../../webhook/reconstruct-attempt.ts";
 import {
   answerBadge,
-  rawBytes,
+  sentText,
   commandLine,
   copyableText,
   momentWithDate,
@@ -39,8 +39,8 @@ export function attemptDetails(
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${factList(attemptFacts(delivery, attempt))}
-    ${rawBytes(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : rawBytes(COMMON_TEXTS.body, sent.body)}
+    ${sentText(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sent.body)}
     <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
     ${checkLine(delivery, sent, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
     ${answerPart(attempt)}
@@ -106,5 +106,5 @@ function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${WEBHOOK_TEXTS.noBody}</p>`;
   const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_TEXTS.answer : WEBHOOK_TEXTS.answerPart;
-  return rawBytes(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
+  return sentText(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

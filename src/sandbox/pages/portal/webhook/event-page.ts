@@ -3,7 +3,7 @@ import { refuseFact } from "../../../../core/refusals.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { rawBytes, copyableText, momentWithDate, noItems, factList, section } from "../parts.ts";
+import { sentText, copyableText, momentWithDate, noItems, factList, section } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -37,7 +37,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ])}
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
-    ${section(WEBHOOK_TEXTS.exactBody, rawBytes(COMMON_TEXTS.body, event.body))}
+    ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
     ${section(WEBHOOK_TEXTS.deliveries, sent)}
     ${
       last === undefined || attempt === undefined

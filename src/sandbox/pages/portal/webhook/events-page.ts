@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
 import { listPage, PAGE, parsePosition } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
-import { rawBytes, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
+import { sentText, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { orderLink } from "./deliveries.ts";
 import { sampleBody } from "./sample-body.ts";
@@ -52,6 +52,6 @@ function sample(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${rawBytes(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
+    ${sentText(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
   </details>`;
 }
