@@ -47,7 +47,7 @@ export function parseDecimalAmount(text: string, currency: string): number | und
   return Number(whole + decimals.slice(0, places).padEnd(places, "0"));
 }
 
-/** With the likely meaning if the text has decimals. Undefined if the text is valid. */
+/** Names the likely meaning if the text has decimals. Undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Part | undefined {
   const meant = parseDecimalAmount(text, currency);
   if (meant !== undefined && meant !== 0)

@@ -34,7 +34,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }
 
-/** Blanks, and marks without a letter, are written as `\u{…}` at both ends, and where several follow each other. */
+/** Escapes leading, trailing and repeated blanks, and combining marks without a base letter, as `\u{…}`. */
 export function displayText(text: string): string {
   return text.replace(INVISIBLE_BLANKS, (part) => Array.from(part, escapeCodePoint).join(""));
 }
@@ -44,7 +44,7 @@ export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
 
-/** As `jsonLine`, but line breaks stay, because an escape between values would be invalid JSON. */
+/** Escapes like `jsonLine`, but keeps line breaks, because an escape between values would be invalid JSON. */
 export function escapeInJson(json: string): string {
   return json.replace(UNPRINTABLE_CHARACTERS, (character) =>
     character === "\n" ? character : escapeUnits(character),
@@ -109,7 +109,7 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** As `printableLiteral`, without the quotation marks. */
+/** The result of `printableLiteral` without its quotation marks. */
 export function printableName(name: string): string {
   return printableLiteral(name).replace(/^"|"$/g, "");
 }

@@ -9,7 +9,7 @@ export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 /** Why a path named by the user cannot be read: `why` continues a sentence after the path. */
 export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
 
-/** Also through a link. `maxBytes` defaults to 16 MiB. */
+/** Follows links. `maxBytes` defaults to 16 MiB. */
 export function readNamedFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,

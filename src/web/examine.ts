@@ -99,7 +99,7 @@ async function speaksTls(
         client.destroy();
       }),
     );
-    // An alert is an answer with TLS, except that of our own side about bytes that are not TLS.
+    // An alert is an answer with TLS, except an alert of our own side about bytes that are not TLS.
     client.on("error", ({ message }) => resolve(/:SSL routines:.*\balert\b/i.test(message)));
     client.on("close", () => resolve(false));
   });

@@ -1,4 +1,4 @@
-// Which arguments and options take values of the running sandbox. The values: cli/completion/values.ts, which is loaded
+// The arguments and options that take values of the running sandbox. The values: cli/completion/values.ts, which is loaded
 // only if there are any.
 import type { Option } from "commander";
 

@@ -89,7 +89,7 @@ function ownWords(argv: readonly string[]): string[] {
     .flat();
 }
 
-/** Commander's message without suggested commands that are similar by their letters and remove something. */
+/** Commander's message without suggestions of similarly spelled destructive commands. */
 function withoutDestroying(message: string): string {
   const [first = "", suggestion = ""] = message.split("\n");
   return suggestion.split(/[^\w-]+/).some(isDestroying) ? first : message;

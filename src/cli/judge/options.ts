@@ -182,7 +182,7 @@ export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
-/** The options that a repeated run of the checklist or of explore needs too: all but those that choose histories. */
+/** The options that a repeated run of the checklist or of explore needs too: all except options that choose histories. */
 const KEPT: readonly Option[] = [
   ...shopOptions(),
   valueOption("--receiver-path <path>", ""),

@@ -34,7 +34,7 @@ export type PartRecord = {
   readonly left?: number;
 };
 
-/** Of all histories, and of the parts that were tried. */
+/** The worst verdict of the histories and of the tried parts. */
 export function verdictOfRun({ judged, records }: RunReport): DrillVerdict {
   const tried = records.filter(({ steps, left = 0 }) => steps.length + left > 0);
   return worstVerdict([...judged.map(verdictOf), ...tried.map(({ verdict }) => verdict)]);

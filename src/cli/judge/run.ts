@@ -96,7 +96,7 @@ export function registerChecklistParts(group: Group): void {
     register<RunOptions>({ ...group, command }, { ...spec, ...judging(new Set([part])) });
 }
 
-/** What the commands have in common that judge some parts. Creates alone need no orders of others. */
+/** The common description of the commands that judge some parts. Creates alone need no checkout that already exists. */
 function judging(parts: ReadonlySet<Part>) {
   const isOfClient = parts !== ALL_PARTS && parts.has("idempotency");
   return {

@@ -129,7 +129,7 @@ async function sinceOf(
   return { at: await storeMoment(context, since, { into: "past", target }) };
 }
 
-/** In the folder's journal, or in memory without a folder. The end of the enclosing block closes it. */
+/** Recorded in the folder's journal, or in memory without a folder. The end of the enclosing block closes it. */
 function openSeen(
   { world, printer, around }: Context,
   options: ListenCommandOptions,
@@ -154,7 +154,7 @@ function closeAtEnd(seen: SeenEvents): SeenEvents & Disposable {
   return { ...seen, [Symbol.dispose]: seen.close };
 }
 
-/** Without a listener the store's secret: printing does not register one, because events would wait for it. */
+/** The listener's secret, or the store's if there is no listener: printing does not register one, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
   const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const known = listed.endpoints.find(({ kind }) => kind === "listener");

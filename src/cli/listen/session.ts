@@ -67,12 +67,12 @@ type Session = {
   readonly last: () => HandledDelivery | undefined;
 };
 
-/** In milliseconds. The sandbox holds each check while nothing changes. */
+/** Interval of checks, in milliseconds. The sandbox holds each check while nothing changes. */
 const CHECK_MS = 1000;
 /** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
 const STOP_MS = 1000;
 const DRAIN_MS = 800;
-/** In bytes: events are larger than requests, and each connection holds one body in memory. */
+/** Maximum size of a body in bytes: events are larger than requests, and each connection holds one body in memory. */
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */

@@ -82,7 +82,7 @@ type CreateFacts = {
   readonly tries: number;
 };
 
-/** The result of every command that prints a checkout of the service. `data` is its form of earlier versions. */
+/** The result of every command that prints a checkout of the service. `data` repeats it in the form of earlier versions. */
 export function checkoutOutput(response: CheckoutResponse, facts?: CreateFacts): Output {
   return output("checkout", { ...response.data, ...response, ...facts });
 }

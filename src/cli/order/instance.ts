@@ -2,10 +2,10 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 
-/** In milliseconds, for a process on this machine; without an answer the journal is used unchanged. */
+/** Timeout in milliseconds, for a process on this machine; without an answer the journal is used unchanged. */
 const TIMEOUT_MS = 1000;
 
-/** From the folder's `run.json`, otherwise from a sandbox with its token. Null for another service (decision 96). */
+/** The sandbox instance, from the folder's `run.json` or else from the sandbox. Null for another service (decision 96). */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,

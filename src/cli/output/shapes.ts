@@ -7,8 +7,8 @@ import { finding, searchResult } from "../../core/judge/shapes.ts";
 import { checklist } from "../../core/readiness/shapes.ts";
 import { shownDrill } from "../../core/readiness/drill-shapes.ts";
 
-// The results of commands that are not answers of the control API. The names of fields are those of the output, or
-// those of the code, which the output writes in snake_case.
+// The results of commands that are not answers of the control API. Fields are named as in the output, or as
+// in the code, which the output writes in snake_case.
 
 const text = z.string();
 const textOrNull = z.nullable(text);

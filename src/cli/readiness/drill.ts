@@ -19,7 +19,7 @@ const MARK_PLACES = 4;
 /** Maximum number of steps listed with a cause or note. */
 const MAX_NAMED = 3;
 
-/** Of the forms of webhooks: the causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
+/** Lines for the forms of webhooks: the causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
 export async function drillLines(drilled: readonly DrillStep[], look: DrillLayout): Promise<string> {
   const { style, all } = look;
   const steps = drilled.map(inEnglish);

@@ -13,7 +13,7 @@ import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { resolveTarget } from "../target/resolve.ts";
 
-/** For the folder's sandbox by its facts; for a service by its calibration record: nothing is sent to it. */
+/** Judges the folder's sandbox by its facts, and a service by its calibration record: nothing is sent to it. */
 export async function judge(
   context: Context,
   options: ServiceOptions,

@@ -52,7 +52,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, role), call);
 }
 
-/** In this process if none is running. `folder`: undefined without a folder, or for another folder's sandbox. */
+/** Calls a running sandbox, or one opened in this process. `folder`: undefined without a folder, or for another folder's sandbox. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,

@@ -128,7 +128,7 @@ async function isOrderIdKnown(context: Context, orderId: string): Promise<boolea
   return checkouts.length > 0;
 }
 
-/** As a message begins. */
+/** The beginning of a message, in lower case. */
 export function noOrderText(orderId: string): string {
   return `no order or session of this store has the order_id ${printableLiteral(orderId)}`;
 }

@@ -4,7 +4,7 @@ import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/** Unless a flag names the sandbox (decision 64). `about` is a URL of the sandbox, or the folder. */
+/** Says which sandbox is meant, unless a flag names it (decision 64). `about` is a URL of the sandbox, or the folder. */
 export function noteTarget(
   { world, printer, around }: Context,
   about: { readonly url: string } | "folder",

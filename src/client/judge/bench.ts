@@ -35,7 +35,7 @@ export type ShopCreate =
 /** The parts of a shop that a run uses; parts that the shop does not have are left out. */
 export type JudgedShop = {
   readonly create?: ShopCreate | undefined;
-  /** Unpaid checkouts of the shop, or those that the run creates through v1 for a shop without `create`. */
+  /** Takes an unpaid checkout of the shop, or for a shop without `create`, a checkout that the run creates through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;
@@ -45,7 +45,7 @@ export type JudgedShop = {
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of the orders that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
-  /** Without one only the orders are judged. */
+  /** If it is missing, only the orders are judged. */
   readonly view?: OrderViewSource | undefined;
   /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
@@ -82,7 +82,7 @@ export type Bench = {
   readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
   readonly noted: {
     subject: string | undefined;
-    /** Where a secret was seen, and why the view could not be read. */
+    /** Places where a secret was seen. `viewError`: why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
     readonly carts: Map<string, string>;
@@ -104,17 +104,17 @@ export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolea
   return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
 }
 
-/** The store of a search: one of its own, or that of a running shop, in which only one order and endpoint are the run's. */
+/** The store of a search: its own store, or the store of a running shop, in which it uses only one order and endpoint. */
 export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
 /** The shop's own run, as the plain purchase has shown it. */
 export type Recording = {
-  /** Whether the shop's order_id is the purchase's. If not, its checkouts are those that are new in the store. */
+  /** Whether the shop's order_id is the purchase's. If not, the checkouts that are new in the store are the shop's. */
   readonly hasSameId: boolean;
   /** The end of the order_id after the purchase's id, such as `-1`. */
   readonly suffix: string;
   readonly kind: CheckoutObject;
-  /** Until a payment was shown and booked, in milliseconds. */
+  /** Time until a payment was shown and booked, in milliseconds. */
   readonly slowestMs: number;
   /** Whether the output of a create has the checkout's id, as its checkout_url does. */
   readonly namesCheckout: boolean;
@@ -124,7 +124,7 @@ export type Recording = {
   readonly refusesAgain?: boolean;
 };
 
-/** Before the plain purchase has shown anything. */
+/** The recording before the plain purchase. */
 export const NOTHING_KNOWN: Recording = {
   hasSameId: false,
   suffix: "",
@@ -177,9 +177,9 @@ export type Purchase = {
   readonly sent: { readonly at: number; readonly text: string }[];
   /** The first event that was accepted. */
   taken?: { readonly eventId: string; readonly type: string };
-  /** How long the last visit of the return page took, in milliseconds. */
+  /** Duration of the last visit of the return page, in milliseconds. */
   visitMs?: number;
-  /** And telling it the last event. */
+  /** Duration of the last delivery of an event, in milliseconds. */
   eventMs?: number;
   readonly cookies: CookieJar;
 };
@@ -338,7 +338,7 @@ function mergeLists(known: readonly Listed[], newer: readonly Listed[]): readonl
   return [...states.values()];
 }
 
-/** The checkouts that can still be paid, or are; without those of another system. */
+/** The checkouts that can still be paid or are paid, except checkouts of another system. */
 export function liveCheckouts({ checkouts, foreign }: Purchase): readonly Listed[] {
   return checkouts.filter(
     ({ id, status }) => !foreign.has(id) && (status === "succeeded" || !isFinal(status)),

@@ -29,7 +29,7 @@ const REFUSED_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
-/** In milliseconds: a key that is derived from the time in seconds, or kept for two of them, then differs. */
+/** Pause in milliseconds, after which a key that is derived from the time in seconds, or kept for two seconds, differs. */
 const AGAIN_MS = 2500;
 /** The same pause after a kill: a key may be derived from ten seconds, too. */
 const AGAIN_AFTER_KILL_MS = 10_500;
@@ -37,7 +37,7 @@ const AGAIN_AFTER_KILL_MS = 10_500;
 const EARLY_MS = 500;
 /** Faults after which a client has seen the status of its answer. */
 const CUT: ReadonlySet<string> = new Set(["truncate", "empty"]);
-/** In a search those too after which it may have stopped waiting. */
+/** In a search, also faults after which the client may have stopped waiting. */
 const CUT_OR_LATE: ReadonlySet<string> = new Set([...CUT, "latency", "slow_body"]);
 const MAX_LOGGED = 1000;
 const MAX_ANSWER_BYTES = 10_000;
@@ -234,9 +234,9 @@ export async function logOf(
 
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
-/** With the same credential, and the amount and currency of `like` or others. False without such terms. */
+/** Creates with the same credential, and the terms of `like` or others. False if there are no such terms. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // Shops with order_ids of their own are found by what is new in the store meanwhile.
+  // If a shop chooses its order_ids, its checkouts are those that are new in the store meanwhile.
   return play.bench.alone(() => createNow(play, step));
 }
 

@@ -67,7 +67,7 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   });
 }
 
-/** Removes the faults that this history has added, or those of requests alone. */
+/** Removes the faults that this history has added, or only its faults of requests. */
 export async function removeFaults(play: Play, only?: "requests"): Promise<void> {
   try {
     await endKills(play);

@@ -63,7 +63,7 @@ export function quietMs({ recording, search }: Pick<Bench, "recording" | "search
   return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/** And once more after a quiet time (default: of a booking), so that a second booking or a late change is seen. */
+/** Reads until booked, and again after `waitMs` (default: a booking's time), to see a second booking or a late change. */
 export async function lookAt(
   bench: Bench,
   of: OrderName,

@@ -152,7 +152,7 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
-/** Until the service has delivered the events of a checkout; a shop that says that it is busy gets them again. */
+/** Waits until the service has delivered the events of a checkout; a busy shop gets them again. */
 async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
   { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },

@@ -137,8 +137,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
 }
 
 /**
- * What a look shows to be broken ends the history: what follows would show it less clearly, as another delivery hides that
- * a payment was lost. A search wants all that is broken.
+ * A broken rule ends the history, because later steps would hide it: another delivery hides that a payment was lost. A
+ * search continues, to find every broken rule.
  */
 async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await deliverOpen(play, name);

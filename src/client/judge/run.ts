@@ -62,7 +62,7 @@ const SLOW_MS = 800;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
 const CONFIRMATIONS = 2;
 
-/** Runs all histories of the plan under a lease, those that the shop allows. */
+/** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { signal, recording } = bench;
   const judged: JudgedHistory[] = [];
@@ -157,7 +157,7 @@ export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
 /** Alone, beside others, or begun with the first of those and ended here. */
 type Pace = "alone" | "beside" | "lasting";
 
-/** The histories that can run, in their order; those that follow each other at one pace together. */
+/** The histories that can run, in their order; neighbours with the same pace form one batch. */
 function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
   for (const name of HISTORY_NAMES) {
@@ -173,10 +173,12 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
   return batches;
 }
 
-/** Different likely mistakes of histories that break one rule: with so many, none of them is the reason of all. */
+/** The number of different likely causes of one broken rule from which none can be the cause of all. */
 const MANY_CAUSES = 4;
 
-/** What breaks a rule in many kinds of histories has a cause of its own: then only what an answer shows is named. */
+/**
+ * If many histories break one rule, their likely causes are dropped, and only a cause that an answer proves is reported.
+ */
 function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likely = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of judged) {

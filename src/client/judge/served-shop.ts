@@ -48,7 +48,7 @@ const WITH_DELIVERY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
-/** On a free port. Throws a ShopFailure if the shop does not start to listen. */
+/** Starts the shop on a free port. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,

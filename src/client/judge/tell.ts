@@ -1,4 +1,4 @@
-// What a shop is told in a history: events, in any form, and again until it accepts them.
+// Deliveries to the shop in a history: events in any form, delivered again until the shop accepts them.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
 import { type Observation } from "../../core/judge/observation.ts";
@@ -164,7 +164,7 @@ export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<bo
   return first !== undefined && refusedIn(await deliver(bench, purchase, first)) !== undefined;
 }
 
-/** Delivers the open events of an order again, some times; those that are never accepted are a fact. */
+/** Delivers the open events of an order again, some times; an event that is never accepted becomes a fact. */
 export async function deliverOpen(play: Play, of: OrderName): Promise<void> {
   const { bench, facts, isAfterOutage } = play;
   const purchase = purchaseOf(play, of);

@@ -19,7 +19,7 @@ const SLICE_BYTES = MIB;
 /** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_WAITING = 16;
 
-/** In slices between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
+/** Searches in slices between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();
   let bucket: Bucket | undefined;

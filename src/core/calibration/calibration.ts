@@ -88,7 +88,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** With the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
+/** Includes the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
 export function judgeCalibration(
   run: CalibrationRun,
   probed: ProbeResults,
@@ -243,7 +243,7 @@ function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_
   );
 }
 
-/** The decisions on which a calibration differs from a record, and those of which it cannot tell. */
+/** Decisions for which a calibration differs from a record, and decisions that one of the two did not observe. */
 type CalibrationDifferences = { readonly differing: readonly number[]; readonly missed: readonly number[] };
 
 /**

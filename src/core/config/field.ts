@@ -16,8 +16,6 @@ export type FieldFault = {
 export function faultOfField(path: FieldPath, why: string): FieldFault {
   return { path, why, message: path.length === 0 ? why : `${fieldText(path)}: ${why}` };
 }
-
-/** A refusal of a field. */
 export type PathRefused = Refused & { readonly refusal: Refusal & FieldFault };
 
 export function atPath(path: FieldPath, { refusal }: Refused): PathRefused {

@@ -8,8 +8,6 @@ import { displayText } from "../text.ts";
 import { NO_REFUSAL, type Explanation } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
-
-/** The decision on the states of a checkout. */
 const STATES_DECISION = 10;
 
 export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
@@ -90,7 +88,6 @@ export function explainEvent(
 const ONLY_EVENTS = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 const EVENTS_RULE = 31;
-/** The decision on the schedule of deliveries. */
 const SCHEDULE_DECISION = 13;
 
 export function explainDelivery(

@@ -184,8 +184,6 @@ export function checkOfCode(code: ErrorCode): RefusalCheck {
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, next: [], ...SHARED[row.name], ...row };
 }
-
-/** The decision on the list of codes. */
 const CODES_DECISION = 4;
 
 const CHECK_ORDER = ["transport", "host", "route", "credential", "rate", "scope"] as const;

@@ -15,7 +15,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** To one endpoint, or to several with the same result. */
+/** A delivery to one endpoint, or deliveries to several with the same result. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
@@ -132,7 +132,10 @@ function isPending(delivery: StoryDelivery): boolean {
   return state === "due" && !isHeld && hold === undefined && hasTime && !attempts.some(isInFlight);
 }
 
-/** Endpoints share it: accepted at the first attempt, or not sent yet. Null if the endpoint needs its own line. */
+/**
+ * Text of a delivery that endpoints can share in one line: accepted at the first attempt, or not sent yet. Null if the
+ * endpoint needs its own line.
+ */
 function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
@@ -163,7 +166,7 @@ function joinTexts(texts: readonly string[], say: Translator): string {
   return texts.filter((text) => text !== "").join(say(COMMA));
 }
 
-/** Of an accepted delivery that was late or held by a fault; empty for other deliveries. */
+/** The arrival of an accepted delivery that was late or held by a fault; empty for other deliveries. */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const last = delivery.attempts.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
@@ -180,7 +183,7 @@ const CAUSE_NAMES: Readonly<
   Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
 > = EXPLAIN_SENTENCES.called;
 
-/** In order, equal results counted: `timeout ×2, 500 ×4`; a single attempt with its duration. */
+/** The results in order, equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration. */
 function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {

@@ -295,8 +295,6 @@ const CAUSES = {
     ],
   },
 } as const satisfies Readonly<Record<keyof typeof COMMANDS, Readonly<Record<string, Words>>>>;
-
-/** The code of a cause. */
 export type CauseCode = { [Name in keyof typeof CAUSES]: keyof (typeof CAUSES)[Name] }[keyof typeof CAUSES];
 
 /** A sentence with its remedy, and the command that helps. */

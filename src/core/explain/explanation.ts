@@ -99,7 +99,7 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
   readonly entries: readonly StoryEntry[];
 };
 
-/** With lines that are the same in every run. */
+/** An explanation whose lines are the same in every run. */
 export function withoutDurations({ entries, ...rest }: Explanation): Explanation {
   const untimed = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
     const parts = line.parts?.filter((part) => typeof part === "string" || !("took" in part));

@@ -65,8 +65,6 @@ export function explainRequest(
 
 /** The rule and the decision about creates that name a price. */
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
-
-/** The decision on faults. */
 const FAULTS_DECISION = 94;
 
 /** Explains a request to which a fault was applied, so that the client did not get the right answer. */

@@ -62,7 +62,7 @@ export type Step =
     }
   /**
    * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the
-   * shop does not know. `kind`: that of the shop's own checkouts, which is the default, or the other.
+   * shop does not know. `kind`: the kind of the shop's own checkouts (default), or the other kind.
    */
   | {
       readonly act: "create_elsewhere";
@@ -79,9 +79,9 @@ export type Step =
       readonly isLate?: true;
     }
   /**
-   * Delivers events of the order's last checkout, one after the other: those with these statuses in this order, default
-   * all. `from`: of its first checkout, or of all those of other systems. `idLike`: with an id that has the same head or
-   * end as the last one of order a. What gets no 2xx is delivered again later. `how`: `late` as the service repeats an
+   * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
+   * (default: all). `from`: its first checkout, or all checkouts of other systems. `idLike`: with an event_id that has the
+   * same head or end as the last event_id of order a. Events without a 2xx answer are delivered again later. `how`: `late` as the service repeats an
    * event last; on other terms, the payment of another checkout of the order_id, which the API does not know.
    */
   | {
@@ -128,7 +128,7 @@ export type History = {
   readonly title: Words;
   readonly steps: readonly Step[];
   readonly needs?: readonly Need[];
-  /** How the order_ids of the neighbours resemble that of the subject. */
+  /** How the neighbours' order_ids resemble the subject's order_id. */
   readonly neighbours?: Neighbour;
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;

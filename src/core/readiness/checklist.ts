@@ -153,7 +153,7 @@ function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
-/** Also an endpoint that a drill is holding. Listeners do not count, because production has none. */
+/** Counts also an endpoint that a drill is holding. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
   const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");

@@ -144,7 +144,7 @@ export const PARTS = {
     "a whole number from 1 to {most}, in minor units: {currency} has no decimals",
     " 1 到 {most} 的整数，以最小货币单位计：{currency} 没有小数",
   ],
-  // What the schema of a request expects: in English as zod says it.
+  // Mismatches with a request's schema; the English text comes from zod.
   issue_type: ["{said}", "类型应为 {expected}"],
   issue_value: ["{said}", "应为 {values}"],
   issue_too_small: ["{said}", "不得小于 {least}{unit}"],

@@ -15,7 +15,7 @@ const OMITTED_HEADERS =
 const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
-/** For sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
+/** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];

@@ -82,8 +82,6 @@ export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest
 export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
   return (status === 201 || status === 200) && decisions.includes(REPLAY_DECISION);
 }
-
-/** The decision about replays. */
 const REPLAY_DECISION = 5;
 
 /** Secret headers without their value, others through `redact`, all cut to a maximum length. */
@@ -110,7 +108,7 @@ export function redactBody(body: string, redact: (text: string) => string): stri
   return redacted === plain ? redact(body) : redacted;
 }
 
-/** Of ASCII, the spaces and dashes that `redactStored` knows, and full-width digits. */
+/** Resolves escapes of ASCII, full-width digits, and the spaces and dashes that `redactStored` knows. */
 function unescapeJson(json: string): string {
   if (!json.includes("\\")) return json;
   return json.replace(ESCAPE, (escape, hex?: string) => {

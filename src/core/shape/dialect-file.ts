@@ -3,13 +3,13 @@
  * have them; a missing name is ours (decision 148).
  */
 export type Dialect = {
-  /** By our code. The status only for a code whose status the interface does not state. */
+  /** Keys: our codes. The status only for a code whose status the interface does not state. */
   readonly errors?:
     | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
     | undefined;
-  /** By our type. */
+  /** Keys: our types. */
   readonly events?: Readonly<Record<string, string>> | undefined;
-  /** By our field of an event's body. Null: the body does not have the field. */
+  /** Keys: our fields of an event's body. Null: the body does not have the field. */
   readonly event_fields?: Readonly<Record<string, string | null>> | undefined;
   /** The form of `created_at` in the body. */
   readonly times?: "iso" | "seconds" | "milliseconds" | undefined;

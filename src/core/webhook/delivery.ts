@@ -51,8 +51,6 @@ export const DELIVERY_ERRORS = [
   "interrupted",
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
-
-/** The state of a delivery. */
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 

@@ -44,8 +44,6 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
 export function deliveryDifferences(dialect: Dialect): readonly string[] {
   return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
 }
-
-/** All differences of a dialect, in one line. */
 export function dialectLine(dialect: Dialect): string {
   return Object.keys(NAMED)
     .flatMap((decision) => differencesOn(dialect, Number(decision)))

@@ -39,7 +39,7 @@ export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" 
   return typeof why === "string" ? [why, why] : partWords(why);
 }
 
-/** As `reasonWords`, as a value of a refusal. */
+/** The text of `reasonWords` as a value of a refusal. */
 export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Part | string {
   if (cause === null || !isPartName(cause.fact) || !(cause.fact in ENDPOINT_REASONS)) return reason ?? "";
   return { fact: cause.fact, values: { value: cause.value } };

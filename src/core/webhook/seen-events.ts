@@ -1,4 +1,4 @@
-/** With the sandbox instance that sent it (decision 96); null for another service, or if unknown. */
+/** An event with the sandbox instance that sent it (decision 96); null for another service, or if unknown. */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
 /** None is forwarded twice (decision 51). The same id from another instance is a different event. */

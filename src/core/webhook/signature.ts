@@ -27,8 +27,6 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
 };
 
 export const HEADER_PARTS = ["eventId", "timestamp", "signature"] as const;
-
-/** The header names of a dialect. */
 export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
   if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
   const { event_id: eventId, timestamp, signature } = dialect.headers;

@@ -32,7 +32,7 @@ export type TargetPolicy = {
   readonly reach?: "public";
 };
 
-/** With its permitted addresses: fixed ones, or those to which its name resolves at that moment. */
+/** A target with its permitted addresses: fixed, or resolved from its name at that moment. */
 export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
@@ -49,7 +49,7 @@ export function completeAddress(text: string): string | undefined {
   return URL.canParse(meant) ? meant : undefined;
 }
 
-/** In canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
+/** Parses a URL to its canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH ? URL.parse(text) : null;
   if (text.includes("@")) {

@@ -4,7 +4,7 @@ import { dirname, basename, join } from "node:path";
 
 type OwnerWorld = Pick<World, "files" | "processStartTime">;
 
-/** With its start time, because ids are reused, and the folder of the file, which may be copied. */
+/** A process with its start time, because ids are reused, and the folder of the file, which may be copied. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /** The current owner of a file: this process, or another running one. */

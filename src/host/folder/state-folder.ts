@@ -92,7 +92,7 @@ export function readChosenStore(
   return mapValue(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
 }
 
-/** In a separate file, because the sandbox writes credentials.json, and two writers would lose a key. */
+/** Writes a separate file, because the sandbox writes credentials.json, and two writers would lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }

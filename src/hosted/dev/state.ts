@@ -110,7 +110,7 @@ type Found = {
   readonly stores: readonly string[];
 };
 
-/** `credentials.json` says whether a start was ever ready; without it, any trace of a store does. */
+/** Filled if `credentials.json` records a completed start, or, without that file, if any store exists. */
 function stageOf({ credentials, index, stores }: Found): HostedState["stage"] {
   if (credentials !== undefined) return credentials.ready === false ? "unready" : "filled";
   return stores.length > 0 || (index?.storeIds.length ?? 0) > 0 ? "filled" : "new";

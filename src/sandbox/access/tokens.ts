@@ -101,7 +101,7 @@ function isActive({ expiresAt, revokedAt }: TokenEntry, now: number): boolean {
   return revokedAt === null && now < expiresAt;
 }
 
-/** In a hosted service the random bytes of API keys name the store's object, and so do those of tokens. */
+/** In a hosted service the random bytes of API keys and of tokens name the store's object. */
 function newStoreToken({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatStoreToken(randomBytes(API_KEY_RANDOM_BYTES, "api key"));
 }

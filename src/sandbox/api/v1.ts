@@ -111,8 +111,6 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
     },
   };
 }
-
-/** Creates the function that answers a request with a refusal. */
 function createRefuser(context: ApiContext, call: AreaRequest): (refusal: Refusal) => Answer {
   return (refusal) => V1_AREA.refuse(context, call, refusal);
 }

@@ -34,7 +34,7 @@ type CreateCommand = {
 /** The response bytes, and whether they are a replay. */
 type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
-/** In one transaction with one `now`, or replayed (decision 5). Refuses in the order of decision 3. */
+/** Creates in one transaction with one `now`, or replays (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,

@@ -48,7 +48,7 @@ export function retirePrice(
   });
 }
 
-/** Without an action of the administrator. */
+/** Records an approval for which the administrator did not act. */
 export function recordApproval(
   { adminActions }: Pick<Store, "adminActions">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },

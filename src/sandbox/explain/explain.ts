@@ -65,7 +65,7 @@ const KINDS = {
   order: explainOrderById,
 } satisfies Readonly<Record<ExplainableKind, unknown>>;
 
-/** What a typed name can be, in the order of the search. */
+/** The possible meanings of a typed name, in the order of the search. */
 function lookups(
   { id: typed, as }: Named,
   place: Pick<ExplainQuery, "context" | "storeId">,
@@ -75,7 +75,7 @@ function lookups(
   return kinds.map((kind) => [kind, { ...place, id: kind === "order" ? typed : id }]);
 }
 
-/** By its id, or an order by its order_id. Changes nothing but due work. Refuses with `not_found`. */
+/** Explains an object by its id, or an order by its order_id. Changes nothing but due work. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
@@ -169,8 +169,6 @@ export function readLoggedRequest(
 }
 
 type ConflictingCheckout = Checkout & ExistingCheckout;
-
-/** The refusal for a request that is not in the log. */
 export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
   return failure === undefined
@@ -238,7 +236,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/** With the order's requests until its next checkout; the first checkout has those before it. */
+/** Includes the order's requests until its next checkout; the first checkout also has the requests before it. */
 export function readStory(
   context: ExplainContext,
   viewed: CheckoutFacts,

@@ -18,7 +18,7 @@ const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** By its id, order_id or idempotency key; undefined if the store has no such object. */
+/** The page of an object, by its id, order_id or idempotency key; undefined if the store has no such object. */
 export function findPageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
@@ -80,7 +80,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
   return requests.find(storeId, id) === undefined ? undefined : `/requests/${id}`;
 }
 
-/** As shown in terminal tables; undefined if several of the newest objects have the same end. */
+/** The page for a short id as shown in terminal tables; undefined if several of the newest objects have the same end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
   const none = { checkoutId: null, limit: MAX_SEARCHED };

@@ -260,14 +260,14 @@ function signRequest(
 
 type SentForm = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
 
-/** The event's body, or that of an event of a later version, of another system, or of the last attempt of a day. */
+/** The event's body, or a body as from a later version, another system, or the service's last attempt. */
 function bodyAs(
   { how, elsewhere }: SentForm,
   event: StoredEvent,
   { eventId, checkoutId }: { readonly eventId: string; readonly checkoutId: string },
 ): string {
   if (elsewhere !== undefined) {
-    // Of a checkout that another system has created with the event's order_id.
+    // For a checkout that another system has created with the event's order_id.
     const head = { event_id: eventId, type: paymentType(event), sequence: 3, previous_status: "pending" };
     const { amountMinor, currency } = elsewhere;
     const body = rewritten(event, head, { amount_minor: amountMinor, currency, status: "succeeded" });

@@ -29,7 +29,7 @@ export const openLease: Readonly<
 
 type Given = { readonly apiKey?: string };
 
-/** Until it ends, webhooks are held and retrieves watched. The lease's faults end with it. */
+/** Until the lease ends, webhooks are held and retrieves watched. The lease's faults end with it. */
 function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: number): Outcome<Given> {
   const { leases, store, wakeDispatcher } = context;
   const { storeId } = lease;

@@ -75,7 +75,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   });
 }
 
-/** In several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
+/** Erases in several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
 export async function finishErasures(
   { store, world, assumptions, forgetStore, startClock }: FinishingContext,
   erasures: readonly Erasure[] = store.erasures.pending(),

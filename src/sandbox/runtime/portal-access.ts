@@ -52,7 +52,7 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
 const MAX_ACTIONS = 100;
-/** In a minute. Wrong codes are not counted: they have 122 random bits, and any page could lock out the user. */
+/** Wrong tokens in a minute. Wrong codes do not count: they have 122 random bits, and any page could lock out the user. */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
@@ -89,7 +89,7 @@ export function createPortalAccess(
       const session = begun && sessions.find("merchant", begun.secret);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
-    /** With the admin token, otherwise like `signInByCode`. Also refuses with `rate_limited`. */
+    /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
     signInByToken: (token: string, signedIn: PortalSession | undefined): Outcome<PortalSession> =>
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {

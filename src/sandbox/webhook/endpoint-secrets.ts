@@ -28,7 +28,7 @@ export type SecretsAtTime = EndpointSecrets & {
   readonly isUncertain: boolean;
 };
 
-/** By its store's clock, even if the endpoint was removed since. */
+/** The secrets at a time of the store's clock, even if the endpoint was removed since. */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,

@@ -91,7 +91,7 @@ export function replayFailed(
   });
 }
 
-/** In the order of their events. Refuses with `not_found`, or `state_conflict` if the endpoint is off or held. */
+/** Retries deliveries in the order of their events. Refuses with `not_found`, or `state_conflict` if the endpoint is off or held. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,

@@ -54,7 +54,7 @@ export type StartedAttempts = { readonly started: readonly StartedAttempt[]; rea
 /** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
-/** As many as may be in flight in addition to the current ones; runs inside a write. */
+/** Takes as many as may be in flight in addition to the current ones; runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,

@@ -132,7 +132,7 @@ export function openConnection(
   }
 }
 
-/** Before closing, which frees space and descriptors, and removes the files next to the database. */
+/** Must be called before closing, which frees space and descriptors, and removes the files next to the database. */
 export function findCause(
   path: string,
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },

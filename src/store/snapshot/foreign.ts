@@ -1,4 +1,4 @@
-// Checks of another sandbox's snapshot, beyond those of every snapshot (store/snapshot/image.ts). Columns are checked by
+// Checks of another sandbox's snapshot, in addition to the checks of every snapshot (store/snapshot/image.ts). Columns are checked by
 // their names and types, so a new table needs no rule; texts without a check are text wherever they are shown.
 import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";

@@ -56,7 +56,7 @@ const CHECKSUM_BYTES = 4;
 /** The offset of the proof by the sandbox that took the snapshot. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** The header's offset of the journal mode. A database in memory has no log, so it needs 1: a rollback journal. */
+/** The offset of the journal mode in the header. A database in memory has no log, so its mode must be 1: a rollback journal. */
 const WRITE_VERSION_OFFSET = 18;
 
 /** An empty snapshot of one schema version, and its schema. */

@@ -291,14 +291,14 @@ function prepareRetries(connection: Connection) {
 /** Maximum number of deliveries examined in a search for one event type. */
 const MAX_EXAMINED = 1000;
 
-/** A position greater than that of any delivery. */
+/** A position after all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** A filter for the deliveries before a position. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 type PlacePart = Omit<Part, "eventId" | "checkoutId" | "orderId">;
 
-/** Of an event, a checkout or an order_id they are few; all others are read by endpoint and state. */
+/** The few deliveries of an event, a checkout or an order_id are read directly; all others by endpoint and state. */
 function listPart(lists: Lists, part: Part): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = part;
   if (orderId !== undefined) {

@@ -83,8 +83,6 @@ type Queued = Place & {
   readonly inOrder: number;
   readonly isInFlight: number;
 };
-
-/** The queues of deliveries. */
 export function deliveryQueues(connection: Connection) {
   const selectDue = connection.prepare<
     Place & { readonly endpointId: string; readonly limit: number },

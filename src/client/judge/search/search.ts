@@ -106,7 +106,7 @@ function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: b
   return undefined;
 }
 
-/** Until depth, budget or schedules are exhausted. Returns the schedules of the last wave that were not run. */
+/** Searches until depth, budget or schedules are exhausted. Returns the schedules of the last wave that were not run. */
 async function runWaves(
   {
     run,

@@ -19,7 +19,7 @@ export type CaseResult = {
     | {
         readonly error: DeliveryError;
         readonly message: string;
-        /** What was observed; undefined if the network gives no code. `elsewhere`: the other loopback address answers. */
+        /** The observed fault; undefined if the network gives no code. `elsewhere`: the other loopback address answers. */
         readonly fault?: ConnectionFault | "elsewhere" | undefined;
       };
 };
@@ -39,7 +39,7 @@ export type AnswerKind =
 
 export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly kind: (name: CaseName) => AnswerKind;
-  /** What was observed of a case without an answer. */
+  /** The observed fault of a case without an answer. */
   readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
   /** Whether each of these cases has this result. */
   readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
@@ -56,7 +56,7 @@ export type AnswerPattern = Pick<DrillResults, "probed"> & {
   readonly wavers: boolean;
 };
 
-/** What is expected of requests that the service never sends. */
+/** The expected answers to requests that the service never sends. */
 export const UNSENT_BY_SERVICE: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);

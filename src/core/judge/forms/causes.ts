@@ -139,7 +139,7 @@ function believesHeader({ kind, alike }: AnswerPattern): boolean {
 /** The answers, and the table that explains them. */
 type Explained = AnswerPattern & { readonly leaves: typeof LEAVES };
 
-/** The cause of an answer: the first leaf whose needs are met, else that which the form itself shows. */
+/** The cause of an answer: the first leaf whose needs are met, else the cause that the form itself shows. */
 function causeOf(name: CaseName, pattern: Explained): DrillCause {
   const kind = pattern.kind(name);
   const twin = twinOf(name);

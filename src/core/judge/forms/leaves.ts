@@ -16,11 +16,11 @@ export type Needs = {
   /** Two forms with different answers. */
   readonly differ?: readonly [CaseName, CaseName];
   readonly unless?: Needs;
-  /** What else was seen of the receiver. */
+  /** A further condition on the answers. */
   readonly seen?: (pattern: AnswerPattern) => boolean;
 };
 
-/** `likeThat`: the cause is that of another form with the same answer. `forms`: those that it explains, default all. */
+/** `likeThat`: the form with the same answer whose cause is taken. `forms`: the explained forms (default: all). */
 type Leaf = Needs & {
   readonly forms?: readonly CaseName[];
 } & ({ readonly cause: DrillCause } | { readonly likeThat: CaseName });
@@ -88,7 +88,7 @@ const ACCEPTS_OTHERS: readonly Leaf[] = [
   { cause: "clock_off", all: { refused: REFUSES_BOTH }, some: { taken: STALE_CASES } },
 ];
 
-/** Of forged forms with one fault it accepts some and refuses others. */
+/** Causes of a receiver that accepts some forged forms with a fault and refuses others with the same fault. */
 const SOME_OF_A_KIND: readonly Leaf[] = (
   [
     { seen: ({ wavers }) => wavers },

@@ -104,7 +104,7 @@ function paidElsewhere(kind: Kind, of: OrderName): readonly Step[] {
   return [elsewhere(kind, of), ...on(of, pay, tell)];
 }
 
-/** On the terms of the subject. */
+/** Another system creates a checkout on the terms of order a. */
 function elsewhere(kind: Kind, of: OrderName): Step {
   return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
 }
@@ -155,7 +155,7 @@ function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words)
   return { title, needs: ["names"], neighbours, steps, causes: MIXED };
 }
 
-/** Events that change nothing of an order: each is told before and after its payment, and after that of a second attempt. */
+/** Events that change nothing of an order: each is delivered before and after its payment, and after the payment of a second attempt. */
 const CHANGES_NOTHING = {
   forged: [tellAs("forged", "created")],
   unknown: [tellAs("unknown_type")],
@@ -397,19 +397,15 @@ const EVENT_HISTORIES = each(EVENTS, {
     causes: SECOND_ATTEMPT,
   },
 });
-
-/** All histories. */
 export const HISTORIES = {
   ...EVENT_HISTORIES,
   ...RETURN_HISTORIES,
   ...CLIENT_HISTORIES,
   ...TIME_HISTORIES,
 } satisfies Readonly<Record<string, History>>;
-
-/** The name of a history. */
 export type HistoryName = keyof typeof HISTORIES;
 
-/** What breaks most shops, which starts first, also what runs alone: a mistake is to be seen within seconds. */
+/** Histories that break most shops. They start first, even those that run alone, so that a mistake is seen within seconds. */
 const FIRST_HISTORIES: readonly HistoryName[] = [
   "answer_lost",
   "restart_at_event",

@@ -26,7 +26,7 @@ export function told(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
 
-/** Delivers events as something else than they are: those with these statuses, or all. */
+/** Delivers altered events (default: of all statuses). */
 export function tellAs(
   how: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
   ...statuses: readonly Status[]
@@ -34,7 +34,7 @@ export function tellAs(
   return { act: "tell", of: "a", how, ...(statuses.length > 0 && { statuses }) };
 }
 
-/** Delivers the payment of another order, with an id that resembles that of order a's. */
+/** Delivers the payment of another order, with an event_id that resembles the event_id of order a's payment. */
 export function tellLike(of: OrderName, idLike: SamePart): Step {
   return { act: "tell", of, statuses: ["succeeded"], idLike };
 }
@@ -103,7 +103,7 @@ export const SLOW_API_MS = 300;
 export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS });
 export const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
 
-/** What a purchase breaks that is made again after an end. */
+/** The cause, for each rule that a second attempt after an unpaid end can break. */
 export const SECOND_ATTEMPT = {
   booked_when_paid: "second_attempt",
   final_stays: "second_attempt",

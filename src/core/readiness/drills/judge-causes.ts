@@ -42,7 +42,7 @@ const CLIENT_CAUSES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** First mistakes that an answer shows, then those that a history shows. The list is closed. */
+/** First mistakes that an answer shows, then mistakes that a history shows. The list is closed. */
 const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [

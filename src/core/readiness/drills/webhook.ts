@@ -1,5 +1,5 @@
-// The forms of webhooks with their titles: those of webhook-forms.ts, and the same with events of orders. A step of a
-// drill has the name of its form.
+// The forms of webhooks with their titles: the forms of webhook-forms.ts, also with order events. A step of a drill has
+// the name of its form.
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
@@ -189,7 +189,7 @@ export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...ACCEPTED_FORMS,
 };
 
-/** The names of the forms that are always sent, of those that need an order event, and of those of an accepted type. */
+/** Names of forms: always sent; sent with an order event; sent with an accepted type. */
 export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestName[];
 export const ORDER_CASE_NAMES = Object.keys(ORDER_FORMS) as readonly CaseName[];
 export const ACCEPTED_CASE_NAMES = Object.keys(ACCEPTED_FORMS) as readonly NameByType<"accepted">[];

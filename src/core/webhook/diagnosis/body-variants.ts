@@ -8,7 +8,7 @@ import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 /** A value that may have been signed instead of the received one, with the causes that this would prove. */
 export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
-/** With its detail, and the value that was signed then; undefined if the cause is impossible. */
+/** A cause with its detail, and the value that was signed then; undefined if the cause is impossible. */
 export type VariantRow<Value> = readonly [
   code: CauseFinding["code"],
   detail: CauseFinding["detail"],

@@ -100,7 +100,7 @@ export function signedContentVariants(
   return [...right, ...variantsOf([...wrong, ["timestamp_not_signed", undefined, (body) => [body]]])];
 }
 
-/** With the faults of their form; and the faults of the header, in case none of the digests is correct. */
+/** The digests with the faults of their form; and the faults of the header, in case no digest is correct. */
 export function parseSignatureHeader(
   header: string,
   name: string,

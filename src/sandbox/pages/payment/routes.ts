@@ -115,7 +115,7 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html>
   return accept(checkoutPage(shown));
 }
 
-/** As the page's script reports: a GET proves nothing, because any page may send one. */
+/** Records a view when the page's script reports it: a GET proves nothing, because any page may send one. */
 function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;

@@ -33,8 +33,6 @@ export function signedOutBar(): Html {
     ${BRAND_MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
-
-/** The bar of a saved page. */
 export function savedBar(store: string): Html {
   return html`<header class="bar">
     ${BRAND_MARK}<strong>${store}</strong><span class="test">${FRAME_TEXTS.test}</span>

@@ -47,7 +47,7 @@ export function attemptDetails(
   </div>`;
 }
 
-/** And the signature that the receiver should have expected. The secret itself is not shown. */
+/** The signing secret's owner and the signature that the receiver should have expected. The secret itself is not shown. */
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;

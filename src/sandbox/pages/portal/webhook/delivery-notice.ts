@@ -7,7 +7,7 @@ import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** In real milliseconds; the page itself shows later answers. */
+/** Maximum wait, in real milliseconds; the page itself shows later answers. */
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const LOOK_MS = 50;
@@ -34,7 +34,7 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
   return store.endpoints.find(endpointId)?.state === "enabled";
 }
 
-/** As soon as all have ended or the time is up; undefined for an attempt that has not ended. */
+/** Returns when all attempts have ended or the time is up; undefined for an attempt that has not ended. */
 async function awaitAttempts(
   { store, world, writeSignals }: PortalContext,
   storeId: string,

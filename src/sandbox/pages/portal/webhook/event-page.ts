@@ -47,7 +47,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: event.type, main, live: "writes" });
 }
 
-/** With the form that delivers the event, or adds an endpoint if there is none. */
+/** Has the form that delivers the event, or adds an endpoint if there is none. */
 function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
