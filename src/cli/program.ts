@@ -229,7 +229,7 @@ const GROUPS = new Map<string, Entry>(
     },
     hosted: {
       group: "run",
-      summary: "run the service as it is hosted: one store in one Durable Object",
+      summary: "run the hosted service on this machine: one Durable Object per store",
       load: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
     },
     idempotency: {

@@ -114,7 +114,7 @@ export function listenOptions(): Option[] {
     ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
-      "where to start: last (events that are waiting), at a time or a span such as 10m ago, or after an event_id (default: last)",
+      "start with: last (waiting events), a time, a span ago such as 10m, or an event_id (default: last)",
       parseSince,
     ),
     switchOption("--print-secret", "print this listener's signing secret and exit"),

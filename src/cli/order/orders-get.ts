@@ -14,7 +14,7 @@ import { serviceOptions } from "../target/options.ts";
 export function registerOrdersGet(group: Group): void {
   register<ServiceOptions>(group, {
     name: "get <id|order_id>",
-    summary: "show an order or a session of the sandbox, with its events",
+    summary: "show an order or session with its events, from the records of the sandbox",
     examples: [
       "checkout orders get order-1001",
       "checkout orders get 0199a3c4-5d00-7000-8000-000000000001",

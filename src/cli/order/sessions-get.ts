@@ -18,7 +18,7 @@ import { checkoutOutput } from "./exchange-report.ts";
 export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
     name: "get <id|order_id>",
-    summary: "show the current state of a checkout session or an order",
+    summary: "retrieve a session or order through the v1 API, from the sandbox or a service",
     exitCodes: WAIT_EXIT_CODES,
     examples: [
       "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",

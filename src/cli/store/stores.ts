@@ -43,7 +43,7 @@ export function registerStores(group: Group): void {
       ),
       valueOption(
         "--dialect <file>",
-        "dialect in which the store answers, in a file of calibrate --write-dialect (default: that of sandbox start --like)",
+        "dialect in which the store answers, in a file of calibrate --write-dialect (default: the dialect of sandbox start --like)",
       ),
     ],
     run: runnerFor("createStore", {

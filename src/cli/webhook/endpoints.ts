@@ -53,7 +53,7 @@ export function registerEndpoints(group: Group): void {
       ),
       valueOption(
         "--ca <file>",
-        "PEM file of CA certificates to trust for an https address (default: those of the sandbox)",
+        "PEM file of CA certificates to trust for an https address (default: the sandbox's CAs)",
       ),
     ],
     run: runAdd,

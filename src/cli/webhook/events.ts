@@ -134,7 +134,7 @@ function registerReplays(group: Group): void {
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary: "deliver again what was given up, or waits after a failed attempt; at most 1000 of each",
+    summary: "redeliver events that were given up or are waiting for a retry, at most 1000 of each",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",

@@ -25,7 +25,7 @@ export type StoreState = {
     readonly url: string;
     readonly events: readonly string[];
     readonly inOrder: boolean;
-    /** Undefined for those of the sandbox. */
+    /** Undefined for the sandbox's CAs. */
     readonly ca?: string | undefined;
   }[];
   /** Undefined if the secret cannot be decrypted. */

@@ -20,7 +20,7 @@ export const endpoint = z.object({
   eventTypes: z.array(z.string()),
   /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
-  /** The CA certificates in PEM that its https must have; null for those of the sandbox. */
+  /** The CA certificates in PEM that its https must have; null for the sandbox's CAs. */
   ca: z.nullable(z.string()),
   /** `disabled`: it failed for too long, answered 410, or by hand. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),

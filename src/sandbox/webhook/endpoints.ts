@@ -37,7 +37,7 @@ type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 type EndpointForm = {
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
-  /** CA certificates in PEM. Default: those of the sandbox. */
+  /** CA certificates in PEM. Default: the sandbox's CAs. */
   readonly ca?: string | undefined;
 };
 

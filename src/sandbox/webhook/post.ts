@@ -38,7 +38,7 @@ export async function postToReceiver(
   > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
-    /** The CA certificates of the endpoint; null for those of the sandbox. */
+    /** The CA certificates of the endpoint; null for the sandbox's CAs. */
     readonly ca: string | null;
     /** Default: POST. */
     readonly method?: OutboundRequest["method"];

@@ -38,7 +38,7 @@ export type ExploreOptions = {
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
   /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
   readonly sandbox?: Sandbox;
-  /** The dialect of its stores. Default: that of the sandbox. */
+  /** The dialect of its stores. Default: the sandbox's dialect. */
   readonly dialect?: Dialect;
 };
 

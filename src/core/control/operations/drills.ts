@@ -84,7 +84,7 @@ export const drillOperations = {
          * deliveries, like its last attempt.
          */
         how: z.optional(z.enum(["forged", "other_id", "unknown_type", "in_parts", "late"])),
-        /** Sends the event, signed, with an id that has the same head or end as that of another event. */
+        /** Sends the event, signed, with an id that has the same head or end as the id of another event. */
         idLike: z.optional(z.strictObject({ eventId: z.uuid(), same: z.enum(SAME_PARTS) })),
         /** Sends the payment of another checkout with the order_id of the event, on these terms. */
         elsewhere: z.optional(z.strictObject({ amountMinor: z.int(), currency: z.string() })),

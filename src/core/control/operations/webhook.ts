@@ -45,7 +45,7 @@ export const webhookOperations = {
         eventTypes: z.optional(eventTypes),
         /** One delivery at a time; default: several, in order for each checkout. */
         inOrder: z.optional(z.boolean()),
-        /** The CA certificates in PEM to trust for https; default: those of the sandbox. */
+        /** The CA certificates in PEM to trust for https; default: the sandbox's CAs. */
         ca: z.optional(certificates),
       }),
     answer: () => z.extend(endpoint, { signingSecret: z.string() }),

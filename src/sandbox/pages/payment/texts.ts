@@ -64,7 +64,7 @@ export const PAYMENT_TEXTS = {
   waiting: ["Waiting for your confirmation", "正在等待您确认支付"],
   declined: (left: number) => {
     const [english, chinese] = tryAgain(left);
-    return [`The payment was declined. ${english}`, `支付被拒绝，${chinese}`];
+    return [`The payment was declined. ${english}`, `支付被拒，${chinese}`];
   },
   result: {
     succeeded: ["Payment successful", "支付成功"],
@@ -110,7 +110,7 @@ export const PAYMENT_TEXTS = {
   outcome: {
     open: ["open", "进行中"],
     succeeded: ["succeeded", "成功"],
-    declined: ["declined", "被拒绝"],
+    declined: ["declined", "支付被拒"],
     failed: ["failed", "失败"],
     abandoned: ["abandoned", "已中止"],
   },
@@ -130,10 +130,10 @@ export const PAYMENT_TEXTS = {
   payee: ["Pay to", "收款方"],
   confirm: ["Pay", "支付"],
   otherwise: ["Or simulate another outcome", "或模拟其他结果"],
-  decline: ["Decline", "拒绝"],
-  declineHint: ["Refused this time; the customer can try again", "本次被拒绝，顾客可以重试"],
+  decline: ["Decline", "支付被拒"],
+  declineHint: ["Refused this time; the customer can try again", "本次支付被拒，顾客可以重试"],
   fail: ["Fail", "失败"],
-  failHint: ["Refused permanently; the payment fails", "支付被最终拒绝，订单失败"],
+  failHint: ["Refused permanently; the payment fails", "支付最终被拒，订单失败"],
   cancelInWallet: ["Cancel", "取消"],
   cancelHint: ["The customer changes their mind", "顾客改变主意，取消支付"],
   tooLate: ["Pay too late", "过期后支付"],
@@ -146,7 +146,7 @@ export const PAYMENT_TEXTS = {
     "未提交任何结果，订单保持待支付状态，直至过期。",
   ],
   backToWallet: ["Back to the wallet", "返回钱包"],
-  walletDeclined: ["Payment declined", "支付被拒绝"],
+  walletDeclined: ["Payment declined", "支付被拒"],
   tryAgain,
   triesAgain: ["A new attempt has started.", "已重新发起支付。"],
   payAnyway: ["Pay anyway, too late", "仍要支付（订单已结束）"],

@@ -20,12 +20,12 @@ export const FRAME_TEXTS = {
   roles: { store: ["This store", "仅此商店"], viewer: ["Viewer", "只读"] },
   rolesHint: {
     store: [
-      "This link opens this store only: everything in it but tokens and acts of the administrator.",
-      "此链接仅可打开本商店：可执行商店内的所有操作，但不含令牌与管理员操作。",
+      "This link opens this store only: everything in it except tokens and administrator actions.",
+      "此链接仅可打开本商店：可执行商店内的所有操作，但不包括令牌和管理员操作。",
     ],
     viewer: [
-      "This link opens this store only, to read it, without its secrets.",
-      "此链接仅可打开本商店，且为只读，不显示密钥与密文。",
+      "This link gives read-only access to this store, without its secrets.",
+      "此链接仅可打开本商店，且为只读，不显示任何密钥。",
     ],
   },
   sessionEnds: ["This session ends:", "登录到期时间："],
@@ -47,7 +47,7 @@ export const FRAME_TEXTS = {
   start: ["Start", "开始"],
   connect: ["Connect", "接入"],
   overview: ["Overview", "概览"],
-  checkouts: ["Checkouts", "订单"],
+  checkouts: ["Checkouts", "收款单"],
   webhooks: ["Webhooks", "Webhook"],
   requests: ["Requests", "请求"],
   catalog: ["Catalog", "商品"],

@@ -39,10 +39,10 @@ export const CHECKOUTS_TEXTS = {
   lookInRequests: ["Search all requests", "在全部请求中继续查找"],
   searched: (count: number) => [
     `Searched the newest ${count.toLocaleString(tagOf("en"))} checkouts, back to`,
-    `已查找最新的 ${count.toLocaleString(tagOf("zh"))} 个订单，最早至`,
+    `已查找最新的 ${count.toLocaleString(tagOf("zh"))} 个收款单，最早至`,
   ],
   order: ["Order", "订单号"],
-  ofOrder: (count: string) => [`All ${count} checkouts of this order`, `此订单号的全部 ${count} 个订单`],
+  ofOrder: (count: string) => [`All ${count} checkouts of this order`, `此订单号的全部 ${count} 个收款单`],
   description: ["Description", "商品说明"],
   expires: ["Expires", "过期时间"],
   paymentPage: ["Payment page", "支付页面"],
@@ -50,7 +50,7 @@ export const CHECKOUTS_TEXTS = {
   acts: ["Simulate the payer", "代替顾客操作"],
   outcomes: {
     succeeded: ["Pay", "支付"],
-    declined: ["Decline", "拒绝"],
+    declined: ["Decline", "支付被拒"],
     failed: ["Fail", "失败"],
     cancelled: ["Cancel", "取消"],
     expired: ["Expire now", "立即过期"],
@@ -58,23 +58,23 @@ export const CHECKOUTS_TEXTS = {
   done: (at: string) => [`Done at ${at}: `, `已于 ${at} 完成：`],
   late: ["Late success", "过期后支付"],
   isFinal: {
-    succeeded: ["Paid; this status is final.", "该订单已支付，状态不再变化。"],
-    failed: ["Failed; this status is final.", "该订单已失败，状态不再变化。"],
-    cancelled: ["Cancelled; this status is final.", "该订单已取消，状态不再变化。"],
-    expired: ["Expired; this status is final.", "该订单已过期，状态不再变化。"],
+    succeeded: ["Paid; this status is final.", "该收款单已支付，状态不再变化。"],
+    failed: ["Failed; this status is final.", "该收款单已失败，状态不再变化。"],
+    cancelled: ["Cancelled; this status is final.", "该收款单已取消，状态不再变化。"],
+    expired: ["Expired; this status is final.", "该收款单已过期，状态不再变化。"],
   },
   notLate: {
     open: [
       "Late success: possible after the checkout has ended. Start a payment on the payment page, then let the checkout expire.",
-      "过期后支付：订单结束后才可使用。请先在支付页面发起支付，再让订单过期。",
+      "过期后支付：收款单结束后才可使用。请先在支付页面发起支付，再让收款单过期。",
     ],
     paid: [
       "Late success: not possible, because the checkout was paid in time.",
-      "过期后支付：已按时支付的订单不可使用。",
+      "过期后支付：已按时支付的收款单不可使用。",
     ],
     noAttempt: [
       "Late success: not possible, because no payment was in progress when the checkout ended.",
-      "过期后支付：订单结束时没有进行中的支付。",
+      "过期后支付：收款单结束时没有进行中的支付。",
     ],
     recorded: ["Late success: already recorded.", "过期后支付：已记录。"],
   },

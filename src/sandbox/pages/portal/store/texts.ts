@@ -169,8 +169,8 @@ export const CLOCK_TEXTS = {
   what: ["Item", "事项"],
   waiting: ["now", "现在"],
   delivery: ["webhook is sent", "发送 Webhook"],
-  expiry: ["checkout expires", "订单过期"],
-  settlement: ["checkout settles automatically", "订单自动结算"],
+  expiry: ["checkout expires", "收款单过期"],
+  settlement: ["checkout settles automatically", "收款单自动结算"],
 } satisfies Texts;
 
 export const FAULTS_TEXTS = {
@@ -294,8 +294,8 @@ export const STORES_TEXTS = {
   create: ["Create a store", "创建商店"],
   createNow: ["Create the store", "创建"],
   createHint: [
-    "A store has its own keys, catalog, clock and faults. Its API key is shown once, on its first page.",
-    "新商店有独立的密钥、商品、时钟和故障。其 API 密钥会在首页显示一次。",
+    "A store has its own keys, catalog, clock and faults. Its API key is shown once, right after creation.",
+    "新商店有独立的密钥、商品、时钟和故障。API 密钥仅在创建后显示一次。",
   ],
   nameHint: ["1 to 64 characters (default: Sandbox Store)", "1 至 64 个字符（默认 Sandbox Store）"],
   sameMerchant: ["the merchant of the first store", "与第一个商店相同"],

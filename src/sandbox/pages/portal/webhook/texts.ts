@@ -26,7 +26,7 @@ export const WEBHOOK_TEXTS = {
   signingUnknown: {
     rotated: [
       "The endpoint’s secret was rotated at exactly this time of the store’s clock, so it is unknown which secret signed the delivery. The signature is not stored, and cannot be shown.",
-      "就在商店时钟的这一刻，接收端的密钥被轮换，无法判断是哪个密钥签的名：签名未保留，因此不显示。",
+      "接收端的密钥恰在商店时钟的这一刻轮换，无法判断推送由哪个密钥签名。签名没有保存，因此无法显示。",
     ],
     unlike: [
       "The current event does not match the audit of the attempt, so the signature cannot be computed again. The signature is not stored, and cannot be shown.",
@@ -120,7 +120,7 @@ export const WEBHOOK_TEXTS = {
       : `正在重新推送 ${count} 个事件。`,
   ],
   retry: ["Send waiting deliveries now", "立即发送等待中的推送"],
-  howMany: ["Concurrent deliveries", "同时推送"],
+  howMany: ["Concurrent deliveries", "并发推送"],
   oneByOne: ["one at a time", "一次一个"],
   severalAtOnce: ["several, one at a time for each order", "可同时多个，同一订单按顺序"],
   added: ["Added", "添加于"],
