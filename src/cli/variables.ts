@@ -17,13 +17,10 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
     [variable, meaning],
     [`${variable}_FILE`, `a file with ${meaning}`],
   ]),
-  ["CHECKOUT_ORDER_ID", "set for the command of a drill or of explore: the order_id to create or to show"],
-  ["CHECKOUT_SESSION_ID", "set for the command of a drill or of explore: the id of the checkout to show"],
-  ["CHECKOUT_EXEC_FOLDER", "set for the command of exec: the folder of the journal of its sandbox"],
-  [
-    "CHECKOUT_EXEC_URL",
-    "set for the command of exec: the address of its sandbox, whose journal is in that folder",
-  ],
+  ["CHECKOUT_ORDER_ID", "set by a drill or explore for its command: the order_id to create or to show"],
+  ["CHECKOUT_SESSION_ID", "set by a drill or explore for its command: the id of the checkout to show"],
+  ["CHECKOUT_EXEC_FOLDER", "set by exec for its command: the folder of the sandbox's journal"],
+  ["CHECKOUT_EXEC_URL", "set by exec for its command: the sandbox's address; the journal is in that folder"],
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 
