@@ -276,7 +276,7 @@ test("a table that is looked up by any text is a Map, because an object has inhe
   expect(lookups).toEqual([]);
 });
 
-test("a setting is used in the file that it names as its effect", () => {
+test("a setting is used in the file that its effect refers to", () => {
   const unused = ALL_SETTINGS.flatMap(({ name, option, servedName, effect }) => {
     const { text } = source(effect);
     return [name, option, servedName].some((word) => text.includes(word)) ? [] : [`${effect}: ${name}`];
@@ -364,7 +364,7 @@ test("every path that the documents name exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every path that the head of a file names exists", () => {
+test("every path in the head of a file exists", () => {
   const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
   const pattern =
     /\b(?:cli|core|store|web|sandbox|hosted|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
@@ -489,7 +489,7 @@ test("a test is in the folder of its floor, or in real/ or campaign/ if it start
   expect(tests.filter((file) => reaches(file, isOfProcesses)).length).toBeGreaterThan(40);
 });
 
-test("a test that inserts a row names its columns", () => {
+test("a test that inserts a row lists its columns", () => {
   const ddl = sources.map(({ text }) => text).join("");
   const tables = new Set(Array.from(ddl.matchAll(/CREATE TABLE (\w+)/g), ([, name = ""]) => name));
   expect(tables.size).toBeGreaterThan(20);
@@ -598,7 +598,7 @@ test("no page that is written by hand is over 12 KB", () => {
   expect(bytes("docs/internal/decisions.md")).toBeLessThanOrEqual(MAX_INTERNAL_DECISIONS_BYTES);
 });
 
-test("no committed file names a machine's own paths", () => {
+test("no committed file contains a machine's own paths", () => {
   const atTop = readdirSync(ROOT)
     .filter((name) => /\.(md|json|ts)$/.test(name))
     .map((name) => join(ROOT, name));

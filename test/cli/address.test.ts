@@ -77,7 +77,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
-test("a named base URL gets no key of the folder while the folder's sandbox is stopped", async () => {
+test("an explicit base URL gets no key of the folder while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
   const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
@@ -219,7 +219,7 @@ test("no attempt goes to the old port of a sandbox that ended, and the hint find
   expect(ready.base_url).toBe("http://127.0.0.1:4242/v1");
 });
 
-test("the hint after a lost answer repeats the named service", async () => {
+test("the hint after a lost answer repeats the address of the service", async () => {
   const { harness, ready } = await abandonedFolder();
   harness.setFault(() => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" }));
   const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: ready.api_key ?? "" };
@@ -230,7 +230,7 @@ test("the hint after a lost answer repeats the named service", async () => {
   ]);
 });
 
-test("the folder's key goes only to the folder's running sandbox, however it is named", async () => {
+test("the folder's key goes only to the folder's running sandbox, whatever its address is called", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { heard, service } = eavesdropper();

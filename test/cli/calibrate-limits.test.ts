@@ -77,7 +77,7 @@ test.each(Object.entries(SERVICES))(
   },
 );
 
-test("an endless rate limit is named and is not a difference", async () => {
+test("an endless rate limit is reported, but not as a difference", async () => {
   let isLimited = false;
   const harness = await openRefusing({
     before: ({ number }) =>

@@ -320,9 +320,9 @@ test("a calibration changes no file but its record", async () => {
 });
 
 test.each([
-  ["no live money ends the calibration as any other", "{}", undefined],
-  ["live money in its depth ends the calibration at once", '{"livemode":true}', "live_service"],
-])("an answer of many levels with %s", async (_what, innermost, code) => {
+  ["without live money is calibrated like any other", "{}", undefined],
+  ["with live money deep inside ends the calibration at once", '{"livemode":true}', "live_service"],
+])("a deeply nested answer %s", async (_what, innermost, code) => {
   const levels = 100_000;
   const deep = `"more":${"[".repeat(levels)}${innermost}${"]".repeat(levels)},`;
   const { harness, sent } = await openService((answer) => ({

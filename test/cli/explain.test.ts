@@ -454,7 +454,7 @@ test("five endpoints that fail for 80 minutes make few lines, and an event that 
   expect(stdout).toContain("\nPending\n");
 });
 
-test("a replay, a duplicate and other extra deliveries are named as such", async () => {
+test("a replay, a duplicate and other extra deliveries are labelled", async () => {
   const harness = createHarness();
   const { post, explain } = await open(harness);
   harness.occupy(
@@ -576,7 +576,7 @@ test("an explained event or delivery says why it did not arrive and what to type
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
 });
 
-test("a Chinese line names the fault of a delivery, the event that it waits for, and the time of arrival", () => {
+test("a Chinese line shows the fault of a delivery, the event that it waits for, and the time of arrival", () => {
   const attempt: StoryDelivery["attempts"][number] = {
     number: 1,
     startedAt: 2000,
@@ -630,7 +630,7 @@ test("explain does not find things outside the store, and --as looks only for it
   expect((await explain(id, "--as", "checkout")).kind).toBe("checkout");
 });
 
-test("a refused command names the explain command", async () => {
+test("a refused command prints the explain command", async () => {
   const { harness } = await open();
   const typed = [
     "orders",
@@ -649,7 +649,7 @@ test("a refused command names the explain command", async () => {
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
 });
 
-test("a refusal inside exec names an explain command that works there", async () => {
+test("a refusal inside exec prints an explain command that works there", async () => {
   const { ready, harness } = await open();
   const env = {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -700,7 +700,7 @@ test("an explanation adds --store only to commands that take it", async () => {
   }
 });
 
-test("every command that an explanation names exists", async () => {
+test("every command in an explanation exists", async () => {
   const harness = createHarness();
   const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
   const commands = [
@@ -784,7 +784,7 @@ async function open(harness: Harness = createHarness()) {
   return { harness, sandbox: { ...started, auth }, ready, post, explain };
 }
 
-test("a next command is named once, and is never the explanation itself or a list that contains it", async () => {
+test("a next command is printed once, and is never the explanation itself or a list that contains it", async () => {
   const { harness, post, explain } = await open();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const { requestId, id } = await post(TERMS);

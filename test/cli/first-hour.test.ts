@@ -594,7 +594,7 @@ test("a common mistake in a variable or a file is recognized", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("each command line of a first hour without a sandbox says what to do next, on the right stream", async () => {
+test("each command line of a first hour without a sandbox says what to do next, on the expected stream", async () => {
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
 
@@ -692,7 +692,7 @@ test("each command line of a first hour with a sandbox says its result", async (
   expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
 });
 
-test("an unreachable service is named with the source of its address, and a wrong key with its mistake", async () => {
+test("an unreachable service is reported with the source of its address, and a wrong key with its mistake", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const apiKey = ready.api_key ?? "";
@@ -767,7 +767,7 @@ test("variables of the folder's stopped sandbox lead to the start command", asyn
   await again.stop();
 });
 
-test("a refused control token is named by its variable", async () => {
+test("a refused control token is reported by its variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const at = { CHECKOUT_BASE_URL: ready.base_url };

@@ -47,7 +47,7 @@ test("the map has every option of every command once, with its argument and choi
     expect(common.filter((option) => option.name === name)).toHaveLength(1);
 });
 
-test("help names all choices of an option, and every runnable command has examples", async () => {
+test("help lists all choices of an option, and every runnable command has examples", async () => {
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);

@@ -66,7 +66,7 @@ function insert(cwd: string, { id, orderId }: { readonly id: string; readonly or
   file.close();
 }
 
-test("the list has every command whose help names an id or order_id", async () => {
+test("the list has every command whose help mentions an id or order_id", async () => {
   const { stdout } = await createHarness().run(["help", "--json"]);
   const page = commandsPage(JSON.parse(stdout) as CommandMap);
   const taking = page

@@ -320,7 +320,7 @@ test("every command prints with --json only what the schema of its kind has, and
   expect(empty.map(([name, jq]) => [name, jq])).toEqual([]);
 });
 
-test("the fields of a checkout stand flat wherever one is printed, and each list of a store names the store", async () => {
+test("the fields of a checkout stand flat wherever one is printed, and each list of a store has the store's id", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const ask = async (line: string): Promise<Json> =>

@@ -358,7 +358,7 @@ test("a key left by a killed drill is not listed or revoked, and ends at the nex
   }
 });
 
-test("output for people in a CI log has no secrets, and names the command that prints them", async () => {
+test("output for people in a CI log has no secrets, and points to the command that prints them", async () => {
   const harness = createHarness();
   const made: Record<string, unknown>[] = [];
   const json = async (line: string): Promise<string> => {

@@ -662,7 +662,7 @@ test("a key that the service may have forgotten is not sent again", async () => 
   ]);
 });
 
-test("a taken default port moves; a taken explicit port fails and names the owner", async () => {
+test("a taken default port moves; a taken explicit port fails with the name of its owner", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
@@ -726,7 +726,7 @@ test("a folder of a development version is refused as such, whatever else it con
   expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
 });
 
-test("the state folder is searched upward, and a named folder is used as named", async () => {
+test("the state folder is searched upward, and --dir is used as given", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const below = join(harness.cwd, "src/deep");

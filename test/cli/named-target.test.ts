@@ -23,7 +23,7 @@ test("a target's key is read from the variable of its name and from no other", a
   );
 });
 
-test("the field api_key of an older file is valid without effect, and names the variable to set", async () => {
+test("the field api_key of an older file is valid without effect, and the message says which variable to set", async () => {
   const { ask, save } = open();
   const text = `${FILE}:1:67: targets.shop.api_key: is no longer read; put the key into CHECKOUT_TARGET_SHOP_API_KEY`;
   for (const env of ["SHOP_KEY", "CHECKOUT_API_KEY", "constructor", "__proto__"]) {
@@ -39,7 +39,7 @@ test("the field api_key of an older file is valid without effect, and names the 
   expect(await ask("config validate", {})).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("--allow-env is an unknown option, and the hint names the variable to set", async () => {
+test("--allow-env is an unknown option, and the hint says which variable to set", async () => {
   const { ask, save } = open();
   save({ api_key: { env: "SHOP_KEY" } });
   const old = await ask(`${GET} --allow-env SHOP_KEY`, { env: { SHOP_KEY: KEY } });
@@ -78,7 +78,7 @@ test("a key is sent over plain http only to this machine", () => {
     ]);
 });
 
-test("whoami names the variable of the key, and accepts a real service's key unchanged", async () => {
+test("whoami prints the variable of the key, and accepts a real service's key unchanged", async () => {
   const { ask, save } = open();
   save();
   const { code, stdout, stderr } = await ask("whoami --target shop --json", { env: OWN });

@@ -110,7 +110,7 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
   );
 });
 
-test("shop init suggests no JSON fields for a page, and marks what the page does not show", async () => {
+test("shop init suggests no JSON fields for a page, and marks fields that the page does not show", async () => {
   const { site, init, section } = await openSite();
   describedShop(site).open();
   const { code, stderr } = await init([
@@ -139,7 +139,7 @@ test("shop init suggests no JSON fields for a page, and marks what the page does
   });
 });
 
-test("shop check names the answers that do not work", async () => {
+test("shop check lists the answers that do not work", async () => {
   const { site, harness } = await openSite();
   describedShop(site).open();
   const line = ["shop", "check", "--create", "create-order", "--order-view", `${SHOP}/orders/{order_id}`];

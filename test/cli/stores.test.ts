@@ -192,7 +192,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
   }
 });
 
-test("whoami names the store, its source and any contradiction", async () => {
+test("whoami prints the store, its source and any contradiction", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -348,7 +348,7 @@ test("one order_id in two stores has two managed keys, two journal entries and t
   expect(new Set(said.map((entry) => entry.store_id))).toEqual(new Set([ready.store_id, tea.store_id]));
 });
 
-test("the hint after a lost answer names the same store", async () => {
+test("the hint after a lost answer uses the same store", async () => {
   const harness = createHarness();
   await harness.start();
   await make(harness, "--name Tea");

@@ -43,7 +43,7 @@ test("a start refuses a --ca file without certificates, and says what it needs",
   }
 });
 
-test("a refused --ca file is named with its setting, wherever it was set", async () => {
+test("a refused --ca file is reported with its setting, wherever it was set", async () => {
   const { harness } = open();
   const refused = async (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     (await harness.run(["sandbox", "start", ...words], { env })).stderr;

@@ -65,7 +65,7 @@ test("only settings have a variable, and the sandbox and the client share none",
   expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
 });
 
-test("docs/settings.md names exactly the variables that exist", () => {
+test("docs/settings.md lists exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
   // Variables that name a file are described once, and two are set by this program for others.

@@ -45,7 +45,7 @@ function answerOf(result: OutboundResult): OutboundResult {
   return result;
 }
 
-test("a command at a sandbox of another version names both versions once, on stderr, and works", async () => {
+test("a command for a sandbox of another version prints both versions once, on stderr, and works", async () => {
   const harness = createHarness();
   const { ready } = await harness.start([], { version: "0.2.0" });
   expect(ready.version).toBe("0.2.0");
@@ -72,7 +72,7 @@ test("a command at a sandbox of another version names both versions once, on std
   expect([same.code, same.stderr]).toEqual([0, ""]);
 });
 
-test("--version names a running sandbox of another version and nothing else of the folder", async () => {
+test("--version reports a running sandbox of another version, and nothing else of the folder", async () => {
   const harness = createHarness();
   const asked = (env: Readonly<Record<string, string>> = {}) => typed(harness, "--version", env);
   expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: "" });
@@ -86,7 +86,7 @@ test("--version names a running sandbox of another version and nothing else of t
   expect(await asked()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("listen names each other version once", async () => {
+test("listen reports each different sandbox version once", async () => {
   const harness = createHarness();
   const old = await harness.start(["--quiet"], { version: "0.2.0" });
   const listening = await harness.launch(["listen", "--json"], { version: "0.3.0" });
@@ -180,7 +180,7 @@ test("versions are compared at the control API of a named sandbox, and never at 
   expect([created.code, created.stderr]).toEqual([0, ""]);
 });
 
-test("a run.json of another version with a running sandbox is named as such, with the remedy", async () => {
+test("a run.json of another version with a running sandbox is reported, with the remedy", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const path = join(harness.cwd, ".checkout/run.json");

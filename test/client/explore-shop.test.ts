@@ -15,7 +15,7 @@ import {
 } from "../support/killed-shops.ts";
 import { BROKEN } from "../support/broken.table.ts";
 
-test("a served shop that survives every kill holds", async () => {
+test("a served shop that survives every kill passes", async () => {
   const [code, found] = await exploreShop(STEADY_SHOPS, "takes its time, and books in one transaction", 1);
   expect([code, found.broken, found.held]).toEqual([0, [], found.schedules]);
   expect(found.not_judged).toEqual([]);
@@ -64,7 +64,7 @@ test("a secret in the view of an order is a finding", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
-test("the advice for a view without bookings names the JSON fields", async () => {
+test("the advice for a view without bookings lists the JSON fields", async () => {
   const harness = createHarness();
   installShop(harness, {
     onHook: ({ status, disk }) => {

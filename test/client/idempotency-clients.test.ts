@@ -44,7 +44,7 @@ async function drill(
   ];
 }
 
-test("every broken client breaks its rules, and every right one passes", async () => {
+test("every broken client breaks its rules, and every correct client passes", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
@@ -85,7 +85,7 @@ test.each([
   });
 });
 
-test("a cause is named with the answer that shows it, and recorded", async () => {
+test("a cause is reported with the answer that shows it, and recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [
@@ -156,7 +156,7 @@ function partsOf({
   };
 }
 
-test("a client of right parts passes, and one with a single wrong part fails", async () => {
+test("a client of correct parts passes, and a client with a single wrong part fails", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   await fc.assert(

@@ -90,7 +90,7 @@ test.each(JUDGED)("a shop that reads the names of %j passes the whole judgement"
   expect(code).toBe(0);
 });
 
-test("a shop of the default names fails, and its cause names the difference", async () => {
+test("a shop that reads the default names fails, and its cause states the difference", async () => {
   const { code, stdout } = await judge(undefined);
   const { broken } = JSON.parse(stdout) as { readonly broken: readonly { readonly cause: string }[] };
   expect(code).toBe(1);

@@ -52,7 +52,7 @@ const UNFOUND: Readonly<Record<string, string>> = {
     "its view shows no number of bookings, which the run names as a risk",
 };
 
-test("every right shop holds", async () => {
+test("every correct shop passes", async () => {
   for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 12)) {
     const { findings, failed } = await judgeShop(plan);
     expect([name, findings, failed]).toEqual([name, [], ""]);
@@ -67,7 +67,7 @@ test("every broken shop fails", async () => {
   }
 });
 
-test("every right return page holds, and every broken one fails", async () => {
+test("every correct return page passes, and every broken page fails", async () => {
   for (const [name, page] of part(Object.entries(GOOD_PAGES), 12)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);

@@ -248,7 +248,7 @@ test("a target that is down, hangs or breaks off counts as 502, and gets the eve
   expect(types(shop.got)).toEqual(["order.created", "order.expired"]);
 });
 
-test("a wrongly signed request never reaches the target, and its cause is named", async () => {
+test("a wrongly signed request never reaches the target, and its cause is reported", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -284,7 +284,7 @@ test("a wrongly signed request never reaches the target, and its cause is named"
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the line of a faulty delivery names the fault, without guesses", async () => {
+test("the line of a faulty delivery states the fault, without guesses", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -1183,7 +1183,7 @@ test("an impossible combination of options is a usage error before anything list
   }
 });
 
-test("listen without a sandbox says what to start, and a taken port is named with its owner", async () => {
+test("listen without a sandbox says what to start, and a taken port is reported with its owner", async () => {
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);

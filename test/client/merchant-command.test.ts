@@ -133,7 +133,7 @@ test("explore reads only the view of its own order, not of an order that a stran
   expect(viewed.size).toBeGreaterThan(1);
 });
 
-test("every option refuses a command with {order_id}, and names the variable to read", async () => {
+test("every option refuses a command with {order_id}, and says which variable to read", async () => {
   const harness = createHarness();
   const view = "--order-view-command x --paid-when paid";
   const rows = [

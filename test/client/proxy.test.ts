@@ -112,7 +112,7 @@ function send(url: string, proxy: string, more: Partial<OutboundRequest> = {}) {
   return REAL.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
 }
 
-test("any failure of a proxy says whether something was sent, and names the proxy without its password", async () => {
+test("any failure of a proxy says whether something was sent, and prints the proxy without its password", async () => {
   const bare = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`;
   const rows: readonly (readonly [string, string, "nothing was sent" | "unknown" | number])[] = [
     ["https", bare("407 No"), "nothing was sent"],

@@ -39,7 +39,7 @@ function eventsOf(harness: Harness, id: string): string[] {
   });
 }
 
-test("sandbox pay gives every outcome with its events, and refuses what can no longer happen", async () => {
+test("sandbox pay gives every outcome with its events, and refuses impossible outcomes", async () => {
   const rows = [
     [
       "succeeded",

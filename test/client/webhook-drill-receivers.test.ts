@@ -28,7 +28,7 @@ test("every broken or cheating receiver fails with exactly its causes", async ()
   );
 });
 
-test("every right receiver passes", async () => {
+test("every correct receiver passes", async () => {
   const found = [];
   for (const { name, make } of GOOD_RECEIVERS) {
     const report = await drillWebhooksInMemory(make(), { consent: true });

@@ -496,7 +496,7 @@ test("every item gives its reason and a whole command to type next", () => {
   }
 });
 
-test("evidence names the ids, times and steps of the observations", () => {
+test("evidence has the ids, times and steps of the observations", () => {
   const failed = drill({ passed: false, steps: [PASSED_STEP, FAILED_STEP] });
   const facts: ReadinessFacts = {
     ...READY,
@@ -625,7 +625,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
   ]);
 });
 
-test("an item that passes with a risk names the remedy", () => {
+test("an item that passes with a risk states the remedy", () => {
   const local = { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] };
   const waive = (one: Waiver["drill"]) => ({ waivers: [{ drill: one, reason: "later", at: NOW - 1 }] });
   const rows: readonly (readonly [
@@ -891,7 +891,7 @@ test("the checklist of another service claims only what its calibration record s
   }
 });
 
-test("an item that rests on another service's calibration is a risk, and names its decision", () => {
+test("an item that rests on another service's calibration is a risk, and cites its decision", () => {
   const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");

@@ -334,7 +334,7 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
-test("a run without damage holds, and every cause is reported for a run that shows it", () => {
+test("an undamaged run passes, and every cause is reported for a run that shows it", () => {
   const good = verdictsOn(factsOf({}));
   expect(good.broken).toEqual([]);
   expect([...good.shown].toSorted()).toEqual([

@@ -171,7 +171,7 @@ const LOST: readonly Form[] = [
   ["another value", BODY.replace("1999", "19.99"), "unexplained"],
 ];
 
-test(`each of ${RESTORED.length + LOST.length} forms in which a body is handed on is named, and proven if the body can be restored`, () => {
+test(`each of ${RESTORED.length + LOST.length} forms in which a body is passed on is recognised, and proven if the body can be restored`, () => {
   expect(RESTORED.length).toBeGreaterThan(40);
   const told = [
     ...RESTORED.map(([name, rawBody, , body]) => {
@@ -258,7 +258,7 @@ const PASTED: readonly Pasted[] = [
   ["an empty one", "", "secret_missing"],
 ];
 
-test(`each of ${PASTED.length} pasted secrets is named, and no message repeats one`, () => {
+test(`each of ${PASTED.length} pasted secrets is recognised, and no message repeats one`, () => {
   expect(PASTED.length).toBeGreaterThan(40);
   const told = PASTED.map(([name, secrets, code, key]) => {
     const causes = causesOf(BODY, key === undefined ? { secrets } : { secrets, key });
@@ -270,7 +270,7 @@ test(`each of ${PASTED.length} pasted secrets is named, and no message repeats o
   expect(told).toEqual(PASTED.map(([name, , code]) => [name, code]));
 });
 
-test("a body is compared byte for byte with the event that it names", () => {
+test("a body is compared byte for byte with the event of its event_id", () => {
   const event = { eventId: ID, body: BODY };
   const at = BYTES.indexOf("1999");
   const differs = (...detail: Parameters<typeof detailOf>): CauseFinding => ({

@@ -90,7 +90,7 @@ test("duplicate keys and other leniencies of JSON.parse are refused", () => {
   for (const row of fine) expect([row, code(row)]).toEqual([row, "ok"]);
 });
 
-test("a refusal names the mistake and quotes no value of the body", () => {
+test("a refusal states the mistake and quotes no value of the body", () => {
   const rows = [
     [Uint8Array.of(0x22, 0x80, 0x22), /not valid UTF-8$/],
     ["\ufeff{}", /starts with a byte order mark; send plain UTF-8$/],

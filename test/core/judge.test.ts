@@ -87,7 +87,7 @@ test("every rule is broken by its own violation and by no other", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
-test("a late, unreadable or unreached view is not judged, and names the field to set", () => {
+test("a late, unreadable or unreached view is not judged, and the report says which field to set", () => {
   expect(verdict(look(true, TOLD, { waitedMs: 30_000 }))).toBe("not judged: settle");
   expect(judgeHistory({}, [look(true, TOLD, { waitedMs: 30_000 })], 60_000).state).toBe("held");
   expect(verdict({ ...look(false, UNPAID), view: null })).toBe("not judged: orderView");

@@ -352,7 +352,7 @@ test("no connection is opened to a forbidden target, even after a name or the ru
   expect(told).toEqual([["unreachable"], ["target_forbidden"], [200]]);
 });
 
-test("patterns of event types match the right types, and a pattern that matches none is refused", () => {
+test("patterns of event types match the expected types, and a pattern that matches none is refused", () => {
   const rows = [
     ["*", "order.created", true],
     ["order.*", "order.created", true],

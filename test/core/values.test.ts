@@ -32,7 +32,7 @@ import { someTerms } from "../support/rows.ts";
 const random = seededRandom(7);
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
-test("a store opens a checkout only in the order of decision 3", () => {
+test("a create is checked in the order of decision 3", () => {
   const store: StoreFacts = { id: "s", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms();
   const live = { id: "c", object: "order", status: "created" } as const;
@@ -168,7 +168,7 @@ test("a create's fingerprint is of its path and fields in any order, and one key
   });
 });
 
-test("a managed key depends on everything that makes a create, and on nothing else", () => {
+test("a managed key depends on everything that identifies a create, and on nothing else", () => {
   const create: LogicalCreate = {
     service: "http://a/v1",
     storeId: "s",

@@ -288,7 +288,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
 ];
 
-test("every mistake is named with its remedy, the most basic first", () => {
+test("every mistake is reported with its remedy, the most basic first", () => {
   ROWS.forEach(([codes, arrived], at) => {
     const causes = diagnose(arrive(arrived));
     expect([at, causes.map(({ code }) => code).join(" ")]).toEqual([at, codes]);
@@ -369,7 +369,7 @@ test("a timestamp is tried once, however close the searched times are", () => {
   expect(oneRange).toBeLessThan(3 * hours);
 });
 
-test(`no diagnosis ever holds a secret or the right signature (seed ${SEED})`, () => {
+test(`no diagnosis ever contains a secret or the correct signature (seed ${SEED})`, () => {
   const arrivals = fc.record({
     row: fc.constantFrom(...ROWS.map(([, arrived]) => arrived)),
     secrets: fc.option(

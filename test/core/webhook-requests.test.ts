@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event differs from the genuine one only in the part that its case names", () => {
+test("a forged event differs from the genuine one only in the part that its case says", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },
@@ -99,7 +99,7 @@ function differences(one: string, other: string): number | undefined {
   return Array.from(one).filter((character, at) => character !== other[at]).length;
 }
 
-test("a forged signature differs from the right one as its case names", () => {
+test("a forged signature differs from the correct one as its case says", () => {
   const signedAs = (name: CaseName): string => {
     const { headers } = buildDrillRequest(name, { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";

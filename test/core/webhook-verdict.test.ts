@@ -1024,7 +1024,7 @@ test("an unexplained result is reported with the two answers that differ", () =>
   );
 });
 
-test("an accepted forged request is sent again, at most eight, so that chance is no finding", () => {
+test("accepted forgeries are repeated, at most eight of them, so that a chance result is not reported", () => {
   const repeated = (answers: Answers) => forgeriesToRepeat(drilled(answers).results);
   expect(repeated({})).toEqual([]);
   const eight = FORGED.filter(
@@ -1040,7 +1040,7 @@ test("an accepted forged request is sent again, at most eight, so that chance is
   expect(repeated(each(500, "as_put"))).toEqual([]);
 });
 
-test("only an answer of 2xx is an acceptance", () => {
+test("only a 2xx answer counts as accepted", () => {
   const rows = [199, 200, 299, 300, "timeout"] as const;
   expect(rows.map((answer) => isAccepted(resultOf("good_event", answer)))).toEqual([
     false,

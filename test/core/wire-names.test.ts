@@ -80,7 +80,7 @@ test("an answer has exactly the fields of its schema, in their order", () => {
   expect(decodeAnswer("openLease", encoded)).toBeUndefined();
 });
 
-test("a refused request names the field by its name on the wire", () => {
+test("a refused request reports the field by its wire name", () => {
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, /^by_ms: .*expected number/],
     ["moveClock", { action: "advance", by_ms: 0 }, /^by_ms: Too small/],

@@ -119,7 +119,7 @@ test("the file of a running process is left alone, also if another version wrote
   expect([...other.folder]).toEqual([[PATH, newer]]);
 });
 
-test("a torn file that names no process, and the file of an ended process of another version, are taken over", () => {
+test("a torn file without a process id, and the file of an ended process of another version, are taken over", () => {
   const whole = runOf(DEAD);
   const torn = Array.from({ length: whole.length }, (_, length) => whole.slice(0, length));
   const newer = JSON.stringify({ pid: DEAD, started: "start of 900", ports: [1, 2] });

@@ -191,7 +191,7 @@ test("nothing is read, written or changed through a link, trusted or not", async
   expect(stderr).toContain(`${join(cwd, ".checkout")} is a symbolic link`);
 });
 
-test("an empty state folder is made private; on a file system without modes the refusal names the remedy", () => {
+test("an empty state folder is made private; on a file system without modes the refusal states the remedy", () => {
   const folder = join(tempFolder(), "empty");
   mkdirSync(folder);
   chmodSync(folder, 0o755);

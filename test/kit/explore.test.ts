@@ -193,7 +193,7 @@ test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialec
   },
 );
 
-test("explore names the dialect to a shop that reads our names", async () => {
+test("explore reports the dialect if the shop reads our names", async () => {
   const { broken } = await explore({
     ...optionsFor(IN_DIALECT),
     seed: "s",

@@ -84,7 +84,7 @@ function heldBy(fault: string): string {
   return english(EXPLAIN_SENTENCES.heldBy(fault));
 }
 
-test("a delivery that a fault holds back names the fault, the waiting deliveries and its arrival", async () => {
+test("a delivery that a fault holds back shows the fault, the waiting deliveries and its arrival", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
@@ -133,7 +133,7 @@ test("a delivery that a fault held back for less than a second has its time of a
   ]);
 });
 
-test("the story keeps the fault of an attempt after the retry, and names the fault of a dropped delivery", async () => {
+test("the story keeps the fault of an attempt after the retry, and shows the fault of a dropped delivery", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "changed_body", match: { eventType: "order.created" } });
@@ -196,7 +196,7 @@ test("a fault is listed whole, with its seed, and is in the log of the requests 
   expect(new Set((await store.faults.list()).map(({ seed }) => seed))).toEqual(new Set(["one"]));
 });
 
-test("a refused fault names the fields of the kit", async () => {
+test("a refused fault uses the field names of the kit", async () => {
   const store = await newStore();
   const rows: readonly (readonly [object, string])[] = [
     [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],

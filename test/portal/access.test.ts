@@ -251,7 +251,7 @@ test("another spelling of a path opens nothing of another role and changes nothi
   expect(stored()).toBe(before);
 });
 
-test("a page of the portal under another host name redirects to its own, and nothing else is done", async () => {
+test("a portal page requested under another host name redirects to the portal's host, and changes nothing", async () => {
   const { sandbox, rows, merchant, stored } = await openSite();
   const before = stored();
   const { port } = new URL(sandbox.ready.base_url);
@@ -289,7 +289,7 @@ test("a page of the portal under another host name redirects to its own, and not
   expect(stored()).toBe(before);
 });
 
-test("the page at the root names the command that opens the portal, without a link", async () => {
+test("the page at the root shows the command that opens the portal, without a link", async () => {
   const named = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, hasPortal] of [
     [[], true],

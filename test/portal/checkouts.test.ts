@@ -128,7 +128,7 @@ function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
 
 const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
 
-test("every act of a checkout's page works, and a refused act names the state", async () => {
+test("every act of a checkout's page works, and a refused act shows the state", async () => {
   const { portal, create, show } = await openShop();
   const rows = [
     ["succeeded", "Paid; this status is final.", "because the checkout was paid in time"],

@@ -189,7 +189,7 @@ test("the page of a conflict shows its check, its rule and every differing field
   expect(taken.text).toContain(REQUEST_TEXTS.valuesOnly[0]);
 });
 
-test("the page of a request names the fault, and says if there was no answer", async () => {
+test("the page of a request shows the fault, and says if there was no answer", async () => {
   const { portal, requests, create, harness } = await openSite();
   await harness.run(["faults", "add", "lose_answer", "--times", "1"]);
   await create(ORDER).catch(() => undefined);

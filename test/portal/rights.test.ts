@@ -198,7 +198,7 @@ test("a link of a store is used once within 24 hours, and its session lasts as l
   expect(await look()).toBe(401);
 });
 
-test("who revokes a link ends its session, also where a sandbox was started again", async () => {
+test("revoking a link ends its session, also after a restart of the sandbox", async () => {
   const harness = createHarness();
   const first = await harness.start();
   const run = async (line: string): Promise<string> => (await harness.run(line.split(" "))).stdout;

@@ -85,7 +85,7 @@ test("a sign-in never leads out of the portal", async () => {
   }
 });
 
-test("ten wrong tokens within a minute block even the right one for a while; wrong codes block nobody", async () => {
+test("ten wrong tokens within a minute block even the correct token for a while; wrong codes block nobody", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const guess = (token: string) => postForm(sandbox, "/portal/admin/sign-in", { admin_token: token });
   for (let tries = 1; tries <= 10; tries += 1) {

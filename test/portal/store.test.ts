@@ -44,7 +44,7 @@ async function openPortal() {
 
 const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
-test("every page of a store exists in both languages, and an empty page names a command", async () => {
+test("every page of a store exists in both languages, and an empty page shows a command", async () => {
   const { sandbox, portal, home, get } = await openPortal();
   const titles: string[] = [];
   for (const path of PAGES) {
@@ -150,7 +150,7 @@ test("the first steps are ticked as they are done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units and retired after one question, and its row names missing capabilities", async () => {
+test("a price is added in minor units and retired after one question, and its row lists missing capabilities", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -191,7 +191,7 @@ test("a key is created with its scopes, and revoked after one question", async (
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed, and a wrong one is refused with the right form", async () => {
+test("return origins are added with a path and removed, and a wrong origin is refused with the expected form", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");

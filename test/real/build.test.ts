@@ -93,7 +93,7 @@ test("a running sandbox loads its own chunks after another build replaced them",
   expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
 });
 
-test("a stack trace of the program names files of src", async () => {
+test("a stack trace of the program refers to files of src", async () => {
   const planted = join(tempFolder(), "planted.cjs");
   writeFileSync(planted, 'process.umask = () => { throw new Error("planted"); };');
   const started = runFile(process.execPath, ["-r", planted, join(ROOT, "bin/checkout.cjs"), "--version"]);

@@ -763,7 +763,7 @@ test("every setting is compared with options and file alike, reported by the run
   }
 });
 
-test("a start names every refused delay of a schedule, and creates nothing", async () => {
+test("a start reports every refused delay of a schedule, and creates nothing", async () => {
   const harness = createHarness();
   const rows = [
     ["5s,10s", /"5s" must be 0s: the first attempt is immediate/],
@@ -811,7 +811,7 @@ test("paths of return origins are planned, applied and reset to the root", async
   expect(await listed()).toBe(`${shop}\n${local}/back\n`);
 });
 
-test("CHECKOUT_SANDBOX_CONFIG names the file for whoami, --target, config and the start", async () => {
+test("CHECKOUT_SANDBOX_CONFIG selects the file for whoami, --target, config and the start", async () => {
   const harness = createHarness();
   const variable = "CHECKOUT_TARGET_STAGING_API_KEY";
   save(harness.cwd, {
@@ -843,7 +843,7 @@ test("CHECKOUT_SANDBOX_CONFIG names the file for whoami, --target, config and th
   }
 });
 
-test("a folder in place of the configuration file is named as such", async () => {
+test("a folder in place of the configuration file is reported", async () => {
   const harness = createHarness();
   symlinkSync(harness.cwd, join(harness.cwd, "link"));
   for (const [words, path] of [
@@ -1090,7 +1090,7 @@ test("the control API accepts a configuration larger than any other body", async
   expect(again.output.stderr).not.toContain("added");
 });
 
-test("a file in another user's folder is used only if it is named", async () => {
+test("a file in another user's folder is used only if --config or a variable selects it", async () => {
   const { findNearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});

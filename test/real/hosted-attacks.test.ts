@@ -177,7 +177,7 @@ const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
   ["a whole answer and more", /^accepted$/],
 ];
 
-test("a hosted service reports the right state of an endpoint, although its network gives no cause", async () => {
+test("a hosted service reports the correct state of an endpoint, although its network gives no cause", async () => {
   const [, hosted] = EDITIONS;
   if (hosted === undefined) throw new Error("there are two editions");
   const { control } = await serve(hosted);

@@ -90,7 +90,7 @@ for (const [name, make] of Object.entries(FORMS))
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
-test("the walk names routes without a journey, and pages without their style", async () => {
+test("the walk lists routes without a journey, and pages without their style", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
   expect(untaken([...taken, "POST /portal/{store_id}/new"], taken)).toEqual(["POST /portal/{store_id}/new"]);
   const at = new URL("http://localhost/portal");

@@ -63,7 +63,7 @@ test("the kit works after a test suite replaced anything in its process", async 
   expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
 });
 
-test("replacements from before the kit was loaded do not affect it, or are named in one sentence", async () => {
+test("replacements from before the kit was loaded do not affect it, or are reported in one sentence", async () => {
   const cwd = project();
   for (const [name, wanted] of part(BEFORE_LOADING, 3))
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);

@@ -74,7 +74,7 @@ function dump(cwd: string): string {
   return JSON.stringify(rows);
 }
 
-test("an agent reads the sandbox with right, wrong and hostile arguments, sees no secret, and changes nothing", async () => {
+test("an agent reads the sandbox with valid, wrong and hostile arguments, sees no secret, and changes nothing", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const type = async (...words: string[]): Promise<string> => {

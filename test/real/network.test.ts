@@ -174,14 +174,14 @@ test("an impossible address or public URL is refused before anything is created"
   expect(hostOf("::")).toBe("[::]");
 });
 
-test("a port that the public URL names does not move", async () => {
+test("a port in the public URL does not move", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const { code, stderr } = await harness.run(["sandbox", "start", "--public-url", "https://pay.example"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("port 4242 is used by")]);
 });
 
-test("loopback always answers, duplicate addresses count once, and a foreign address is named", async () => {
+test("loopback always answers, duplicate addresses count once, and a foreign address is reported", async () => {
   const all = (more: readonly string[]): string[] => listenAddresses(more).map(({ address }) => address);
   expect(all([])).toEqual(["127.0.0.1", "::1"]);
   expect(all(["127.0.0.1", "::1"])).toEqual(["127.0.0.1", "::1"]);

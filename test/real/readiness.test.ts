@@ -791,7 +791,7 @@ test("another spelling of the sandbox's address is still this folder's sandbox",
   expect(other.report.source).toBe("service");
 });
 
-test("a contradictory command line of the checklist exits with 2 or names the missing part, and changes nothing", async () => {
+test("a contradictory command line of the checklist exits with 2 or reports the missing part, and changes nothing", async () => {
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [

@@ -31,7 +31,7 @@ test("a start on a port that browsers refuse says so", async () => {
   expect((await usual.stop()).stderr).not.toContain("refuse port");
 });
 
-test("quotation marks left in a variable by its reader are named", async () => {
+test("quotation marks that a program left in a variable are reported", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const create = words("orders create --order-id order-1 --price-id price_coffee");
@@ -83,7 +83,7 @@ test("listen takes an address without a scheme as http, in --forward and --route
   expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining("only to this machine")]);
 });
 
-test("events list names its next page, with every filter", async () => {
+test("events list prints the command of its next page, with every filter", async () => {
   const harness = createHarness();
   await harness.start();
   const run = (line: string) => harness.run(words(line));

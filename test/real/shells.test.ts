@@ -103,7 +103,7 @@ test("any quoted value is one word of every shell, byte for byte, and is not exe
   }
 });
 
-test("a quoted value is one word at a prompt, too, where ! repeats a command", () => {
+test("a quoted value is also one word at an interactive prompt, where ! repeats a command", () => {
   expect(quote("it's!")).toBe(`'it'"'"'s!'`);
   for (const shell of POSIX.filter((one) => one === "bash" || one === "zsh")) {
     // A copied command is one line: line breaks are escaped.

@@ -35,7 +35,7 @@ test("the skill has six recipes in at most 150 lines, and a valid head", () => {
   expect(BLOCKS).toHaveLength(6);
 });
 
-test("docs/llms.txt names exactly the existing pages", () => {
+test("docs/llms.txt lists exactly the existing pages", () => {
   const text = readFileSync(join(ROOT, "docs/llms.txt"), "utf8");
   const named = Array.from(text.matchAll(/\]\(([^)]+)\)/g), ([, path = ""]) => path);
   expect(named.filter((path) => !existsSync(join(ROOT, "docs", path)))).toEqual([]);

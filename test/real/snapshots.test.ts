@@ -449,7 +449,7 @@ test("a missing store of a snapshot is created, unless another has its keys or i
   expect([rowsOf(database, other), rowsOf(database, TEA)["stores"]]).toEqual([before, []]);
 });
 
-test("snapshots commands work on a stopped sandbox, and names cannot leave the folder", async () => {
+test("snapshots commands work on a stopped sandbox, and snapshot names cannot lead out of the folder", async () => {
   const { harness, sandbox, run, order, database, first } = await openTwo();
   await order(first, "o-1");
   await quiet(database);
@@ -669,7 +669,7 @@ test("a file that is too large for a snapshot is listed and removed, but not res
   }
 });
 
-test("a full disk is named, keeps the older snapshot and leaves nothing half-written", async () => {
+test("a full disk is reported, keeps the older snapshot and leaves nothing half-written", async () => {
   const harness = createHarness();
   const { files } = REAL;
   let isFull = false;

@@ -74,7 +74,7 @@ async function killedFolder() {
   return { options, database, before, old, recent };
 }
 
-test("another sandbox's log beside a killed database is moved aside and named, without losing an order", async () => {
+test("another sandbox's log beside a killed database is moved aside and reported, without losing an order", async () => {
   const [other, { options, database, old }] = [await killedFolder(), await killedFolder()];
   copyFileSync(`${other.database}-wal`, `${database}-wal`);
   const sandbox = await startSandbox(options);
@@ -233,7 +233,7 @@ test("damaged bytes are called damaged by an opening, a read and a check", async
   });
 });
 
-test("a system error about a file is a 503 that names the error, and not a bug", async () => {
+test("a system error about a file is a 503 that states the error, and not a bug", async () => {
   const harness = createHarness();
   let failing: string | undefined;
   const fail = (code: string): never => {

@@ -79,7 +79,7 @@ test("a foreign or truncated database is refused with the reason and never writt
   }
 });
 
-test("half-written files of a crash are removed by the next start, but not those of a running process", () => {
+test("half-written files of a crash are removed by the next start, but not the files of a running process", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const dead = spawnSync(process.execPath, ["--version"]).pid;
@@ -116,7 +116,7 @@ test("a log without its database is never given to a new one", async () => {
   store.close();
 });
 
-test("a failing disk is named and never called damage", () => {
+test("a failing disk is reported, and never as damage", () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "file"), "");
   const rows: readonly (readonly [string, string])[] = [

@@ -247,7 +247,7 @@ test("a drill's result is kept until the address or the secret changes", async (
   database.close();
 });
 
-test("a wrong secret is named, with the command that prints the right one", async () => {
+test("a wrong secret is reported, with the command that prints the correct one", async () => {
   const site = await openDrillSite();
   const commandIn = (report: Awaited<ReturnType<typeof drill>>): string[] => {
     const [, command = ""] =
@@ -454,7 +454,7 @@ test("the drill says which order it used, or why none", async () => {
   );
 });
 
-test("every enabled endpoint is drilled, or only the named one", async () => {
+test("every enabled endpoint is drilled, or only the selected one", async () => {
   const site = await openDrillSite(right);
   site.listen(() => 200, 3001);
   const other = await site.addEndpoint("http://localhost:3001/hooks");

@@ -49,7 +49,7 @@ function request(
   return { rawBody, headers: signed, secrets: SECRET, now: NOW, ...change };
 }
 
-test("every vector of fixtures/signatures.json has the verdict that it names", () => {
+test("every vector of fixtures/signatures.json has the verdict that it states", () => {
   expect(VECTORS.length).toBeGreaterThanOrEqual(60);
   for (const vector of VECTORS) {
     const verdict = verifySignature({
@@ -436,7 +436,7 @@ test("verifyWebhook refuses every mistake with a code and a sentence, and never 
   });
 });
 
-test("a refusal of verifyWebhook names the expected and the received value", () => {
+test("a refusal of verifyWebhook states the expected and the received value", () => {
   const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
     [{ rawBody: untyped(undefined) }, "got nothing"],
     [{ rawBody: untyped(null) }, "got null"],
@@ -503,7 +503,7 @@ test("verifyWebhook takes headers in every form, in any letter case", () => {
   expect(verifyWebhook(request({ headers: twice }))).toMatchObject({ code: "signature_doubled" });
 });
 
-test("a body in any buffer is read as bytes, and a promise of one is named as a promise", () => {
+test("a body in any buffer is read as bytes, and a promise of a body is reported as a promise", () => {
   const bytes = new Uint8Array(Buffer.from(BODY));
   expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({

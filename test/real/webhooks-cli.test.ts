@@ -62,7 +62,7 @@ test("webhooks verify exits with 0 or 1 by validity, and prints only the result"
   });
 });
 
-test("webhooks verify names the causes, and shows no secret or right signature", async () => {
+test("webhooks verify prints the causes, and shows no secret or correct signature", async () => {
   const { harness, write, verify, signature, timestamp } = prepare();
   write("pretty.json", JSON.stringify(JSON.parse(BODY), null, 2));
   write("newline.json", `${BODY}\n`);
@@ -126,7 +126,7 @@ test("webhooks verify reads secrets from a file, the environment or standard inp
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or invalid argument of webhooks verify is a usage error that names its sources", async () => {
+test("a missing or invalid argument of webhooks verify is a usage error that lists its sources", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
@@ -161,7 +161,7 @@ test("a missing or invalid argument of webhooks verify is a usage error that nam
   }
 });
 
-test("webhooks verify without a secret tries the running sandbox's, and names the fitting one", async () => {
+test("webhooks verify without a secret tries the running sandbox's, and reports the matching one", async () => {
   const { harness, verify, timestamp, signature } = prepare();
   const { ready } = await harness.start();
   const signedBy = (key: string): string => signatureOf(key, { timestamp, rawBody: Buffer.from(BODY) });

@@ -205,7 +205,7 @@ test("npm installs the package without a test runner, and under pnpm the test ki
   expect(Object.keys(dependencies ?? {})).toEqual(["better-sqlite3"]);
 });
 
-test("a release without its tools names the missing ones and their packages", () => {
+test("a release without its tools lists the missing tools and their packages", () => {
   const path = process.env["PATH"];
   process.env["PATH"] = mkdtempSync(join(process.env["TMPDIR"] ?? "/tmp", "no-tools-"));
   try {

@@ -96,7 +96,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   }
 });
 
-test("every field of a create is checked, and the refusal names it", async () => {
+test("every field of a create is checked, and the refusal says which", async () => {
   const sandbox = await startV1();
   const { order_id: _, ...withoutOrder } = BODY;
   const rows: readonly (readonly [string, string, Body | string])[] = [

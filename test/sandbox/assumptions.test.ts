@@ -50,7 +50,7 @@ function idOf({ body }: Pick<Answered, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
-test("the assumptions are those of docs/decisions.md: every gap of the interface, and the tools", () => {
+test("the assumptions match docs/decisions.md: every gap of the interface, and the tools", () => {
   const text = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const headings = [...text.matchAll(/^\*\*(\d+)\. (.+?)\.?\*\*/gm)].map(([, number, title]) => ({
     decision: Number(number),
@@ -63,7 +63,7 @@ test("the assumptions are those of docs/decisions.md: every gap of the interface
   expect(ASSUMPTIONS).toHaveLength(23);
 });
 
-test("every setting that an assumption names exists", async () => {
+test("every setting in an assumption exists", async () => {
   const harness = createHarness();
   const typed = ASSUMPTIONS.flatMap(({ setting }) => setting ?? []).flatMap((setting) => {
     const [, words = "", flags = ""] = /^([a-z -]+?)((?: <| --).*|)$/.exec(setting) ?? [];

@@ -331,7 +331,7 @@ test("an id in a body or query must belong to the store in the path", async () =
   }
 });
 
-test("a path names a store by id or as default, and any other is not found", async () => {
+test("a path has a store's id or default, and any other store is not found", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -353,7 +353,7 @@ test("a path names a store by id or as default, and any other is not found", asy
   }
 });
 
-test("the client acts on the first store unless another is named", async () => {
+test("the client acts on the first store unless another is selected", async () => {
   const asked: string[] = [];
   const world: Pick<World, "send"> = {
     send: ({ url }) => {
@@ -498,7 +498,7 @@ test("checkout return-origins prints the origins, and sends nothing for a wrong 
   expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
 });
 
-test("an added origin keeps its path unless another path is named", async () => {
+test("an added origin keeps its path unless another path is given", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const run = async (words: string) => (await harness.run(["return-origins", ...words.split(" ")])).stdout;

@@ -140,7 +140,7 @@ test("a delivery has the names of the dialect, and its signature covers timestam
   expect(stdout).not.toContain("payment.paid");
 });
 
-test("a store keeps the dialect with which it was created, beside stores of other names", async () => {
+test("a store keeps the dialect with which it was created, beside stores with other dialects", async () => {
   const { harness, ask } = await openDialect(undefined);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(OTHER));
   const made = await harness.run(["stores", "create", "--name", "Other", "--dialect", "like.json", "--json"]);
@@ -153,7 +153,7 @@ test("a store keeps the dialect with which it was created, beside stores of othe
   ]);
 });
 
-test("listen verifies and names the events of a dialect, and forwards them as they were sent", async () => {
+test("listen verifies and prints the events of a dialect, and forwards them as they were sent", async () => {
   const { harness, ask } = await openDialect(OTHER);
   const forwarded: string[] = [];
   harness.occupy(3001, {

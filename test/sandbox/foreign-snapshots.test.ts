@@ -187,7 +187,7 @@ test("a snapshot proves the sandbox that took it, unless it was changed, has no 
   expect(received.length).toBeGreaterThan(0);
 });
 
-test("a dialect in another sandbox's snapshot is held to the rules of a dialect, and a right one is restored", async () => {
+test("an invalid dialect in another sandbox's snapshot is refused, and a valid one is restored", async () => {
   const { harness, theirs, ours, file, run } = await twoFolders();
   const own = readFileSync(file);
   await harness.start(["--port", "0"], { cwd: ours });

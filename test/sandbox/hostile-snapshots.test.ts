@@ -45,7 +45,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE checkouts SET status = 'paid'", /it is damaged: CHECK constraint failed in checkouts/],
 ];
 
-test("a refused snapshot names its mistake, and nothing is restored", async () => {
+test("a refused snapshot is reported with its mistake, and nothing is restored", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());

@@ -143,7 +143,7 @@ test("every card number of a text is found, also among other numbers", () => {
   for (const [text, kept] of rows) expect(redactStored(text)).toBe(kept);
 });
 
-test("a card-like number in an order_id is kept, because it names an order", () => {
+test("a card-like number in an order_id is kept, because it identifies an order", () => {
   for (const orderId of ["4111111111111111", "O-4111111111111111", "4111-1111-1111-1111"]) {
     const body = (text: string): string => JSON.stringify({ order_id: orderId, description: text });
     expect(redactStored(body("5555555555554444"), orderId)).toBe(body("…4444"));

@@ -54,7 +54,7 @@ test("a price is added once, approved with an audit row, and used by orders", as
   expect(await text("prices list")).toMatch(/^tea +7\.00 EUR +alipay_plus +yes$/m);
 });
 
-test("another price with the same id is a conflict that names the differences", async () => {
+test("another price with the same id is a conflict that lists the differences", async () => {
   const { type } = await openCatalog();
   expect((await type(`prices add tea ${TEA}`)).code).toBe(0);
   expect((await type(`prices add mate ${TEA} --unapproved`)).code).toBe(0);
@@ -159,7 +159,7 @@ test("a price with a method or currency that the store lacks is added with a not
   expect(await text(add)).toContain("the store cannot be paid with wechat_pay and GBP");
 });
 
-test("an invalid price exits with 2 and names the field, with or without a sandbox", async () => {
+test("an invalid price exits with 2 and reports the field, with or without a sandbox", async () => {
   const harness = createHarness();
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const rows = [

@@ -60,7 +60,7 @@ test("a retry can be limited to an order_id or an endpoint, and counts as an att
   expect([after?.state, after?.tries]).toEqual(["due", (before?.tries ?? 0) + 1]);
 });
 
-test("a retry names why an endpoint gets nothing, and skips endpoints that are not enabled", async () => {
+test("a retry says why an endpoint gets nothing, and skips endpoints that are not enabled", async () => {
   const site = await repairedSite();
   for (const [action, why] of [
     ["pause", "is paused: it was paused by request"],

@@ -70,7 +70,7 @@ test("every command that needs an undecryptable secret says so, with cause and r
   expect((await ask(harness, "snapshots create whole --all")).code).toBe(0);
 });
 
-test("an undecryptable secret is named on its pages, deliveries wait, and all other work continues", async () => {
+test("an undecryptable secret is reported on its pages, deliveries wait, and all other work continues", async () => {
   const { harness, sandbox, store, endpoint, delivery } = await withUnreadableSecrets();
   const portal = await signedIn(harness, sandbox);
   for (const page of ["launch", `webhooks/deliveries/${delivery}`, `webhooks/endpoints/${endpoint}`]) {

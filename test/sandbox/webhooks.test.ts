@@ -539,7 +539,7 @@ test("a listener can ask for earlier events, after an event or from a time on", 
   );
 });
 
-test("every delivery fault has its effect once, and later deliveries are right", async () => {
+test("every delivery fault has its effect once, and later deliveries are unchanged", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created", "order.cancelled"]);

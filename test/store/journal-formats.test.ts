@@ -71,7 +71,7 @@ test("a journal of every earlier format keeps its entries and events, and gets t
   fresh.value.close();
 });
 
-test("a journal from a development version before format 10 is refused and left unchanged", () => {
+test("a journal from a development version before schema version 10 is refused and left unchanged", () => {
   for (const format of [1, 2]) {
     const path = join(tempFolder(), "journal.db");
     const old = openDatabase(path, {

@@ -259,7 +259,7 @@ test("a log without sandbox.db-opening, or beside an older copy, is refused with
   }
 });
 
-test("a log that is moved aside is named, and a log moved earlier is kept", () => {
+test("a log that is moved aside is reported, and a log moved earlier is kept", () => {
   const path = closedWith([1, 2, 3]);
   const moved: string[] = [];
   for (let times = 1; times <= 2; times += 1) {
