@@ -85,6 +85,34 @@ export function warnAboutExposure(
   return accept(undefined);
 }
 
+/** Before a first start makes its folder, which a port or an address that cannot be used would leave behind. */
+export async function checkPortOfFirst(
+  world: Pick<World, "files" | "listen" | "portOwner">,
+  folder: string,
+  { port = 0, listen: addresses = [] }: Pick<ServeOptions, "port" | "listen">,
+): Promise<Outcome<void, HostFailure>> {
+  if (world.files.exists(folder) || (port === 0 && addresses.length === 0)) return accept(undefined);
+  const free = await openOnce(world, port, addresses);
+  return free.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, free.refusal) };
+}
+
+/** Opens a port, 0 for any free one, and closes it again. */
+export async function openOnce(
+  world: Pick<World, "listen">,
+  port: number,
+  addresses: readonly string[] = [],
+): Promise<Outcome<number, ListenFailure>> {
+  const none = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
+  const listening = await world.listen(() => none, { port, addresses, limits: {} });
+  if (!listening.ok) return listening;
+  await listening.value.close(0);
+  return accept(listening.value.port);
+}
+
+function refuseAll(): never {
+  throw new Error("nothing is served yet");
+}
+
 /** Creates the sandbox on a port, which is part of its addresses; 0 for no port. */
 export function createSandboxOnPort(
   { world, version }: Host,

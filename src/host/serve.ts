@@ -12,7 +12,7 @@ import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
 import { readyMessageOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
-import { requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
+import { checkPortOfFirst, requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
 
@@ -41,6 +41,8 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken };
     return serveFolder(context, options, { held: undefined, place, tokens, given, ...purpose });
   }
+  const free = await checkPortOfFirst(world, folder, options);
+  if (!free.ok) return free;
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const lost = lostLogWarning(world, folder);

@@ -1,5 +1,5 @@
 import { surroundingsOf } from "../../src/cli/target/surroundings.ts";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type { Command, Option } from "commander";
@@ -668,6 +668,15 @@ test("a taken default port moves; a taken explicit port fails with the name of i
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
   expect(explicit.code).toBe(1);
   expect(explicit.stderr).toContain("port 4242 is used by another-program (pid 4711)");
+  // The folder of a first start that failed is not left behind, with its keys.
+  const folder = join(harness.cwd, ".checkout");
+  expect(existsSync(folder)).toBe(false);
+  const detached = await harness.run(["sandbox", "start", "--detach", "--port", "4242"]);
+  expect([detached.code, detached.stderr.includes("port 4242 is used by"), existsSync(folder)]).toEqual([
+    1,
+    true,
+    false,
+  ]);
   expect((await harness.start()).ready.base_url).toBe("http://127.0.0.1:4243/v1");
   const second = await harness.run(["sandbox", "start"]);
   expect(second.code).toBe(1);

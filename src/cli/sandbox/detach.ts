@@ -21,6 +21,7 @@ import { abortOnStop, untilAskedToStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
 import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
+import { checkPortOfFirst } from "../../host/listen.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
@@ -125,6 +126,7 @@ async function startDetached(
 ): Promise<number> {
   const { world, printer } = context;
   const given = unwrap(readGivenSecrets(world));
+  unwrap(await checkPortOfFirst(world, folder, unwrap(await settingsWithConfig(context, options))));
   unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logged = world.files.size(logFile) ?? 0;

@@ -10,7 +10,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/request/rate-limit.ts";
 import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
-import type { ListenFailure, ShellResult, World } from "../../world.ts";
+import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { watchForLoss } from "../../host/folder/loss.ts";
@@ -18,7 +18,7 @@ import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import type { Host } from "../../host/hosting.ts";
-import { portFailure } from "../../host/listen.ts";
+import { checkPortOfFirst, openOnce, portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
@@ -87,6 +87,8 @@ export async function serveHosted<Value>(
   if (worker === undefined) return refuseWithoutWorker();
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
+  const free = await checkPortOfFirst(world, folder, options);
+  if (!free.ok) return free;
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
@@ -215,21 +217,8 @@ async function choosePort(
   return refuseWithoutPort();
 }
 
-/** Opens a port, by default any free one, and closes it again: the runtime has to open it by itself. */
-async function openOnce(world: Pick<World, "listen">, port: number): Promise<Outcome<number, ListenFailure>> {
-  const none = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
-  const listening = await world.listen(() => none, { port, addresses: [], limits: {} });
-  if (!listening.ok) return listening;
-  await listening.value.close(0);
-  return accept(listening.value.port);
-}
-
 function refuseWithoutPort(): Outcome<never, HostFailure> {
   return usageFailure("no port is free", "choose a port with --port");
-}
-
-function refuseAll(): never {
-  throw new Error("nothing is served yet");
 }
 
 /** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
