@@ -101,7 +101,10 @@ export async function createPrinter(
     problem: (problem) => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
-      const typed = { ...problem, next: asTyped(problem.next, world) };
+      // What follows the last quotation mark of a sentence is ours: `got "coffee": see checkout prices list`.
+      const ours = problem.message.lastIndexOf('"') + 1;
+      const message = problem.message.slice(0, ours) + asTyped(problem.message.slice(ours), world);
+      const typed = { ...problem, message, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
     redact,

@@ -79,7 +79,48 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["update", 2, /unknown command 'update'\n.*install the newer package with npm/],
   ["upgrade", 2, /unknown command 'upgrade'\n.*install the newer package with npm/],
   ["man orders", 2, /unknown command 'man'\n.*no manual page; checkout help <command>/],
-  ["webhooks listen", 2, /\(Did you mean listen\?\)\n.*checkout listen(?! --help)/],
+  ["webhooks listen", 2, /unknown command 'listen'\n.*checkout listen$/m],
+  [
+    "webhooks listen --forward-to localhost:3000/hooks",
+    2,
+    /'listen'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m,
+  ],
+  [
+    "listen --forward-to localhost:3000/hooks",
+    2,
+    /'--forward-to'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m,
+  ],
+  ["http 3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m],
+  ["http localhost:3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000$/m],
+  // Nouns of this service and of others, which no letters lead astray.
+  ["checkouts list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
+  ["checkout list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
+  ["checkouts retrieve cs_123", 2, /→ checkout sessions get cs_123$/m],
+  ["checkouts create", 2, /→ checkout sessions create$/m],
+  ["checkouts get", 2, /'checkouts' \(Did you mean sessions get\?\)/],
+  ["checkout orders list", 2, /→ checkout orders list$/m],
+  ["payments retrieve pi_1", 2, /→ checkout orders get pi_1$/m],
+  ["order show o-1", 2, /→ checkout orders get o-1$/m],
+  // An option with another name keeps its value.
+  ["events list -n 5", 2, /'-n' \(Did you mean --limit\?\)\n.*→ checkout events list --limit 5$/m],
+  ["--dir x sessions list --max=5", 2, /→ checkout --dir x sessions list --limit 5$/m],
+  ["sandbox start --host 0.0.0.0", 2, /→ checkout sandbox start --listen 0\.0\.0\.0$/m],
+  [
+    "sandbox start --listen 0.0.0.0:8025",
+    2,
+    /invalid\. Expected an IP .*\n.*sandbox start --listen 0\.0\.0\.0 --port 8025$/m,
+  ],
+  ["get /v1/orders", 2, /'get'\n.*checkout env prints the address and the key for curl/],
+  ["POST /v1/orders", 2, /'POST'\n.*checkout env prints the address and the key for curl/],
+  ["delete /v1/orders/1", 2, /'delete'\n.*checkout env prints the address and the key for curl/],
+  ["request GET /v1/orders", 2, /'request'\n.*checkout env prints the address and the key for curl/],
+  ["-X POST /v1/orders -d {}", 2, /'-X'\n.*checkout env prints the address and the key for curl/],
+  ["-H a:b http://localhost:4242", 2, /'-H'\n.*checkout env prints the address and the key for curl/],
+  ["collection run x.json", 2, /'collection'\n.*docs\/scenarios\.md/],
+  ["run", 2, /'run'\n.*checkout exec -- npm test .*checkout checklist run/],
+  ["mcp start", 2, /→ checkout mcp$/m],
+  ["whoami --base-url localhost:4242", 2, /got "localhost:4242"\n.*write http:\/\/localhost:4242\/v1;/],
+  ["whoami --base-url http://me:word@localhost:4242", 2, /or query\n.*→ correct it; nothing was sent$/m],
   ["events tail", 2, /\(Did you mean listen\?\)/],
   ["webhook add http://localhost:3000/hooks", 2, /Did you mean endpoints add\?/],
   ["sandbox restart", 2, /'restart'\n.*run checkout sandbox stop and checkout sandbox start/],
@@ -123,6 +164,12 @@ const WITHOUT_SANDBOX: readonly Row[] = [
 const PAY = "--payment-method alipay_plus";
 /** Command lines with a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
 const BESIDE_SANDBOX: readonly Row[] = [
+  ["endpoints add /hooks", 2, /got "\/hooks"; write "http:\/\/localhost:3000\/hooks"/],
+  [
+    "orders create --order-id a-0 --price-id coffee --dir .checkout",
+    1,
+    /see checkout --dir \.checkout prices list/,
+  ],
   // Creates, as people type them first.
   [
     `orders create --order-id a-1 --amount-minor 1999 --currency EUR ${PAY}`,

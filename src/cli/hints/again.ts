@@ -18,7 +18,7 @@ function programName({ env }: Pick<World, "env">): string {
 }
 
 /** A command of ours, at the beginning of a hint or after a word that introduces it. */
-const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
+const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
 /** Commands without `--dir`, and commands without `--store`. */
 const OF_NO_FOLDER = /^(-|help\b)/;
 const OF_NO_STORE =

@@ -1,3 +1,5 @@
+import { completeAddress } from "../../core/webhook/target.ts";
+
 /** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;
 
@@ -11,6 +13,8 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
+  // Another address than a port has no place for it.
+  if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (place) => wordOr(place, value));
 }
 
@@ -29,7 +33,18 @@ export function isDestroying(command: string): boolean {
 
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
 export function wordOr(place: string, value = ""): string {
-  return /^[\w.~:/][\w.~:/-]*$/.test(value) ? value : place;
+  const whole = place === "<url>" ? (completeAddress(value) ?? value) : value;
+  return /^[\w.~:/][\w.~:/-]*$/.test(whole) ? whole : place;
+}
+
+/** The group for another tool's noun; undefined for other words. */
+export function groupOfNoun(noun: string): string | undefined {
+  return NOUNS.get(noun);
+}
+
+/** A word of a line, as the rows below have it: a path of the API, or a word in lower case. */
+export function rowWord(word: string): string {
+  return /^\/|\/v1\//.test(word) ? "<path>" : word.toLowerCase();
 }
 
 /** The subcommands of this program for another tool's subcommand, likeliest first. */
@@ -52,7 +67,8 @@ export function didYouMean(meant: readonly string[]): string {
 const EQUIVALENTS = {
   /** Whole lines; `<…>` is replaced by the word that follows the typed ones. */
   lines: {
-    "orders pay | sessions pay | pay | charge": "checkout sandbox pay <id>",
+    "orders pay | sessions pay | pay | charge | sandbox pay --id | sandbox pay --order-id":
+      "checkout sandbox pay <id>",
     "orders cancel | sessions cancel | sandbox cancel | cancel":
       "checkout sandbox pay <id> --outcome cancelled",
     "orders expire | sessions expire | sandbox expire | expire":
@@ -65,32 +81,36 @@ const EQUIVALENTS = {
     "webhooks send | webhooks trigger | events send": "checkout trigger <type>",
     "webhooks replay | webhooks retry | webhooks resend": "checkout events replay <id>",
     "webhooks secret": "checkout endpoints secret <id>",
-    "listen <url> | listen --url | forward": "checkout listen --forward <url>",
+    "listen <url> | listen --url | listen --to | listen --forward-to | forward | forward <url> | forward --to | webhooks listen --forward-to | webhooks listen --forward | webhooks listen --url | webhooks listen <url> | webhooks forward <url> | webhooks forward --to | http <url> | tunnel <url> | ngrok <url> | port-forward <url>":
+      "checkout listen --forward <url>",
+    "listen | http | tunnel | ngrok | ngrok http | port-forward | forward-to | webhooks forward":
+      "checkout listen --forward http://localhost:<port>/hooks",
     "events listen | events watch": "checkout listen",
+    "mcp start | mcp serve | mcp run | mcp stdio | mcp server": "checkout mcp",
+    "mcp install | mcp add | mcp setup": "checkout mcp config",
+    "run server | run dev | run sandbox | start sandbox | start server": "checkout sandbox start",
+    "run all | run checklist | run tests": "checkout checklist run",
+    run: "checkout exec -- npm test runs a command with its own sandbox, checkout sandbox start the sandbox alone, and checkout checklist run judges your shop",
     "requests tail | requests watch": "checkout requests list --follow",
     "faults reset": "checkout faults clear",
     "faults add status": "checkout faults add status --status <status>",
-    "faults add latency": "checkout faults add latency --latency <duration>",
+    "faults add latency | faults add latency --duration": "checkout faults add latency --latency <duration>",
     "stores create <word>": "checkout stores create --name <name>",
     "orders create <word>": "checkout orders create --order-id <id> --price-id price_coffee",
-    "sandbox pay --id | sandbox pay --order-id": "checkout sandbox pay <id>",
     "orders get --id | orders get --order-id": "checkout orders get <id>",
     "checklist show": "checkout checklist",
     "endpoints add --url": "checkout endpoints add <url>",
-    "checklist webhooks | checklist webhook": "checkout checklist run webhooks",
-    "checklist duplicates": "checkout checklist run duplicates",
+    "checklist webhooks | checklist webhook | checklist run webhook": "checkout checklist run webhooks",
+    "checklist duplicates | checklist run duplicate": "checkout checklist run duplicates",
     "checklist idempotency": "checkout checklist run idempotency",
-    "checklist browser-return": "checkout checklist run browser-return",
+    "checklist browser-return | checklist run browser_return": "checkout checklist run browser-return",
     "snapshots load": "checkout snapshots restore <name>",
-    listen: "checkout listen --forward http://localhost:<port>/hooks",
     "portal | dashboard | ui | console | sandbox open": "checkout open",
     launch: "checkout checklist",
     "why | story | inspect | describe | describe order | describe checkout | logs <id> | deliveries get | deliveries show":
       "checkout explain <id>",
     "logs tail | tail": "checkout requests list --follow",
-    "list | payments | payments list | charges | charges list | payment_intents | payment_intents list":
-      "checkout orders list",
-    "webhook_endpoints | webhook_endpoints list": "checkout endpoints list",
+    "list | payments | charges | payment_intents": "checkout orders list",
     "webhook_endpoints create --url": "checkout endpoints add <url>",
     "config use-context | use-context": "checkout stores use <name>",
     "auth | auth status": "checkout whoami",
@@ -98,15 +118,11 @@ const EQUIVALENTS = {
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
     "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
     "idempotency delete | idempotency remove": "checkout idempotency forget <key>",
-    "checklist run duplicate": "checkout checklist run duplicates",
-    "checklist run webhook": "checkout checklist run webhooks",
-    "checklist run browser_return": "checkout checklist run browser-return",
-    "faults add latency --duration": "checkout faults add latency --latency <duration>",
-    "sandbox pay --outcome success": "checkout sandbox pay <id> --outcome succeeded",
-    "sandbox pay --outcome paid": "checkout sandbox pay <id> --outcome succeeded",
+    "sandbox pay --outcome success | sandbox pay --outcome paid":
+      "checkout sandbox pay <id> --outcome succeeded",
     "sandbox pay --outcome decline": "checkout sandbox pay <id> --outcome declined",
-    "sandbox pay --outcome cancel": "checkout sandbox pay <id> --outcome cancelled",
-    "sandbox pay --outcome canceled": "checkout sandbox pay <id> --outcome cancelled",
+    "sandbox pay --outcome cancel | sandbox pay --outcome canceled":
+      "checkout sandbox pay <id> --outcome cancelled",
     "sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
     "sandbox pay --outcome expire": "checkout sandbox pay <id> --outcome expired",
   },
@@ -128,7 +144,8 @@ const EQUIVALENTS = {
     "get orders": ["orders list"],
     "get events": ["events list"],
     "get endpoints | get webhooks": ["endpoints list"],
-    "products | products list | catalog": ["prices list"],
+    "products list | catalog": ["prices list"],
+    "checkout list | checkouts list": ["orders list", "sessions list"],
     "endpoints update | endpoints edit":
       "an endpoint cannot be changed: run checkout endpoints add <url> and checkout endpoints remove <id>",
     "orders create --data | orders create -d | sessions create --data | sessions create -d":
@@ -144,14 +161,15 @@ const EQUIVALENTS = {
       "the v1 interface has no refunds; checkout sandbox pay <id> --outcome failed shows your shop a failed payment",
     "webhooks list": ["endpoints list", "events list", "deliveries list"],
     "webhooks add | webhooks create": ["endpoints add"],
-    "webhooks listen | events tail | port-forward | tunnel": ["listen"],
-    "webhook_endpoints create": ["endpoints add"],
-    "payment_intents create | charges create | payments create": ["orders create"],
+    "webhooks listen | events tail": ["listen"],
     "configure | configure set": ["env", "whoami"],
     "customers | customers list | customers create":
       "the v1 interface has no customers; an order has the order_id of your shop",
-    "api | curl":
+    "api | curl | get <path> | post | put | patch | delete <path> | request | <path> | http <path> | http get | http post | -X | -H | --request":
       "checkout env prints the address and the key for curl; checkout orders and checkout sessions call the same API",
+    "collection | collections | newman | postman":
+      "a run of requests is a scenario in a file of yours, as docs/scenarios.md shows; checkout checklist run judges your shop",
+    "listen -H": ["--header"],
     "config init": ["config export"],
     "config list | config show | config get": ["config export", "whoami"],
     "config set":
@@ -175,6 +193,13 @@ const EQUIVALENTS = {
     "checklist --probe":
       "run checkout calibrate --base-url <url>, which asks the service; checkout checklist --base-url <url> reads its record",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
+  },
+  /** Nouns of other tools, and of this service. */
+  nouns: {
+    "checkout | checkouts | checkout_sessions | checkout-sessions | payment_links | payment_link": "sessions",
+    "payments | payment | charges | charge | payment_intents | payment_intent": "orders",
+    "webhook_endpoints | webhook_endpoint | hooks | hook": "endpoints",
+    "products | product | plans": "prices",
   },
   subcommands: {
     show: ["get", "list"],
@@ -201,6 +226,9 @@ const EQUIVALENTS = {
     "d | background | daemon": ["detach"],
     p: ["port"],
     memory: ["ephemeral"],
+    "n | l | max | max-items | top | count | page-size | per-page": ["limit"],
+    "forward-to | to": ["forward"],
+    H: ["header"],
     "host | bind": ["listen"],
     dotenv: ["format"],
     type: ["event"],
@@ -215,6 +243,7 @@ const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
 const DESTROYING: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
+const NOUNS = mapOf<string>(EQUIVALENTS.nouns);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {

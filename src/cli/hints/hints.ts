@@ -4,14 +4,17 @@ import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedCommand } from "../program.ts";
-import { groupWords, nameOf, PLACES, SWITCHES } from "./again.ts";
+import { groupWords, nameOf, PLACES, SWITCHES, typedAgain } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
   correctedRun,
   equivalentCommands,
   didYouMean,
+  groupOfNoun,
   isDestroying,
+  rowWord,
+  subcommandsFor,
   wordOr,
   type Suggestion,
 } from "./equivalents.ts";
@@ -51,13 +54,36 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   // Our suggestion looks at all words; commander's looks at the letters of one word.
   if (only === undefined) {
     // A group in the singular: `snapshot before`.
-    const group = line.program.commands.find((one) => one.name() === `${argv[0]}s`)?.name();
-    const help = group === undefined ? next : `checkout ${group} --help`;
-    return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), help);
+    const group = groupFor(line, argv[0]);
+    // The letters of a noun that is known lead astray: `checkouts` is not `checklist`.
+    if (group !== undefined)
+      return usageProblem(`${first}${didYouMean([group])}`, `checkout ${group} --help`);
+    return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
   }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
-  const isCommand = found.code === UNKNOWN_COMMAND && others.length === 0;
-  return usageProblem(`${first}${didYouMean(meant)}`, isCommand ? await lineOf(only, first, line) : next);
+  if (found.code === UNKNOWN_OPTION && others.length === 0)
+    return usageProblem(`${first}${didYouMean(meant)}`, lineWithOption(only, first, line) ?? next);
+  if (found.code !== UNKNOWN_COMMAND || others.length > 0)
+    return usageProblem(`${first}${didYouMean(meant)}`, next);
+  // Not "unknown command 'listen' (Did you mean listen?)".
+  const said = first.includes(`'${only}'`) ? first : `${first}${didYouMean(meant)}`;
+  return usageProblem(said, await lineOf(only, first, line));
+}
+
+/** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
+function lineWithOption(meant: string, message: string, { command, world }: TypedLine): string | undefined {
+  const [, typed = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
+  const at = world.argv.findIndex((word) => word.startsWith(typed));
+  const [word = "", following] = world.argv.slice(at);
+  const joined = word.slice(typed.length).replace(/^=/, "");
+  const again = (length: number, added: string): string | undefined =>
+    /secret|token|key|password|file/.test(typed + added) || world.argv.includes("--")
+      ? undefined
+      : typedAgain(world, new Map([[nameOf(word), length]]), added);
+  const takesValue = command.options.some(({ long, required }) => long === meant && required);
+  if (!takesValue) return again(1, meant);
+  const value = wordOr("", joined === "" ? following : joined);
+  return value === "" ? undefined : again(joined === "" ? 2 : 1, `${meant} ${value}`);
 }
 
 /** The suggested command with the typed arguments, if it takes so many; otherwise the line that shows its help. */
@@ -69,8 +95,10 @@ async function lineOf(
   const [, unknown = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = suggested.split(" ");
   const values = ownWords(argv);
-  for (const word of new Set([...words, unknown, ...path])) {
-    const at = values.findIndex((one) => isSame(one, word));
+  for (const word of new Set([...words, ...path, unknown])) {
+    const at = values.findIndex(
+      (one) => isSame(one, word) || groupOfNoun(one) === word || subcommandsFor(one).includes(word),
+    );
     if (at >= 0) values.splice(at, 1);
   }
   const { createProgram, findTypedCommand } = await import("../program.ts");
@@ -96,7 +124,10 @@ function withoutDestroying(message: string): string {
 }
 
 /** The whole line that was meant; undefined if the words do not tell it. */
-function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine): string | undefined {
+function correctedLineFor(
+  { code }: CommanderError,
+  { words, argv, world, program }: TypedLine,
+): string | undefined {
   const typed = wordsBeforeSeparator(argv);
   const rest = ownWords(argv).slice(words.length);
   const [next = "", value] = rest;
@@ -111,6 +142,15 @@ function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine):
     const run = correctedRun(rest, argv.length === typed.length);
     if (run !== undefined) return run;
   }
+  const [, host, port] = /^([\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
+  if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined)
+    return typedAgain(world, new Map([[name, joined ? 1 : 2]]), `${name} ${host} --port ${port}`);
+  // `checkout checkout orders list`.
+  if (code === UNKNOWN_COMMAND && next === "checkout" && rest.every((word) => wordOr("", word) !== ""))
+    if (program.commands.some((one) => one.name() === value)) return rest.join(" ");
+  // `webhooks listen --forward-to http://localhost:3000`.
+  if (code === UNKNOWN_COMMAND && rest.length <= 3 && option !== "" && argument !== undefined)
+    return correctedLine([...words, argument, name], ofOption);
   // A line that leaves out a typed option or word would do something else.
   if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
@@ -130,7 +170,8 @@ function correctedLineFor({ code }: CommanderError, { words, argv }: TypedLine):
   if (rest.length > 3) return undefined;
   const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], rest[2]);
   if (ofTwo !== undefined || rest.length > 2) return ofTwo;
-  const ofId = value === undefined ? undefined : correctedLine([...words, next, "<id>"], value);
+  const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
+  const ofId = value === undefined ? undefined : correctedLine([...words, next, kind], value);
   return ofId ?? correctedLine([...words, next], value);
 }
 
@@ -160,12 +201,12 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   );
 }
 
-async function suggestedCommand({ program, words: known, argv, world }: TypedLine): Promise<Suggestion> {
+async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
+  const { words: known, argv, world } = line;
   const typed = argv.filter((word) => !word.startsWith("-"));
-  // A group in the singular: `order list`.
-  const group = program.commands.find((one) => one.name() === `${typed[0]}s`)?.name();
+  const group = groupFor(line, typed[0]);
   const words = group === undefined ? typed : [group, ...typed.slice(1)];
-  const row = equivalentCommands(words);
+  const row = equivalentCommands(typed.map(rowWord)) ?? equivalentCommands(words.map(rowWord));
   if (row !== undefined) return row;
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
@@ -173,6 +214,11 @@ async function suggestedCommand({ program, words: known, argv, world }: TypedLin
   // Omits the group that was typed.
   const others = paths.filter((path) => path.join(" ") !== known.join(" "));
   return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
+}
+
+/** The group for a noun of another tool, or for ours in the singular: `order list`. */
+function groupFor({ program }: TypedLine, noun = ""): string | undefined {
+  return program.commands.find((one) => one.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
 }
 
 /** An excess argument may be part of a duration typed as two words, or a value without its option. */

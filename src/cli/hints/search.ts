@@ -62,9 +62,11 @@ export function similarOptions(
         .split("-")
         .some((word) => names.has(word)),
   );
+  const ofAlias = longs.filter((long) => optionWordsFor(name).includes(long.slice(2)));
   const attempts = typed.startsWith("--")
-    ? [ofName]
+    ? [ofAlias, ofName]
     : [
+        ofAlias,
         // One dash is missing.
         longs.filter((long) => argv.includes(long.slice(1))),
         ofName,

@@ -52,7 +52,8 @@ export function readyText(ready: ListenReady, style: Style): string {
   const { port, paths, plan, keys, origin, replayed } = ready;
   const { routes, forward } = plan;
   const rest = routes.length === 0 ? "events" : "other events";
-  const fallback = forward ?? "only shown here";
+  const fallback =
+    forward ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
   const own = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
     ...(origin === null

@@ -4,6 +4,8 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { NamedTarget } from "../../core/config/schema.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { completeAddress } from "../../core/webhook/target.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
@@ -161,10 +163,14 @@ function parseAddress(named: ValueWithSource<string> | undefined): ValueWithSour
   if (named === undefined || named.value === "") return undefined;
   const value = parseBaseUrl(named.value);
   if (value !== undefined) return { value, source: named.source };
-  // The value is not shown: it may hold a password.
+  // Other characters than these are not shown: the value may hold a password.
+  const got = /^[\w.:/-]+$/.test(named.value) ? `; got ${printableLiteral(named.value)}` : "";
+  const whole = URL.parse(completeAddress(named.value) ?? "");
+  const meant =
+    whole === null ? "correct it" : `write ${whole.origin}${whole.pathname === "/" ? "/v1" : whole.pathname}`;
   const quoted = isQuoted(named.value) ? "; it is in quotation marks, which the reader of its file kept" : "";
-  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted}`;
-  throw refuseUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
+  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted}${got}`;
+  throw refuseUsage(`${named.source} must be ${expected}`, `${meant}; nothing was sent`);
 }
 
 /** The value of an option with its source; a flag has already overridden the variable. */

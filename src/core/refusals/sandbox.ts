@@ -60,7 +60,7 @@ export const SANDBOX_REFUSALS = {
     field_form: ["expected {form}; got {received}", "应为{form}；收到 {received}"],
     request_field: ["{why}{known}; got {received}", "{why}{known}；收到 {received}"],
     listen_address:
-      "expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2; got {received}",
+      "Expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2; got {received}",
     no_dialect: "a dialect is a JSON object; got {received}",
     dialect_field: "{at}: {why}; got {received}",
     repeated_name: "appears twice in this list",

@@ -60,7 +60,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
     : hostSpelledIn(text);
   if (url === null || spelled === undefined) {
     const received = printableLiteral(text);
-    const meant = completeAddress(text);
+    const isPath = /^\/(?!\/)/.test(text) && policy.reach !== "public";
+    const meant = completeAddress(isPath ? `localhost:3000${text}` : text);
     return meant === undefined
       ? refuseFact("target_not_url", { received })
       : refuseFact("target_without_scheme", { received, instead: printableLiteral(meant) });
