@@ -44,7 +44,7 @@ test("a served shop that a kill breaks is found, and the printed command repeats
     "The application answered 2xx to the payment event, but did not book the payment.",
   );
   expect(stdout).toContain(
-    `checkout explore --order-view '/orders/{order_id}' --serve serve --receiver-path /hooks --only '${only}' -- client`,
+    `checkout explore --serve serve --receiver-path /hooks --order-view '/orders/{order_id}' --only '${only}' -- client`,
   );
   expect(stdout).toContain("order.succeeded 1  0     kill");
   const xml = readFileSync(join(harness.cwd, "explore.xml"), "utf8");

@@ -120,7 +120,7 @@ test("the printed command repeats a finding with the options of its run", async 
   expect(code).toBe(1);
   const [{ rerun } = { rerun: "" }] = report.broken;
   expect(rerun).toMatch(
-    /^checkout checklist run (--only \w+ )?--seed \w+ --create create-order --order-view /,
+    /^checkout checklist run (duplicates )?--create create-order --order-view .* --only \w+ --seed \w+$/,
   );
   expect(rerun).toContain("--settle 10s");
   expect(rerun).toContain(`--paid-when '"paid"'`);

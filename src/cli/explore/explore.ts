@@ -244,7 +244,7 @@ async function search(
     only,
     hasView: orderView !== undefined || orderViewCommand !== undefined,
     amountField: "amount_minor",
-    rerunOf: (schedule) => rerunCommand(context, schedule, { options, words }),
+    rerunOf: (schedule) => rerunCommand(context, schedule, words),
     onWave: ({ size, count }) =>
       printer.talk(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
   }).catch((error: unknown) => {

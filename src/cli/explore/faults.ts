@@ -10,8 +10,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
-import { keptOptions } from "../judge/options.ts";
-import type { ExploreCommandOptions } from "./options.ts";
+import { anotherRun } from "../judge/options.ts";
 
 /** A fault as a file of faults contains it. */
 export function faultJson(fault: ScheduledFault) {
@@ -50,15 +49,14 @@ const STAND_IN = { action: "latency" } as const;
 export function rerunCommand(
   { world }: Pick<Context, "world">,
   { faults, payer }: Schedule,
-  { options, words }: { readonly options: ExploreCommandOptions; readonly words: readonly string[] },
+  words: readonly string[],
 ): string {
   const shell = shellOf(world.env);
   const only = optionToCopy("--only", JSON.stringify(faults.map(faultJson)), shell) ?? "--only <faults>";
   const line = [
-    `checkout explore${keptOptions(world, options)}`,
     only,
     ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
     ...(words.length === 0 ? [] : ["--", ...words.map((word) => quote(word, shell))]),
   ];
-  return line.join(" ");
+  return anotherRun(world, line.join(" "));
 }

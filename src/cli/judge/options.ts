@@ -3,9 +3,7 @@ import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
-import { durationText } from "../../core/duration.ts";
 import { accept } from "../../core/outcome.ts";
-import { optionToCopy, shellOf } from "../../core/shell/quote.ts";
 import {
   invalidOption,
   repeatedOption,
@@ -15,6 +13,7 @@ import {
   type CommandSpec,
   type Context,
 } from "../command.ts";
+import { typedAgain } from "../hints/again.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -182,29 +181,13 @@ export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
-/** The options that a repeated run of the checklist or of explore needs too: all except options that choose histories. */
-const KEPT: readonly Option[] = [
-  ...shopOptions(),
-  valueOption("--receiver-path <path>", ""),
-  valueOption("--receiver <url>", ""),
-  checkoutOption(),
-  valueOption("--command-timeout <duration>", ""),
-];
+/** Options that choose what a run of the checklist or of explore does, or write a file, with the number of their words. */
+const CHOOSING: ReadonlyMap<string, number> = new Map([
+  ...["only", "seed", "budget", "depth", "payer", "write", "junit"].map((name) => [`--${name}`, 2] as const),
+  ...["quick", "all"].map((name) => [`--${name}`, 1] as const),
+]);
 
-/** The given options as a person copies them; what the section has is left to it. */
-export function keptOptions(world: Context["world"], options: Readonly<Record<string, unknown>>): string {
-  const shell = shellOf(world.env);
-  const one = (flag: string, value: unknown): string => {
-    if (value === true) return flag;
-    const text = value instanceof RegExp ? value.source : String(value);
-    return optionToCopy(flag, text, shell) ?? `${flag} <value>`;
-  };
-  const words = KEPT.flatMap((option) => {
-    const [name, flag] = [option.attributeName(), option.long ?? ""];
-    const value = options[name];
-    if (value === undefined) return [];
-    if (typeof value === "number") return [one(flag, durationText(value))];
-    return Array.isArray(value) ? value.map((each: string) => one(flag, each)) : [one(flag, value)];
-  });
-  return words.map((word) => ` ${word}`).join("");
+/** The typed line for another run, which chooses by `added` options. */
+export function anotherRun(world: Context["world"], added: string): string {
+  return typedAgain(world, CHOOSING, added);
 }

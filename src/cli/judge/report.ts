@@ -16,8 +16,8 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;
-  /** The options of the run, for the command that repeats a history. */
-  readonly kept: string;
+  /** The typed line with other chosen options: the command that repeats a history. */
+  readonly rerun: (chosen: string) => string;
   readonly missing: readonly MissingField[];
   readonly isInterrupted: boolean;
   readonly judged: readonly JudgedHistory[];
@@ -160,9 +160,9 @@ function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): Lef
 type LeftOut = { readonly count: number; readonly budget?: string; readonly text: string };
 const MINUTE_MS = 60_000;
 
-/** The command that repeats a history: whole, with the options of this run. */
-function rerunOf({ seed, kept }: RunReport, name: JudgedHistory["name"]): string {
-  return `checkout checklist run --only ${name} --seed ${seed}${kept}`;
+/** The command that repeats a history: the whole line of this run. */
+function rerunOf({ seed, rerun }: RunReport, name: JudgedHistory["name"]): string {
+  return rerun(`--only ${name} --seed ${seed}`);
 }
 
 /** Findings with one likely mistake: the first with its story and the command that repeats it, the others by name. */

@@ -30,7 +30,7 @@ import { runWithSpinner } from "../request/exchange.ts";
 import {
   checkoutOption,
   clientCommandOption,
-  keptOptions,
+  anotherRun,
   runOptions,
   SHOP_RULES,
   type RunOptions,
@@ -251,7 +251,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const base = {
     seed,
     budgetMs: options.budget ?? budgetOf(plain?.recording),
-    kept: keptOptions(world, options),
+    rerun: (chosen: string) => anotherRun(world, chosen),
     missing: plain === undefined ? [] : missingFields(described, { shop, options, plain }),
     isInterrupted: false,
   };
