@@ -242,7 +242,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
 }
 
 /** Waits for all, and throws the first error then: nothing goes on after a failed history. */
-async function allEnded(running: readonly (Promise<void> | undefined)[]): Promise<void> {
+async function allEnded(running: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(running)).find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;
 }
@@ -287,7 +287,9 @@ async function restart(
   const { bench } = play;
   const { world, shop, signal, recording } = bench;
   const telling =
-    during === undefined ? undefined : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
+    during === undefined
+      ? Promise.resolve()
+      : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
   const beginsMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
   const restarting = async (): Promise<void> => {
