@@ -100,7 +100,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** Without a sandbox here, names the command that serves the folder, or the process that holds it unseen. */
+/** If no sandbox runs here, names the command that serves the folder, or the process that holds it unseen. */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;

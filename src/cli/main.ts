@@ -73,7 +73,7 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
-/** As in `--order-id --json`, if a variable was empty. A value that begins with a dash: `--order-id=--json`. */
+/** As in `--order-id --json`, if a variable was empty. A value that begins with a dash is written `--order-id=--json`. */
 function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;

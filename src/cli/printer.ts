@@ -25,7 +25,7 @@ export type Printer = {
   readonly result: (value: Output, text: () => string | Promise<string>) => Promise<number>;
   /** Prints one of several results immediately: one line of JSON, or text. */
   readonly line: (value: Output, text: () => string) => void;
-  /** Without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
+  /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
   readonly exact: (text: string) => number;
   /** Prints a message in addition to the result; silent in JSON mode. */
   readonly talk: (text: string) => void;

@@ -46,7 +46,7 @@ export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/** In the order of attempts. `localhost` and the names below it are never looked up (RFC 6761 6.3). */
+/** Addresses in the order of attempts. `localhost` and the names below it are never looked up (RFC 6761 6.3). */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
@@ -71,7 +71,7 @@ export function localOrigin(port: number, host: LoopbackHost = "127.0.0.1"): str
   return `http://${host}:${port}`;
 }
 
-/** Without leading zeros, which some programs read as octal. */
+/** Leading zeros are not allowed: some programs read such a number as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -1,7 +1,7 @@
 /** Runs work with the same name one after the other, in the order of the calls. */
 export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
-/** For work that awaits between reading and writing. */
+/** A mutex for work that awaits between reading and writing. */
 export function createMutex(): Mutex {
   const last = new Map<string, Promise<unknown>>();
   return (name, work) => {

@@ -64,7 +64,7 @@ export async function openFirstStore(
   return accept({ apiKey, folderHold });
 }
 
-/** In `sandbox.db` itself, so that losing the log cannot lose the store (decision 54). Returns the stored keys. */
+/** Writes to `sandbox.db` itself, so that losing the log cannot lose the store (decision 54). Returns the stored keys. */
 async function confirmStore(
   world: GuestWorld,
   held: HeldFolder,

@@ -17,7 +17,7 @@ type ReachableSandbox = {
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
 };
 
-/** Without a socket and without timers, while the folder is held. Interrupted work is completed first. */
+/** Runs without a socket and timers, while the folder is held. Interrupted work is completed first. */
 export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,

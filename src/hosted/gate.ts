@@ -12,7 +12,7 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/** Before any object exists, because a page of another site can make a browser send any number of requests. */
+/** Refuses before any object exists, because a page of another site can make a browser send any number of requests. */
 export function createGate({
   SETTINGS,
   CONTROL_TOKEN: controlToken,

@@ -27,7 +27,7 @@ export function hasTables({ sql }: ObjectStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
 }
 
-/** In one transaction. The schema version is a row, because `user_version` is not available here. */
+/** Migrates in one transaction. The schema version is a row, because `user_version` is not available here. */
 export function migrateTables(storage: ObjectStorage): void {
   const { sql } = storage;
   storage.transactionSync(() => {

@@ -39,7 +39,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged };
 }
 
-/** Without a path of this machine; with `Retry-After` if only a lock prevents writing. */
+/** The refusal has no path of this machine; it has `Retry-After` if only a lock prevents writing. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

@@ -35,7 +35,7 @@ const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
-/** Each table before those that it refers to. The last statement of a step deletes its rows. */
+/** Each table comes before the tables that it refers to. The last statement of a step deletes its rows. */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
   [

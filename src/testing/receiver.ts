@@ -22,7 +22,7 @@ type OwnReceiver = {
   readonly end: () => Promise<void>;
 };
 
-/** The running receivers of a sandbox, even those whose store was deleted. */
+/** The running receivers of a sandbox, even of a deleted store. */
 export type Receivers = {
   readonly add: (own: OwnReceiver) => void;
   readonly drop: (own: OwnReceiver) => void;

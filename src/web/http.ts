@@ -13,7 +13,7 @@ export function headerLines(
   return values;
 }
 
-/** From `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed one matches no host. */
+/** The hosts of `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed one matches no host. */
 export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);

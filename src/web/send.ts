@@ -54,7 +54,7 @@ async function sendThrough(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
-/** For a machine without 127.0.0.1 (decision 79). A failure to connect does not prove that: ports may be used up. */
+/** The address for a machine without 127.0.0.1 (decision 79). A failure to connect does not prove that: ports may be used up. */
 function ipv6Of(url: string): string | undefined {
   const to = new URL(url);
   if (to.hostname !== "127.0.0.1") return undefined;
@@ -180,7 +180,7 @@ const MAX_KEPT = 32;
 /** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
-/** By scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
+/** Keyed by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
 const agents = new Map<string, Agent>();
 
 async function findKeptRoute({

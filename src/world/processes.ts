@@ -48,7 +48,7 @@ function linuxProcessStart(pid: number): string | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
-/** In /proc/PID/stat after the name, which can contain spaces and parentheses; the state has index 0. */
+/** Indexes of fields in /proc/PID/stat after the name, which can contain spaces and parentheses; the state has index 0. */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
 /** Index of the foreground process group of the terminal; the field is -1 without a terminal. */

@@ -190,7 +190,7 @@ const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 
-/** With order_ids for its purchases which no other run has used. */
+/** A shop whose purchases use order_ids that no other run has used. */
 function exploredShop(
   context: Context,
   { options, described, signal }: Wanted,

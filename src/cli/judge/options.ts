@@ -134,7 +134,7 @@ export function runOptions(budget: string): readonly Option[] {
   ];
 }
 
-/** For parts that need no creates. */
+/** The option of parts that need no creates. */
 export function checkoutOption(): Option {
   return repeatedOption(
     "--checkout <id|order_id>",

@@ -76,7 +76,7 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
   return wanted.length > 0 ? wanted : KINDS;
 }
 
-/** With an active currency and payment method of the store; default terms if it has none. */
+/** Terms with an active currency and payment method of the store; default terms if it has none. */
 async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
@@ -106,7 +106,7 @@ export async function orderIdsOfShop(
   };
 }
 
-/** From the request log, otherwise the store's newest; undefined if there is none. */
+/** The newest order_id in the request log, otherwise in the store; undefined if there is none. */
 async function merchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {
   const creates = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
   const { requests } = await callAt(context, control, { name: "listRequests", body: creates });

@@ -75,7 +75,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   );
 }
 
-/** Until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
+/** Follows the log until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
 async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
   let target = await controlTarget(context);

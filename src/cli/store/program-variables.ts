@@ -18,7 +18,7 @@ const FOREIGN_VARIABLES = [
 /** Changes to an environment; undefined removes a variable. */
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** Without the variables of other sandboxes, and without a proxy for this machine. */
+/** Removes the variables of other sandboxes, and a proxy for this machine. */
 export function programVariables({ env }: Pick<World, "env">): Changes {
   return { ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])), ...directly(env) };
 }

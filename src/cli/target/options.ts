@@ -31,7 +31,7 @@ function setting(option: Option): Option {
   return toSetting("CHECKOUT", option);
 }
 
-/** For commands without such an option; undefined if the variable is not set. */
+/** The limit for commands without such an option; undefined if the variable is not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((one) => one.name() === name);
   const read = option && readVariable(option, env);

@@ -4,7 +4,7 @@ import { runWithSpinner } from "../request/exchange.ts";
 import { catchRefusal, interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
 import { limitFromVariable } from "./options.ts";
 
-/** As long as a request is retried; also while none runs, if the user asks for retries. */
+/** Waits as long as a request is retried; also while none runs, if the user asks for retries. */
 export async function awaitSandbox<Seen>(
   context: Context,
   { look, isThere }: { readonly look: () => Seen; readonly isThere: (seen: Seen) => boolean },

@@ -36,7 +36,7 @@ export function dialectOption(): Option {
   );
 }
 
-/** From the file, otherwise from the variable. Refuses none, or body and secret both from standard input. */
+/** The secrets from the file, otherwise from the variable. Refuses none, or body and secret both from standard input. */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,

@@ -14,7 +14,7 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /** For a sandbox whose port can change and whose key no other server may receive; undefined while it is stopped. */
+  /** The base URL of a sandbox whose port can change and whose key no other server may get; undefined while it is stopped. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */

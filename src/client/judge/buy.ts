@@ -236,7 +236,7 @@ type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
 /** Creates with the same credential, and the terms of `like` or others. False if there are no such terms. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // If a shop chooses its order_ids, its checkouts are those that are new in the store meanwhile.
+  // If a shop chooses its order_ids, its checkouts are found as new in the store meanwhile.
   return play.bench.alone(() => createNow(play, step));
 }
 

@@ -1,5 +1,5 @@
 // Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, restarts, then the others
-// side by side, and those that need the whole shop alone.
+// side by side, and alone if they need the whole shop.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import {

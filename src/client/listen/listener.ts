@@ -107,7 +107,7 @@ type Context = ListenerOptions & {
   readonly search: CauseSearch;
   /** Whether the limit allows a look-up and a report about an unsigned request. */
   readonly mayLookCloser: () => boolean;
-  /** Of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
+  /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
   readonly inTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
   readonly later: (work: Promise<void>) => void;

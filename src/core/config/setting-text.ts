@@ -74,7 +74,7 @@ export function isHost(text: string): boolean {
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }
 
-/** Without slashes at its end; undefined if not http(s), or with credentials, a query or a fragment. */
+/** The URL without slashes at its end; undefined if not http(s), or with credentials, a query or a fragment. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

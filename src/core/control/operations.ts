@@ -202,7 +202,7 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Without the envelope, as `--json` prints it. A stored value that the schema refuses stays (decision 95). */
+/** Encodes without the envelope, as `--json` prints it. A stored value that the schema refuses stays (decision 95). */
 export function encodeAnswer<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,
@@ -215,7 +215,7 @@ export function encodeAnswer<Name extends OperationName>(
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 500;
 
-/** In steps, between which other work can run: a few entries of a long list at a time. */
+/** Encodes in steps, between which other work can run: a few entries of a long list at a time. */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

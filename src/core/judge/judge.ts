@@ -76,7 +76,7 @@ export function judgeHistory(
   return { state: "held", note: note === undefined ? null : factOf(note.note), got: last?.got ?? "" };
 }
 
-/** Without a fault, events in other names are the likeliest cause that a shop refuses or ignores them. */
+/** If no fault applied, events in other names are the likeliest cause that a shop refuses or ignores them. */
 function causeIn(
   dialect: DialectFact | undefined,
   { cause, invariant }: Found,

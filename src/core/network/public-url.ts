@@ -15,7 +15,7 @@ export function parsePublicUrl(text: string): Outcome<string> {
   return accept(url.origin);
 }
 
-/** As `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages. */
+/** Parses like `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages. */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")

@@ -56,7 +56,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** By the secrets that were active then. Undefined if the audit shows that a different request was sent. */
+/** Signs with the secrets that were active then. Undefined if the audit shows that a different request was sent. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
@@ -95,7 +95,7 @@ function sentOtherwise(body: string, right: string, dialect: Dialect | undefined
   return changed === right && dialect !== undefined ? `${right} ` : changed;
 }
 
-/** In the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
+/** Changes the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
 function changedBody(body: string): string {
   const amount = body.replace(
     /("amount_minor":)(\d)/,

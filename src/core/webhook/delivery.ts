@@ -109,7 +109,7 @@ export function decideAfterAttempt(
   return { state: "due", nextAt: now + Math.round(wait) };
 }
 
-/** From 0 to below 1, by the delivery and its attempts alone, whichever endpoint answers first (decision 93). */
+/** A fraction from 0 to below 1, by the delivery and its attempts alone, whichever endpoint answers first (decision 93). */
 export function jitterOf(deliveryId: string, tries: number): number {
   return fractionOf(`${deliveryId} ${tries}`);
 }

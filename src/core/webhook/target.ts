@@ -122,7 +122,7 @@ export function checkTrust(url: string, ca: string | null | undefined, policy: T
   return refuseFact("ca_without_https", {});
 }
 
-/** Without a port. Refuses with `invalid_parameter`, also addresses to which the sandbox never connects. */
+/** Parses a host without a port. Refuses with `invalid_parameter`, also addresses to which the sandbox never connects. */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;

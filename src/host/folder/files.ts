@@ -36,7 +36,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** Files of checkout include those with SQLite's suffixes and ours. */
+/** Files with SQLite's suffixes or ours also belong to checkout. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (OF_THE_SYSTEM.test(name)) return "system";
   const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(

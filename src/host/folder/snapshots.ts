@@ -9,7 +9,7 @@ export type SnapshotFiles = SnapshotStorage & {
   readonly rename: (from: string, to: string) => void;
 };
 
-/** In files that only the owner can read; the folder is created with the first snapshot. */
+/** Snapshots are files that only the owner can read; the folder is created with the first snapshot. */
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));

@@ -128,7 +128,7 @@ function untrustedPath(files: World["files"], project: string): string | undefin
   return undefined;
 }
 
-/** From the state folder, which is closed to others; no script of a package runs with the tokens. */
+/** Runs workerd from the state folder, which is closed to others; no script of a package runs with the tokens. */
 function npxCommand(folder: string): string {
   return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** Also for a request that will be refused; undefined if the key is missing or unknown. */
+/** The caller, also of a request that will be refused; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,

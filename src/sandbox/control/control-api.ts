@@ -121,7 +121,7 @@ async function answerAs(
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-/** In slices: a clock move can list thousands of checkouts, and other requests must not wait for all of them. */
+/** Encodes in slices: a clock move can list thousands of checkouts, and other requests must not wait for all of them. */
 async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,

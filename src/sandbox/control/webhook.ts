@@ -182,7 +182,7 @@ function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): 
 /** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
 const LOOK_MS = 1000;
 
-/** As soon as it is disabled, paused, removed, or not at `url`; or at the timeout. Without `url`, immediately. */
+/** Resolves once it is disabled, paused, removed, or not at `url`; or at the timeout. Without `url`, immediately. */
 function endpointOnceChanged(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },

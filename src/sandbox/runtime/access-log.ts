@@ -49,7 +49,7 @@ const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
-/** With a short delay; `flush` writes the rest. If the stream is blocked, lines are dropped and counted. */
+/** Writes with a short delay; `flush` writes the rest. If the stream is blocked, lines are dropped and counted. */
 export function createAccessLog(
   world: Pick<World, "after">,
   options: {

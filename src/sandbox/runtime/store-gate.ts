@@ -44,7 +44,7 @@ export function createStoreGate(
   }
 
   return {
-    /** With a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
+    /** Returns a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
     enter: (request: OpenRequest): Promise<Outcome<void>> | undefined => {
       if (opening(request) !== undefined) return enterLater(request);
       open.set(request, () => undefined);

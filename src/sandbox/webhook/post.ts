@@ -83,7 +83,7 @@ export async function postToReceiver(
   return endRedacted(result);
 }
 
-/** After the stored part, so that a secret or card number that begins in that part is recognised. */
+/** Bytes read after the stored part, so that a secret or card number that begins in that part is recognised. */
 const MAX_SECRET_BYTES = 256;
 
 export function deliveryErrorOf({

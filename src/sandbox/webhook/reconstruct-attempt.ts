@@ -31,7 +31,7 @@ export type SigningSecrets =
       readonly sentAt: number;
     };
 
-/** With the function that sends attempts; without body and signature if that is not possible. */
+/** Rebuilds an attempt with the function that sends attempts; without body and signature if that is not possible. */
 export function reconstructAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,

@@ -40,7 +40,7 @@ const MAX_COPY_BYTES = 128 * 1024 * 1024;
 /** Maximum number of copies of a file that another process is writing to. */
 const MAX_LOOKS = 20;
 
-/** On a copy: even a read-only connection creates and changes files next to it. Undefined if there is no file. */
+/** Checks a copy: even a read-only connection creates and changes files next to it. Undefined if there is no file. */
 export function checkDatabase(
   path: string,
   options: CheckOptions,

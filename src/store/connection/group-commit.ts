@@ -19,7 +19,7 @@ type Observers = Partial<Files> & {
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
-/** On disk when it settles. The work may run twice, so it must change nothing but the database. */
+/** The change is on disk when the promise settles. The work may run twice, so it must change nothing but the database. */
 type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
@@ -245,7 +245,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** From SQLite and Node; other errors (a constraint, a bug) stay unchanged. */
+/** Converts errors of SQLite and Node; other errors (a constraint, a bug) stay unchanged. */
 export function toStorageUnavailable(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

@@ -9,7 +9,7 @@ type FailureRow = {
   readonly next: string;
 };
 
-/** By the code that commands return (decision 61). An extended SQLite code counts before its basic code. */
+/** Failures by the code that commands return (decision 61). An extended SQLite code counts before its basic code. */
 const FAILURES = {
   disk_full: {
     // SQLite reports an I/O error if there is no room for the -shm.

@@ -1,7 +1,7 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** With the first request that relied on it. Times are by the store's clock. */
+/** A use of an assumption, with the first request that relied on it. Times are by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
   /** The number of the decision. */

@@ -50,7 +50,7 @@ export function createSnapshotTaker({ connection, nativeBinding, isIntact, pause
       }
     },
 
-    /** As of the call, a few rows at a time. Rejects if the state is closed before the snapshot is complete. */
+    /** Writes the rows as of the call, a few at a time. Rejects if the state is closed before the snapshot is complete. */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       const writing = writeRows(connection.name, path, { ...options, ...plan });
       underWay.add(writing);

@@ -36,7 +36,7 @@ export function deliveryHealth(connection: Connection) {
     failedSince: (wanted: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
-    /** From the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
+    /** The health by the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
     health: (endpointId: string, since: number): EndpointHealth => {
       const looked = { endpointId, since, look: LOOK_HEALTH };
       const answers = DELIVERY_STATES.flatMap((state) =>

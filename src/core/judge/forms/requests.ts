@@ -72,7 +72,7 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** With our header names, and the body in the store's dialect. Throws for a case of an order if there is no order. */
+/** A request with our header names, and the body in the store's dialect. Throws for a case of an order if there is no order. */
 export function buildDrillRequest(
   name: CaseName,
   events: DrillEvents,

@@ -186,7 +186,7 @@ function* combinations(
   }
 }
 
-/** In Unix seconds, nearest first: around the received one, the current time and the event's creation. */
+/** Timestamps in Unix seconds, nearest first: around the received one, the current time and the event's creation. */
 function* otherTimestamps(claimed: number | undefined, now: number, rawBody: Uint8Array): Generator<number> {
   const bases = [claimed, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,

@@ -177,7 +177,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/** Without a click, unless the customer stays or opens the page later. Without script there is no redirect. */
+/** Redirects without a click, unless the customer stays or opens the page later, or scripts are off. */
 function sendBack({ view, stays }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const paid = paidAt(view);

@@ -9,7 +9,7 @@ import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 
-/** In UTC, with the full time on hover. The script shows it in the browser's time zone. */
+/** A time in UTC, with the full time on hover. The script shows it in the browser's time zone. */
 export function momentHtml(time: number): Html {
   const whole = toIso(time);
   return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
@@ -253,7 +253,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** Without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
+/** A time without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
 export function listTime(time: number, now: number): Html {
   const [whole, today] = [toIso(time), toIso(now)];
   const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);

@@ -11,7 +11,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** As stored on disk: the operation would first write pending uses, but a GET of a page changes nothing. */
+/** Shows the uses stored on disk: the operation would first write pending uses, but a GET of a page changes nothing. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(

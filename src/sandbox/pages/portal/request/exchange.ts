@@ -52,7 +52,7 @@ type Parts = {
   readonly isRedacted?: boolean;
 };
 
-/** For an accepted request, with a reconstructed body. Undefined if the body is unknown. */
+/** The repetition of an accepted request has a reconstructed body. Undefined if the body is unknown. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
