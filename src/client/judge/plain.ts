@@ -44,7 +44,7 @@ const BUSY = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
-const CAUSES = { causes: { booked_when_paid: "loses_plain" } } as const;
+const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
 /** A payment that is shown later than this, in milliseconds, is not late by work that the shop had before. */
 const LEFT_WORK_MS = 15_000;
@@ -94,6 +94,8 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   facts.push(...refusedFacts(deliveries));
   const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries) };
   const told = { ...purchase, isTold: true };
+  if (!isBooked(seen) && deliveries.length === 0)
+    return end(measured, paidAt, notJudged(factOf("no_endpoint"), "endpoint", seen.got));
   if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: told }, seen));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));

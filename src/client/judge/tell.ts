@@ -1,5 +1,6 @@
 // Deliveries to the shop in a history: events in any form, delivered again until the shop accepts them.
 import type { AnswerOf } from "../../core/control/operations.ts";
+import { formatAmount } from "../../core/money.ts";
 import { nearAmount } from "../../core/judge/neighbours.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import type { OrderName, Step } from "../../core/judge/step.ts";
@@ -111,23 +112,27 @@ export async function deliver(
     signal,
   });
   noted.subject = used;
-  const { how, ...others } = sent;
-  const forms = [...(how === undefined ? [] : [how]), ...(Object.keys(others) as (keyof typeof others)[])];
-  const what = [`the run delivered ${type}`, ...forms.map((form) => FORM_TEXTS[form])].join(", ");
   const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
-  purchase.sent.push({ at, text: `${what}: ${got}` });
+  purchase.sent.push({ at, text: `the run delivered ${sentText(type, sent)}: ${got}` });
   return answers;
 }
 
-/** How the run has sent an event, for a story. */
-const FORM_TEXTS: Readonly<Record<NonNullable<SentAs["how"]> | Exclude<keyof SentAs, "how">, string>> = {
-  forged: "forged as a payment with a wrong signature",
-  other_id: "with another id in its header",
-  unknown_type: "with a type that does not exist",
-  in_parts: "in two parts",
-  late: "as the last attempt of its schedule",
-  idLike: "with an id that resembles another one",
-  elsewhere: "for a payment with another amount or currency",
+function sentText(type: string, { how, idLike, elsewhere }: SentAs): string {
+  if (elsewhere !== undefined) {
+    const { amountMinor, currency } = elsewhere;
+    return `the payment of another checkout with its order_id, of ${formatAmount(amountMinor, currency)}`;
+  }
+  const event = how === undefined ? type : FORM_TEXTS[how].replace("{type}", type);
+  return idLike === undefined ? event : `${event}, with an id that resembles another one`;
+}
+
+/** What the run has delivered in place of an event, for a story. */
+const FORM_TEXTS: Readonly<Record<NonNullable<SentAs["how"]>, string>> = {
+  forged: "a payment with a wrong signature",
+  other_id: "{type}, with another id in its header",
+  unknown_type: "an event of a type that does not exist",
+  in_parts: "{type}, in two parts",
+  late: "{type}, as the last attempt of its schedule",
 };
 
 /** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */

@@ -164,6 +164,10 @@ const JUDGE_CAUSES = {
     `The application refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the application read the names of the dialect, or use a store without one.`,
     `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
   ],
+  refuses_plain: [
+    "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` tells. 404: its webhook path is another. No answer: it is not running, or listens on another port.",
+    "商店拒绝了普通购买的真实事件。400 或 401：通常是用另一密钥验证，或对解析后的请求体验证，`checkout checklist run webhooks` 会指出。404：webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
+  ],
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view is that of a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
     "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
