@@ -81,14 +81,15 @@ const EQUIVALENTS = {
     "webhooks send | webhooks trigger | events send": "checkout trigger <type>",
     "webhooks replay | webhooks retry | webhooks resend": "checkout events replay <id>",
     "webhooks secret": "checkout endpoints secret <id>",
-    "listen <url> | listen --url | listen --to | listen --forward-to | forward | forward <url> | forward --to | webhooks listen --forward-to | webhooks listen --forward | webhooks listen --url | webhooks listen <url> | webhooks forward <url> | webhooks forward --to | http <url> | tunnel <url> | ngrok <url> | port-forward <url>":
+    "listen <url> | listen --url | listen --to | listen --forward-to | forward | forward <url> | forward --to | webhooks listen --forward-to | webhooks listen --forward | webhooks listen --url | webhooks listen <url> | webhooks forward <url> | webhooks forward --to | subscribe <url> | http <url> | tunnel <url> | ngrok <url> | port-forward <url>":
       "checkout listen --forward <url>",
-    "listen | http | tunnel | ngrok | ngrok http | port-forward | forward-to | webhooks forward":
+    "listen | http | tunnel | ngrok | ngrok http | port-forward | forward-to | webhooks forward | subscribe | stripe listen":
       "checkout listen --forward http://localhost:<port>/hooks",
     "events listen | events watch": "checkout listen",
     "mcp start | mcp serve | mcp run | mcp stdio | mcp server": "checkout mcp",
     "mcp install | mcp add | mcp setup": "checkout mcp config",
     "run server | run dev | run sandbox | start sandbox | start server": "checkout sandbox start",
+    "start --port | up --port | serve --port | sandbox up --port": "checkout sandbox start --port <port>",
     "run all | run checklist | run tests": "checkout checklist run",
     run: "checkout exec -- npm test runs a command with its own sandbox, checkout sandbox start the sandbox alone, and checkout checklist run judges your shop",
     "requests tail | requests watch": "checkout requests list --follow",
@@ -127,7 +128,8 @@ const EQUIVALENTS = {
     "sandbox pay --outcome expire": "checkout sandbox pay <id> --outcome expired",
   },
   commands: {
-    "up | serve | server | server start | sandbox up": ["sandbox start"],
+    "up | serve | server | server start | sandbox up | mock | mock start | emulator | emulators start | stub":
+      ["sandbox start"],
     dev: ["sandbox start", "hosted dev"],
     "down | sandbox down | kill | sandbox kill": ["sandbox stop"],
     "ps | sandbox info | sandbox ps | sandbox list": ["sandbox status"],
@@ -167,9 +169,8 @@ const EQUIVALENTS = {
       "the v1 interface has no customers; an order has the order_id of your shop",
     "api | curl | get <path> | post | put | patch | delete <path> | request | <path> | http <path> | http get | http post | -X | -H | --request":
       "checkout env prints the address and the key for curl; checkout orders and checkout sessions call the same API",
-    "collection | collections | newman | postman":
+    "collection | collections | newman | postman | fixtures | samples":
       "a run of requests is a scenario in a file of yours, as docs/scenarios.md shows; checkout checklist run judges your shop",
-    "listen -H": ["--header"],
     "config init": ["config export"],
     "config list | config show | config get": ["config export", "whoami"],
     "config set":
@@ -228,7 +229,7 @@ const EQUIVALENTS = {
     memory: ["ephemeral"],
     "n | l | max | max-items | top | count | page-size | per-page": ["limit"],
     "forward-to | to": ["forward"],
-    H: ["header"],
+    H: ["header", "timestamp", "signature"],
     "host | bind": ["listen"],
     dotenv: ["format"],
     type: ["event"],

@@ -197,7 +197,9 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
   return (
-    equivalentCommands([...words, typed]) ?? equivalentCommands([typed]) ?? similarOptions(longs, typed, argv)
+    equivalentCommands([...words, typed]) ??
+    (typed.startsWith("--") ? equivalentCommands([typed]) : undefined) ??
+    similarOptions(longs, typed, argv)
   );
 }
 
