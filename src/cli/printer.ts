@@ -1,7 +1,7 @@
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { asTyped, typedAgain } from "./hints/again.ts";
+import { asTyped, hideQuoted, typedAgain } from "./hints/again.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
@@ -154,7 +154,7 @@ function hintsAsTyped(text: string, world: Talker, wrap: Printer["wrap"]): strin
 
 /** A line that is only a command is never broken, because users copy it. */
 function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
-  const isCommand = /^(npx )?checkout [a-z]/.test(next) && !/[:;,] /.test(next);
+  const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(hideQuoted(next));
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 

@@ -841,6 +841,18 @@ test("a command that is suggested or typed again acts in the same folder and sto
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
 
+test("each command of a hint gets the typed store, but none in quotation marks", () => {
+  const typed = (hint: string): string => asTyped(hint, { env: {}, argv: ["--store", "Tea"] });
+  expect(typed('"a \\" b" was sent before: checkout orders get a; checkout explain 7 says why')).toBe(
+    '"a \\" b" was sent before: checkout --store Tea orders get a; checkout --store Tea explain 7 says why',
+  );
+  expect(typed("checkout orders create --store Cup; checkout explain 7")).toBe(
+    "checkout orders create --store Cup; checkout --store Tea explain 7",
+  );
+  for (const hint of ['the name is "x; checkout explain 7"', 'half a "; checkout explain 7'])
+    expect(typed(hint)).toBe(hint);
+});
+
 test("events list --since takes a span, a time or a date", async () => {
   const { harness } = await open();
   await harness.run(["orders", "create", "--order-id", "o-7", "--price-id", "price_coffee"]);

@@ -269,7 +269,8 @@ async function runSite(known: readonly string[], results: Results): Promise<void
 async function runShop(known: readonly string[], results: Results): Promise<void> {
   const site = await openWebhookSite();
   const { harness } = site;
-  describedShop(site).open();
+  describedShop(site, { books: 2 }).open();
+  await site.addEndpoint("http://localhost:3000/hooks");
   const { run } = createRecorder(harness, known, results);
   const shop = {
     create: "create-order",

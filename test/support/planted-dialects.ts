@@ -123,6 +123,6 @@ export function plantedTable(): string {
     const seen = own.filter(({ isObservable }) => isObservable).length;
     return `| ${part} | ${own.length} | ${seen} | ${why} |`;
   });
-  const head = ["| what a service names otherwise | planted | observed | the others |", "|---|---|---|---|"];
+  const head = ["| difference | planted | observed | why not all |", "|---|---|---|---|"];
   return [...head, ...rows].join("\n");
 }

@@ -22,23 +22,36 @@ const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!
 /** Commands without `--dir`, and commands without `--store`. */
 const OF_NO_FOLDER = /^(-|help\b)/;
 const OF_NO_STORE =
-  /^(completion|config|doctor|exec|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|reset|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
+  /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
+
+/** Texts in quotation marks, which may be anybody's. */
+const QUOTED = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
+
+/** A text whose quoted parts are hidden; its length stays, and it ends at a quotation mark without another. */
+export function hideQuoted(text: string): string {
+  const hidden = text.replace(QUOTED, (quoted) => "_".repeat(quoted.length));
+  return hidden.split('"', 1)[0] ?? "";
+}
 
 /**
  * A hint whose commands run as the user has to type them, with the places of the typed command: its folder and its
- * store. Text after a quotation mark is left unchanged.
+ * store. Quoted text is left unchanged.
  */
 export function asTyped(hint: string, world: Typed): string {
-  const [ours = ""] = /^[^'"]*/.exec(hint) ?? [];
-  const places = typedPlaces(world).filter(([name]) => !hint.includes(` ${name}`));
-  const commands = ours.replace(COMMAND, (found: string, at: number) => {
-    const words = ours.slice(at + found.length);
-    const kept = OF_NO_FOLDER.test(words)
-      ? []
-      : places.filter(([name]) => name !== "--store" || !OF_NO_STORE.test(words));
-    return `${[programName(world), ...kept.map(([, text]) => text)].join(" ")} `;
-  });
-  return commands + hint.slice(ours.length);
+  const places = typedPlaces(world);
+  const ours = hideQuoted(hint);
+  let [typed, from] = ["", 0];
+  for (const { 0: found, index } of ours.matchAll(COMMAND)) {
+    const to = index + found.length;
+    const [words = ""] = ours.slice(to).split("; ", 1);
+    const kept = places.filter(([name]) => {
+      const hasNone = OF_NO_FOLDER.test(words) || (name === "--store" && OF_NO_STORE.test(words));
+      return !hasNone && !` ${words}`.includes(` ${name}`);
+    });
+    typed += `${hint.slice(from, index)}${[programName(world), ...kept.map(([, text]) => text)].join(" ")} `;
+    from = to;
+  }
+  return typed + hint.slice(from);
 }
 
 /** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
