@@ -394,13 +394,7 @@ test("an address that only lacks its scheme is suggested with the scheme", () =>
     "[::1]:3000/h",
   ])
     expect([text, refusalOf(text).split("; write ")[1]]).toEqual([text, `"http://${text}"`]);
-  for (const text of [
-    "javascript:alert(1)",
-    "ftp://localhost/",
-    "/hooks",
-    "mailto:me",
-    "",
-    "//localhost:3000",
-  ])
+  expect(refusalOf("/hooks").split("; write ")[1]).toBe('"http://localhost:3000/hooks"');
+  for (const text of ["javascript:alert(1)", "ftp://localhost/", "mailto:me", "", "//localhost:3000"])
     expect([text, refusalOf(text)]).toEqual([text, expect.not.stringContaining("write")]);
 });

@@ -79,7 +79,20 @@ export async function openSite<Served extends SandboxHere | SandboxProcess>(
   withDatabase(site, (connection) =>
     connection.prepare("UPDATE stores SET active = 0 WHERE id = ?").run(INACTIVE_STORE),
   );
+  await awaitInactive(site, inactiveKey);
   return site;
+}
+
+/** Sends creates until the sandbox has noticed the change of its row, which another process made. */
+async function awaitInactive(site: Site, apiKey: string): Promise<void> {
+  const headers = { Authorization: [`Bearer ${apiKey}`], "Idempotency-Key": ["asks-whether-inactive"] };
+  const probe = { headers, fields: { order_id: SEED.orderId, amount_minor: SEED.amountMinor } };
+  for (;;) {
+    const [answer] = readAnswers(await send(site, render(site, probe, 998), false), "POST");
+    if (answer?.status === 403 || answer?.status === 429) return;
+    // The order of the store is open, so that nothing is created.
+    expect(answer?.status).toBe(409);
+  }
 }
 
 /** Tables that are only written: nothing is remembered, so nothing has to be forgotten. */
