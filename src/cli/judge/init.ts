@@ -149,7 +149,7 @@ export async function runInit(context: Context): Promise<number> {
 }
 
 async function askAll(context: Context, questions: Questions, control: ControlTarget): Promise<Answers> {
-  const answers: Answers = {};
+  let answers: Answers = {};
   const { world, printer } = context;
   let isJson = true;
   for (let at = 0; at < FIELDS.length; at += 1) {
@@ -161,7 +161,9 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
       validate: (answer: string) => validate(answer.trim(), world),
       ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
     };
-    answers[field] = (await questions.text(asked)).trim();
+    const earlier = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
+    // Later answers were to a wrong one, and are asked for again.
+    answers = { ...Object.fromEntries(earlier), [field]: (await questions.text(asked)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const one of trials) printer.talk(trialLine(one, printer.style));
     isJson = trials.find((one) => one.isJson !== undefined)?.isJson ?? isJson;

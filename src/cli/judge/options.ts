@@ -119,7 +119,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     valueOption(
       "--seed <text>",
-      "the same seed runs the same histories with the same order_ids (default: random)",
+      "the same seed runs the same histories, in a new store with the same order_ids (default: random)",
     ),
     repeatedOption(
       "--only <history>",

@@ -91,17 +91,22 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
   return parsed.ok ? parsed.value : newPurchaseRequest(world, { purpose: "order" });
 }
 
-/** Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; by a seed, the same ones. */
+/**
+ * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; by a seed, the same ones as long
+ * as the store has no newer checkout: a shop cannot sell an order again that a run has bought before.
+ */
 export async function orderIdsOfShop(
   context: Context,
   control: ControlTarget,
   seed: string,
 ): Promise<() => string> {
   const like = (await merchantOrderId(context, control)) ?? "order-10000001";
+  const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
+  const newest = checkouts[0]?.id ?? "";
   let drawn = 0;
   return () => {
     drawn += 1;
-    const bytes = bytesOf(`${seed}\n${drawn}`);
+    const bytes = bytesOf(`${seed}\n${newest}\n${drawn}`);
     return orderIdLike(like, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
   };
 }
