@@ -1,4 +1,4 @@
-import { completeAddress } from "../../core/webhook/target.ts";
+import { completeAddress } from "../../core/network/spelled-address.ts";
 
 /** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;

@@ -7,7 +7,7 @@ import { parseDurationText } from "../../core/duration.ts";
 import { shopRow, withShopSection } from "../../core/config/shop-section.ts";
 import { isPattern, isSettle, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
-import { completeAddress } from "../../core/webhook/target.ts";
+import { completeAddress } from "../../core/network/spelled-address.ts";
 import { findNearestConfig } from "../../host/config/find.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import type { Context } from "../command.ts";

@@ -10,12 +10,8 @@ import {
 } from "../../core/webhook/forwarding.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
-import {
-  completeAddress,
-  parseTarget,
-  parseTargetHost,
-  type TargetPolicy,
-} from "../../core/webhook/target.ts";
+import { completeAddress } from "../../core/network/spelled-address.ts";
+import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust } from "../../world.ts";
 import {

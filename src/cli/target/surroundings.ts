@@ -5,7 +5,7 @@ import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { NamedTarget } from "../../core/config/schema.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { completeAddress } from "../../core/webhook/target.ts";
+import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";

@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
+import { completeAddress, hostSpelledIn } from "../network/spelled-address.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
@@ -40,14 +41,6 @@ export type DeliveryTarget = {
   /** In the order of attempts; null for an allowed name. With `public`, the host, which the network resolves. */
   readonly addresses: readonly string[] | null;
 };
-
-/** The whole address, if only its scheme or its host is missing; otherwise undefined. */
-export function completeAddress(text: string): string | undefined {
-  const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
-  if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
-    return undefined;
-  return URL.canParse(meant) ? meant : undefined;
-}
 
 /** Parses a URL to its canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
@@ -170,9 +163,4 @@ function isPlainAddress(address: string): boolean {
   // ipaddr.js reads every IPv6 address with a dotted end as IPv4-mapped, including `::10.0.0.1`.
   if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(dotted);
   return ipaddr.IPv6.isValid(address);
-}
-
-/** The host as the user wrote it; undefined if the text is not `scheme://host…`. */
-function hostSpelledIn(text: string): string | undefined {
-  return /^https?:\/\/([^/?#@\\\s]+?)(?::\d+)?(?:[/?]|$)/.exec(text)?.[1];
 }
