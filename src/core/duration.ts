@@ -21,8 +21,6 @@ export function parseSpan(text: string): Outcome<number> {
 /** A time in a user's text: a span from now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
-export const SPAN_OR_MOMENT_FORM = "a span such as 10m, or a moment in ISO 8601";
-
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   const spanMs = parseDurationText(text);
   if (spanMs !== undefined) return { spanMs };

@@ -8,7 +8,7 @@ import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.
 import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
 import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
-import { DRILL_NAMES, type DrillKind } from "../../core/readiness/names.ts";
+import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
@@ -122,17 +122,20 @@ export function runJson(report: RunReport) {
 /** The wrong answers to forms of webhooks, by their likely cause. */
 function brokenByForms({ steps }: PartRecord) {
   const wrong = steps.filter(({ passed }) => !passed);
-  return [...Map.groupBy(wrong, ({ cause }) => JSON.stringify(cause)).values()].flatMap((some) =>
-    some.slice(0, 1).map(({ name, expected, got, cause }) => ({
-      invariant: expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
-      cause: englishOf(cause ?? ""),
-      places: some.map((one) => english(stepTitle(WEBHOOK_STEPS, one.name))),
-      history: name,
-      got: englishOf(got),
+  const mistakes = Map.groupBy(wrong, ({ cause }) => englishOf(cause ?? ""));
+  return [...mistakes].flatMap(([cause, some]) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    return {
+      invariant: first.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
+      cause,
+      places: some.map(({ name }) => english(stepTitle(WEBHOOK_STEPS, name))),
+      history: first.name,
+      got: englishOf(first.got),
       story: [],
-      rerun: "checkout checklist run webhooks",
-    })),
-  );
+      rerun: `${RUN_COMMAND} webhooks`,
+    };
+  });
 }
 
 /** The histories left out by the budget, an interruption, or a shop that takes no more events. */

@@ -27,7 +27,9 @@ import { toSetting } from "../option-rules.ts";
 import { parseDuration, parseEventStart, parseHost, wholeNumberParser, type EventStart } from "../parsers.ts";
 import { Refused, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
-import { durationText, SPAN_OR_MOMENT_FORM } from "../../core/duration.ts";
+import { durationText } from "../../core/duration.ts";
+import { PARTS } from "../../core/refusals/parts.ts";
+import { english } from "../../core/language.ts";
 
 /** The first events to receive: held events, events after a given event, or events since a time. */
 type Since = "last" | EventStart;
@@ -190,6 +192,7 @@ function parseType(text: string): string {
 
 function parseSince(text: string): Since {
   const since = text === "last" ? text : parseEventStart(text);
-  if (since === undefined) throw invalidOption(`last, the id of an event, ${SPAN_OR_MOMENT_FORM}`, text);
+  if (since === undefined)
+    throw invalidOption(`last, the id of an event, ${english(PARTS.span_or_moment)}`, text);
   return since;
 }

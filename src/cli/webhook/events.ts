@@ -34,7 +34,9 @@ import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
-import { SPAN_OR_MOMENT_FORM, type SpanOrMoment } from "../../core/duration.ts";
+import type { SpanOrMoment } from "../../core/duration.ts";
+import { PARTS } from "../../core/refusals/parts.ts";
+import { english } from "../../core/language.ts";
 import { answerOutput } from "../output/answer.ts";
 
 type ListOptions = WebhookWaitOptions &
@@ -283,6 +285,6 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
 function parseSince(text: string): Since {
   const start = /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text);
   if (start === undefined)
-    throw invalidOption(`an event_id, a position such as 0 or 42, ${SPAN_OR_MOMENT_FORM}`, text);
+    throw invalidOption(`an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`, text);
   return start;
 }

@@ -228,7 +228,7 @@ export function viewedCheckout(
   purchase: Purchase,
   { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
 ): ViewedCheckout {
-  const own = purchase.checkouts.filter(({ id }) => !purchase.foreign.has(id));
+  const own = ownCheckouts(purchase);
   const [first] = own;
   const shown = purchase.paid ?? own.at(-1) ?? { id: "", orderId: purchase.cartId };
   return hasSameId === true && first !== undefined ? { ...shown, orderId: first.orderId } : shown;
@@ -265,8 +265,8 @@ export async function createOrders(
   const { shop, recording, call, search, noted } = bench;
   const { create } = shop;
   purchase.creates += 1;
-  if (create === undefined && purchase.checkouts.length > 0) return [];
   if (create === undefined) {
+    if (purchase.checkouts.length > 0) return [];
     const taken = await shop.takeOrder?.(purchase.cartId, purchase.kind);
     if (taken === undefined) throw new NoOrder(factOf("no_more_orders"));
     purchase.checkouts = await listed(call, { orderId: taken.orderId });
@@ -339,10 +339,13 @@ function mergeLists(known: readonly Listed[], newer: readonly Listed[]): readonl
 }
 
 /** The checkouts that can still be paid or are paid, except checkouts of another system. */
-export function liveCheckouts({ checkouts, foreign }: Purchase): readonly Listed[] {
-  return checkouts.filter(
-    ({ id, status }) => !foreign.has(id) && (status === "succeeded" || !isFinal(status)),
-  );
+export function liveCheckouts(purchase: Purchase): readonly Listed[] {
+  return ownCheckouts(purchase).filter(({ status }) => status === "succeeded" || !isFinal(status));
+}
+
+/** The checkouts that the shop has created. */
+export function ownCheckouts({ checkouts, foreign }: Purchase): readonly Listed[] {
+  return checkouts.filter(({ id }) => !foreign.has(id));
 }
 
 async function runCreate(

@@ -16,6 +16,7 @@ import {
   lastCheckout,
   liveCheckouts,
   NoOrder,
+  ownCheckouts,
   refresh,
   type Bench,
   type CreateRun,
@@ -81,7 +82,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     await bench.world.sleep(patienceMs(bench), bench.signal);
     return buyOnce(play, step, true);
   }
-  if (isAgain && isLater) noted.sellsOnce ??= deadEnd === "old_page";
+  if (isLater) noted.sellsOnce ??= deadEnd === "old_page";
   if (isAgain && isNew) noted.sellsOnce = false;
   const fact = {
     isRefused,
@@ -107,9 +108,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   return purchase.isShared !== true && (!isDead || expects === "nothing");
 }
 
-function isOpen({ checkouts, foreign, paid }: Purchase): boolean {
-  const own = checkouts.filter(({ id }) => !foreign.has(id));
-  return paid === undefined && own.at(-1)?.status === "created";
+function isOpen(purchase: Purchase): boolean {
+  return purchase.paid === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
 /** Whether the customer is sent to the open checkout, if only by a link in a refusal. */

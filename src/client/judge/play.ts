@@ -17,6 +17,7 @@ import {
   lastCheckout,
   newPurchase,
   NoOrder,
+  ownCheckouts,
   refresh,
   type Bench,
   type Purchase,
@@ -261,9 +262,9 @@ async function visit(
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
   const { session, ...rest } = form;
   const checkout = lastCheckout(purchase);
-  const { checkouts, cookies, foreign } = purchase;
+  const { cookies } = purchase;
   const ofForm = session === null ? null : sessionOf(play, purchase, session);
-  const isOwn = checkouts.some(({ id }) => id === ofForm && !foreign.has(id));
+  const isOwn = ownCheckouts(purchase).some(({ id }) => id === ofForm);
   const opened = { page: shop.returnUrl, checkout, form: rest, session: ofForm, cookies, isOwn };
   const begun = bench.world.monotonic();
   const visited = await openReturnPage(bench, opened);

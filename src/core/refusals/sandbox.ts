@@ -53,10 +53,6 @@ export const SANDBOX_REFUSALS = {
       "before must be a position in this list, a whole number; got {received}",
       "before 是此列表中的位置，即一个整数；收到 {received}",
     ],
-    not_one_of: [
-      "{name} must be one of {values}; got {received}",
-      "{name} 必须是 {values} 之一；收到 {received}",
-    ],
     field_form: ["expected {form}; got {received}", "应为{form}；收到 {received}"],
     request_field: ["{why}{known}; got {received}", "{why}{known}；收到 {received}"],
     listen_address:
