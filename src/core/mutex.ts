@@ -20,3 +20,28 @@ export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Val
   const mutex = createMutex();
   return (work) => mutex("", work);
 }
+
+/** Waits, and lets other work run meanwhile. */
+export type Aside = (wait: () => Promise<void>) => Promise<void>;
+
+/** Runs all work one after the other, in the order of the calls, except while it waits aside. */
+export function inTurns(): (work: (aside: Aside) => Promise<void>) => Promise<void> {
+  const queue = oneAtATime();
+  // It is the caller's turn from its result on, which is the end of the turn, until this is called.
+  const take = (): Promise<() => void> =>
+    new Promise((begin) => {
+      void queue(() => new Promise<void>(begin));
+    });
+  return async (work) => {
+    let end = await take();
+    const aside: Aside = async (wait) => {
+      end();
+      try {
+        await wait();
+      } finally {
+        end = await take();
+      }
+    };
+    await work(aside).finally(() => end());
+  };
+}

@@ -7,7 +7,7 @@ import type { Observation, ObservedDelivery } from "../../core/judge/observation
 import type { SecretPlace } from "../../core/judge/secrets.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
-import { oneAtATime } from "../../core/mutex.ts";
+import { oneAtATime, type Aside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
 import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
@@ -92,6 +92,8 @@ export type Bench = {
   };
   /** Resolves when the other histories have ended. */
   readonly others?: Promise<unknown>;
+  /** Waits while the next history that needs the whole shop runs. */
+  readonly aside?: Aside;
   /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */

@@ -164,7 +164,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const earlier = purchase.creates === 0 ? [] : await logOf(bench, before);
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
   for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
-    if (count > 1) await beforeAgain(play, runs.at(-1));
+    if (count > 1) await beforeAgain(play, purchase, runs.at(-1));
     play.killing = new AbortController();
     const { signal: kill } = play.killing;
     const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
@@ -197,10 +197,14 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
 }
 
 /** Prepares a purchase that is made again: in a search the faults of its requests are gone, else time has passed. */
-async function beforeAgain(play: Play, last: WatchedRun | undefined): Promise<void> {
-  const { world, signal, search } = play.bench;
-  if (search !== undefined) await removeFaults(play, "requests");
-  else await world.sleep(last?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
+async function beforeAgain(play: Play, purchase: Purchase, last: WatchedRun | undefined): Promise<void> {
+  const { bench } = play;
+  const { world, signal, search, aside } = bench;
+  if (search !== undefined) return removeFaults(play, "requests");
+  const wait = (): Promise<void> =>
+    world.sleep(last?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
+  // Faults of an order whose order_id is unknown apply to all.
+  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? wait() : aside(wait));
 }
 
 /** The creates of an order in the service's log, oldest first. */

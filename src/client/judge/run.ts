@@ -25,6 +25,7 @@ import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { dialectFact, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
+import { inTurns } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
 import { lookAgain, patienceMs, quietMs } from "./looks.ts";
@@ -89,26 +90,28 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       others.resolve();
     }
   };
-  const run = (turn: Turn): Promise<void> =>
+  const run = (turn: Turn, at: Partial<Bench> = {}): Promise<void> =>
     unlessFailed(async () => {
       const left = whyLeft();
       if (left !== undefined) return report(unplayed(turn, factOf(left)));
-      const played = await uninterrupted(signal, playOnce(ownBench, turn));
+      const played = await uninterrupted(signal, playOnce({ ...ownBench, ...at }, turn));
       if (played === undefined) report(unplayed(turn, factOf("interrupted")));
       else if (judged.some(isStuck)) report(unplayed(turn, factOf("stuck")));
       else if (isOfBusyShop(played)) unsure.push([turn, played]);
       else report(await judgedAs(bench, turn, played));
     });
   const width = recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
+  const inTurn = inTurns();
   const batches = batchesOf(bench.shop, plan);
   const lasting = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
   let lanes: Promise<unknown> | undefined;
   for (const [pace, turns] of batches) {
-    if (pace === "beside") lanes ??= Promise.all(lasting.map(run));
+    if (pace === "beside") lanes ??= Promise.all(lasting.map((turn) => run(turn)));
     if (pace === "lasting") {
       others.resolve();
-      await (lanes ?? Promise.all(turns.map(run)));
-    } else await mapInLanes(turns, pace === "alone" ? 1 : width, run);
+      await (lanes ?? Promise.all(lasting.map((turn) => run(turn))));
+    } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
+    else await mapInLanes(turns, width, (turn) => inTurn((aside) => run(turn, { aside })));
     for (const [turn, first] of unsure.splice(0))
       await unlessFailed(async () => report(await confirm(bench, turn, first, whyLeft)));
     if (failing.signal.aborted) await lanes;

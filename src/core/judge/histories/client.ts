@@ -73,6 +73,11 @@ export const CLIENT_HISTORIES = {
       title: ["a create whose answer is lost", "创建的响应丢失"],
       steps: underFaults(LOST),
     },
+    client_killed: {
+      title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
+      needs: ["kill"],
+      steps: underFaults(at(1, "kill")),
+    },
     answer_lost_twice: {
       title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
       steps: underFaults(LOST, at(2, "lose_answer")),
@@ -92,11 +97,6 @@ export const CLIENT_HISTORIES = {
     create_429: {
       title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
       steps: underFaults(LOST, at(2, "rate_limit")),
-    },
-    client_killed: {
-      title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
-      needs: ["kill"],
-      steps: underFaults(at(1, "kill")),
     },
     keys_case: {
       title: ["creates of order_ids that differ in case or a zero", "order_id 仅大小写或一个零不同的创建"],

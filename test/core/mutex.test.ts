@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { inTurns } from "../../src/core/mutex.ts";
+
+test("work in turns runs one after the other, and beside work that waits aside", async () => {
+  const inTurn = inTurns();
+  const seen: string[] = [];
+  const waited = Promise.withResolvers<void>();
+  const first = inTurn(async (aside) => {
+    seen.push("first begins");
+    await aside(() => waited.promise);
+    seen.push("first goes on");
+  });
+  const second = inTurn(async () => {
+    seen.push("second begins");
+    waited.resolve();
+    await Promise.resolve();
+    seen.push("second ends");
+  });
+  await Promise.all([first, second]);
+  expect(seen).toEqual(["first begins", "second begins", "second ends", "first goes on"]);
+});
+
+test("a turn ends when its work fails, aside too", async () => {
+  const inTurn = inTurns();
+  const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
+  const later = inTurn(() => Promise.reject(new Error("failed")));
+  await expect(failing).rejects.toThrow("failed aside");
+  await expect(later).rejects.toThrow("failed");
+  await inTurn(async () => undefined);
+});
