@@ -1,9 +1,9 @@
 // Reads the databases of a hosted service while it does not run. Their tables: store/tables.ts; who writes them:
 // hosted/store.ts; what a start does with the answers: hosted/dev/state.ts.
-import Database from "better-sqlite3";
 import { accept, type Outcome } from "../core/outcome.ts";
 import {
   inspectFile,
+  openToRead,
   withFileRefusal,
   type FileConnection,
   type FileKind,
@@ -78,7 +78,7 @@ function readObjectFile<Value>(
   return withFileRefusal(path, options, () => {
     const refusal = inspectFile(path, { kind: OBJECT_FILE, ...options });
     if (refusal !== undefined) return { ok: false, refusal };
-    const connection = new Database(path, { readonly: true, fileMustExist: true, ...options });
+    const connection = openToRead(path, options);
     try {
       return accept(read(connection));
     } finally {

@@ -184,9 +184,10 @@ export function inspectPages(path: string, options: OpenOptions): FileRefusal | 
   );
 }
 
-/** Opens a file with its log, for reading only. */
+/** Opens a file with its log, for reading only, unless a killed process has left a transaction that must be undone first. */
 export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
-  return new Database(path, { ...databaseOptions(options), readonly: true });
+  const readonly = !existsSync(`${path}-journal`);
+  return new Database(path, { ...databaseOptions(options), readonly, fileMustExist: true });
 }
 
 /** Checks a file as far as possible without SQLite: its kind, its schema version, and whether the log is its own. */
