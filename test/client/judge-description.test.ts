@@ -1,6 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createCookieJar } from "../../src/client/judge/cookies.ts";
+import { shopOf } from "../../src/client/judge/description.ts";
+import { openReturnPage } from "../../src/client/judge/returns.ts";
+import type { OutboundResult } from "../../src/world.ts";
 import { describedShop, type ShopKind } from "../support/described-shop.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -165,4 +169,42 @@ test("explore takes view and serve from the section, and asks before it runs a c
   expect(harness.commands.length).toBe(count);
   const served = await harness.run([...line, "--trust-config", "--", "create-order"]);
   expect([served.code, harness.commands[count]?.commandLine]).toEqual([3, "serve --all"]);
+});
+
+test.each([
+  ["/thanks?order_id={order_id}", "/thanks"],
+  ["/thanks?session_id={session_id}&lang=en", "/thanks?lang=en"],
+  ["/orders/{order_id}/thanks?lang=en&order_id={order_id}", "/orders/{order_id}/thanks?lang=en"],
+])("the return page %s is opened as %s, to which the service adds the ids", (described, opened) => {
+  const { returnUrl } = shopOf({ returnUrl: described }, {}, (_flag, text) => text);
+  expect(returnUrl).toBe(opened);
+});
+
+test("a return page with an order_id in its path is opened with the order's own", async () => {
+  const urls: string[] = [];
+  const send = ({ url }: { readonly url: string }): Promise<OutboundResult> => {
+    urls.push(url);
+    return Promise.resolve({ ok: true, status: 200, headers: {}, body: "" });
+  };
+  const bench: Parameters<typeof openReturnPage>[0] = {
+    world: {
+      send,
+      sleep: () => Promise.resolve(),
+      monotonic: () => 0,
+      run: () => Promise.reject(new Error("no command is run")),
+    },
+    target: { origin: "http://127.0.0.1:4242" },
+    shop: { env: {} },
+    signal: new AbortController().signal,
+  };
+  const { hasArrived } = await openReturnPage(bench, {
+    page: `${SHOP}/orders/{order_id}/thanks`,
+    checkout: { id: "session-1", orderId: "order 1" },
+    session: "session-1",
+    cookies: createCookieJar(),
+  });
+  expect([hasArrived, urls]).toEqual([
+    true,
+    [`${SHOP}/orders/order%201/thanks?order_id=order%201&session_id=session-1`],
+  ]);
 });

@@ -10,6 +10,11 @@ export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cook
   readonly cookie?: string | undefined;
 };
 
+/** The page without the fields that the service itself adds to its query. */
+function returnPage(page: string): string {
+  return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
+}
+
 /** A described shop whose commands have this environment; `addressOf` completes the text of an option. */
 export function shopOf(
   described: ShopDescription,
@@ -24,7 +29,7 @@ export function shopOf(
     kill: create !== undefined && "commandLine" in create ? () => Promise.resolve() : undefined,
     view: from && { from, paidWhen, bookings, amount },
     cookie,
-    returnUrl: returnUrl && addressOf("--return-url", returnUrl),
+    returnUrl: returnUrl && addressOf("--return-url", returnPage(returnUrl)),
     orderIdOf,
     settleMs: settle,
     env,

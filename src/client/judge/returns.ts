@@ -6,7 +6,7 @@ import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { Bench } from "./bench.ts";
 import type { CookieJar } from "./cookies.ts";
-import { BROWSER_HEADERS, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
+import { BROWSER_HEADERS, fillAddress, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was shown, and what came instead. */
 type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
@@ -28,10 +28,12 @@ const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
-  { page, checkout, form = {}, session, cookies, isOwn = true }: Returning,
+  { page: template, checkout, form = {}, session, cookies, isOwn = true }: Returning,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
-  const address = returnUrl(page, { ...checkout, id: session ?? "" });
+  const shown = { ...checkout, id: session ?? "" };
+  const page = fillAddress(template, shown);
+  const address = returnUrl(page, shown);
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };
