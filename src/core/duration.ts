@@ -4,11 +4,14 @@ import { printableLiteral } from "./text.ts";
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration such as `500ms` or `2m` to milliseconds, without an upper bound; undefined for any other text. */
+/** Parses a duration such as `500ms`, `2m` or `2h30m` to milliseconds, without an upper bound; undefined for any other text. */
 export function parseDurationText(text: string): number | undefined {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
-  if (digits === undefined || Number(digits) === 0) return undefined;
-  return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+  const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
+  if (parts.map(([part]) => part).join("") !== text) return undefined;
+  const milliseconds = parts.map(
+    ([, digits, unit]) => Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS],
+  );
+  return milliseconds.reduce((sum, part) => sum + part, 0) || undefined;
 }
 
 /** Parses a duration in a user's text, in milliseconds. Refuses with `invalid_parameter`. */

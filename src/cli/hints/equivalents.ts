@@ -121,6 +121,9 @@ const EQUIVALENTS = {
     "idempotency delete | idempotency remove": "checkout idempotency forget <key>",
     "sandbox pay --outcome success | sandbox pay --outcome paid":
       "checkout sandbox pay <id> --outcome succeeded",
+    "sandbox pay --decline": "checkout sandbox pay <id> --outcome declined",
+    "sandbox pay --fail": "checkout sandbox pay <id> --outcome failed",
+    "sandbox pay --cancel": "checkout sandbox pay <id> --outcome cancelled",
     "sandbox pay --outcome decline": "checkout sandbox pay <id> --outcome declined",
     "sandbox pay --outcome cancel | sandbox pay --outcome canceled":
       "checkout sandbox pay <id> --outcome cancelled",
@@ -172,8 +175,8 @@ const EQUIVALENTS = {
     "collection | collections | newman | postman | fixtures | samples":
       "a run of requests is a scenario in a file of yours, as docs/scenarios.md shows; checkout checklist run judges your shop",
     "config init": ["config export"],
-    "config list | config show | config get": ["config export", "whoami"],
-    "config set":
+    "config list | config show | config get | config --list | config --show": ["config export", "whoami"],
+    "config set | config edit":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
     "orders update | sessions update | orders edit | sessions edit":
@@ -183,9 +186,6 @@ const EQUIVALENTS = {
     "admin approve": ["admin approve-credential", "admin approve-price"],
     "orders delete | sessions delete | rm | remove | delete":
       "nothing is deleted alone; checkout sandbox reset deletes the whole history",
-    "sandbox pay --decline": "checkout sandbox pay <id> --outcome declined",
-    "sandbox pay --fail": "checkout sandbox pay <id> --outcome failed",
-    "sandbox pay --cancel": "checkout sandbox pay <id> --outcome cancelled",
     "sandbox pay --status | sandbox pay --result": ["--outcome"],
     "faults add --ms | faults add --delay": ["--latency"],
     "env --shell": ["--format"],
@@ -193,6 +193,14 @@ const EQUIVALENTS = {
       "put the key of the target into CHECKOUT_TARGET_<NAME>_API_KEY, the only variable that is read",
     "checklist --probe":
       "run checkout calibrate --base-url <url>, which asks the service; checkout checklist --base-url <url> reads its record",
+    "deploy | publish":
+      "nothing is deployed: checkout checklist names what is missing before production, and checkout production request asks for its credential",
+    "keys rotate | keys roll | keys renew":
+      "run checkout keys create, and checkout keys revoke <key_id> when your application uses the new key",
+    "sandbox stop --port":
+      "checkout sandbox stop ends the sandbox of this folder; --dir <folder> names another one",
+    stripe: "this is another program; checkout --help lists the commands of this one",
+    "stripe trigger": "checkout trigger order.succeeded makes an order and pays it, with all its events",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
   /** Nouns of other tools, and of this service. */
@@ -234,6 +242,7 @@ const EQUIVALENTS = {
     dotenv: ["format"],
     type: ["event"],
     "output | format | o": ["json"],
+    "code | status-code": ["status"],
     "body | data": ["payload"],
     "header | headers": ["timestamp", "signature"],
   },

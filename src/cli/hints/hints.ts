@@ -31,7 +31,7 @@ export type TypedLine = TypedCommand & {
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
-const DURATION = /^\+?\d+(?:ms|s|m|h|d)$/;
+const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** The help of a group without a command has already been printed. */
@@ -142,20 +142,32 @@ function correctedLineFor(
     const run = correctedRun(rest, argv.length === typed.length);
     if (run !== undefined) return run;
   }
-  const [, host, port] = /^([\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
-  if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined)
-    return typedAgain(world, new Map([[name, joined ? 1 : 2]]), `${name} ${host} --port ${port}`);
+  const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
+  if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
+    const listen = host === "localhost" ? "" : `${name} ${host} `;
+    return typedAgain(world, new Map([[name, joined ? 1 : 2]]), `${listen}--port ${port}`);
+  }
   // `checkout checkout orders list`.
   if (code === UNKNOWN_COMMAND && next === "checkout" && rest.every((word) => wordOr("", word) !== ""))
     if (program.commands.some((one) => one.name() === value)) return rest.join(" ");
   // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && rest.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], ofOption);
+  // `orders pay o-1 --outcome failed`: the line with the typed options.
+  const line = code === UNKNOWN_COMMAND ? correctedLine([...words, next], value) : undefined;
+  if (
+    line?.endsWith(` ${value}`) === true &&
+    rest.every((word) => wordOr("", word.replace(/^--/, "")) !== "")
+  )
+    return [line, ...rest.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
   if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
-  if (code === UNKNOWN_OPTION)
-    return correctedLine(argument === undefined ? [...words, name] : [...words, argument, name], ofOption);
+  if (code === UNKNOWN_OPTION) {
+    const known = argument === undefined ? words : [...words, argument];
+    const ofArgument = ofOption === undefined ? correctedLine([...words, name], argument) : undefined;
+    return correctedLine([...known, name], ofOption) ?? ofArgument;
+  }
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
     return `checkout sandbox clock advance ${next.replace("+", "")}`;
@@ -194,7 +206,7 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
     return ofId ?? suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
   }
   if (code !== UNKNOWN_OPTION) return [];
-  const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
+  const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
   return (
     equivalentCommands([...words, typed]) ??

@@ -157,13 +157,20 @@ async function refuseHeld(context: Context, control: ControlTarget): Promise<voi
   });
 }
 
+async function refuseHistory(typed: string): Promise<Refused> {
+  const { default: leven } = await import("leven");
+  const names = Object.keys(HISTORY_TITLES);
+  const isNear = (name: string): boolean => name.includes(typed) || leven(name, typed) <= name.length / 3;
+  const near = names.filter(isNear);
+  return refuseUsage(
+    `--only: there is no history ${typed}`,
+    `${near.length > 0 ? "similar histories" : "histories"}: ${(near.length > 0 ? near : names).join(", ")}`,
+  );
+}
+
 async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknown = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
-  if (unknown !== undefined)
-    throw refuseUsage(
-      `--only: there is no history ${unknown}`,
-      `histories: ${Object.keys(HISTORY_TITLES).join(", ")}`,
-    );
+  if (unknown !== undefined) throw await refuseHistory(unknown);
   const control = await controlTarget(context);
   const described = await describeShop(context, options);
   const isRead = parts.size > 1 || !parts.has("idempotency");
