@@ -159,7 +159,7 @@ test("a database file that cannot be opened or extended is reported with its cau
     expect([call, error, endings, reasons]).toEqual([call, error, endings, endings.map(() => reason)]);
   }
   // A disk without room for the index is reported as full, also if SQLite names another error.
-  expect(await openTraced([killed], failingCall("pwrite64", "ENOSPC"))).toEqual([
+  expect(await openTraced([killed], failingCall("pwrite64,ftruncate", "ENOSPC"))).toEqual([
     expect.stringMatching(/^disk_full /),
   ]);
 });

@@ -135,7 +135,7 @@ test("a failing disk is reported, and never as damage", () => {
 
 test("every error of the file system or SQLite has a cause and a remedy, unless it is a bug", () => {
   const rows = {
-    disk_full: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
+    disk_full: ["ENOSPC", "EDQUOT", "SQLITE_FULL"],
     disk_io_error: ["EIO", "SQLITE_IOERR", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHORT_READ"],
     file_not_permitted: ["EACCES", "EPERM", "SQLITE_PERM"],
     file_read_only: ["EROFS", "SQLITE_READONLY", "SQLITE_READONLY_ROLLBACK"],

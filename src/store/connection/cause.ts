@@ -1,12 +1,12 @@
 import {
   accessSync,
+  appendFileSync,
   closeSync,
   constants,
   existsSync,
-  fsyncSync,
   openSync,
   readSync,
-  writeSync,
+  truncateSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { inFolderBeside, sizeOf } from "./durable-files.ts";
@@ -43,13 +43,11 @@ function explainError(
 ): Cause | undefined {
   const { code } = named.failure;
   if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(named);
-  // SQLite could not extend its index of the log.
-  const isOfIndex = error.code === "SQLITE_IOERR_SHMSIZE";
-  if ((!isOfIndex && !REPEATED.has(code)) || READ_ERRORS.test(error.code)) return undefined;
+  if (!REPEATED.has(code) || READ_ERRORS.test(error.code)) return undefined;
   try {
     openAll(path, { isOpen });
     checkFreeSpace(path);
-    return isOfIndex ? ioError(named) : undefined;
+    return undefined;
   } catch (failure) {
     return causeByCode(failure);
   }
@@ -57,11 +55,8 @@ function explainError(
 
 /** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
 export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
-  return ioError({ detail: `a read failed, but succeeded when repeated: ${detail}` });
-}
-
-function ioError({ detail }: Pick<Cause, "detail">): Cause {
-  return { failure: storageFailure("disk_io_error"), detail };
+  const failure = storageFailure("disk_io_error");
+  return { failure, detail: `a read failed, but succeeded when repeated: ${detail}` };
 }
 
 const PART_BYTES = 1024 * 1024;
@@ -120,15 +115,7 @@ function checkFreeSpace(path: string): void {
   const end = Math.max(...ENDINGS.map((ending) => sizeOf(path + ending)));
   // The folder's name has the pid 0: a later command may remove it.
   inFolderBeside(path, {}, (room) => {
-    const file = openSync(room, "r+");
-    try {
-      const bytes = new Uint8Array(INDEX_STEP_BYTES);
-      // A disk without enough space writes some of the bytes, and returns only their number.
-      for (let done = 0; done < bytes.length;)
-        done += writeSync(file, bytes, done, bytes.length - done, end + done);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    truncateSync(room, end);
+    appendFileSync(room, new Uint8Array(INDEX_STEP_BYTES), { flush: true });
   });
 }

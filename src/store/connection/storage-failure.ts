@@ -12,8 +12,7 @@ type FailureRow = {
 /** Failures by the code that commands return (decision 61). An extended SQLite code counts before its basic code. */
 const FAILURES = {
   disk_full: {
-    // SQLite reports an I/O error if there is no room for the -shm.
-    errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
+    errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL"],
     sentence: "the disk is full",
     next: "free some disk space, and try again",
   },
