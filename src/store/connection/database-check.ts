@@ -17,11 +17,10 @@ import {
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
-/** A usable database file: its size including its log, and its schema version if the whole file was checked. */
+/** A usable database file: its size including its log. */
 type CheckedFile = {
   readonly bytes: number;
-  /** `head`: only the header, because the file is too large. `busy`: it changed at every read. */
-  readonly checked: "whole" | "head" | "busy";
+  /** The schema version; null if only the header was checked, because the file is too large or is always being written. */
   readonly format: number | null;
   /** The number of unreadable lines, if the check counts them; otherwise 0. */
   readonly unreadable: number;
@@ -53,14 +52,11 @@ export function checkDatabase(
     const head = inspectHead(path, options.kind);
     if (head !== undefined) return { ok: false, refusal: head };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
-    const unchecked = { bytes, format: null, unreadable: 0 };
-    if (bytes > MAX_COPY_BYTES) return accept({ ...unchecked, checked: "head" });
     try {
       mkdirSync(options.scratch, { mode: 0o700 });
-      const copy = copyWhole(path, options);
-      return copy === undefined
-        ? accept({ ...unchecked, checked: "busy" })
-        : checkCopy(path, copy, options, bytes);
+      const copy = bytes > MAX_COPY_BYTES ? undefined : copyWhole(path, options);
+      if (copy === undefined) return accept({ bytes, format: null, unreadable: 0 });
+      return checkCopy(path, copy, options, bytes);
     } finally {
       rmSync(options.scratch, { recursive: true, force: true });
     }
@@ -81,7 +77,7 @@ function checkCopy(path: string, copy: string, options: CheckOptions, bytes: num
     }),
   );
   if (refusal !== undefined) return { ok: false, refusal } as const;
-  return accept<CheckedFile>({ bytes, checked: "whole", format, unreadable });
+  return accept<CheckedFile>({ bytes, format, unreadable });
 }
 
 /**
