@@ -38,7 +38,7 @@ export function openStore(
   const { nativeBinding } = ofFile;
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
   if (!opened.ok) return opened;
-  const { connection, watch, logBinding, close, leave } = opened.value;
+  const { connection, watch, bindLog, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
@@ -67,7 +67,7 @@ export function openStore(
   });
   return accept({
     ...ofTables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended, logBinding }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended, bindLog }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close: () => {

@@ -162,14 +162,9 @@ test("the log is recorded before the first commit, and no write to missing files
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
   const commits = openCommits({
-    logBinding: {
-      isNew: () => false,
-      isDue: () => seen.length === 0,
-      bind: (inTransaction) => {
-        seen.push(commits.connection.inTransaction, rows().length);
-        return inTransaction(() => void seen.push(commits.connection.inTransaction));
-      },
-      noteCommit: () => undefined,
+    bindLog: (inTransaction) => {
+      seen.push(commits.connection.inTransaction, rows().length);
+      return inTransaction(() => void seen.push(commits.connection.inTransaction));
     },
     watch: { isIntact: () => answers.shift() ?? false },
   });

@@ -45,7 +45,7 @@ function inTransactionOf(connection: Database.Database) {
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
-  createLogBinding(file, path, {}).bind(inTransactionOf(file));
+  createLogBinding(file, path, {})(inTransactionOf(file));
   file.transaction(() => file.exec(ROWS))();
   const copy = join(tempFolder(), "sandbox.db");
   if (killed) for (const end of ["", "-wal", "-opening"]) copyFileSync(path + end, copy + end);

@@ -29,18 +29,17 @@ type HoldContext = {
  * or if the state is adopted, which also adopts stores from another sandbox's snapshot. Returns why nothing may be
  * delivered: the state is a copy, was moved, or came from another user. Undefined if deliveries may be sent.
  */
-export function recordHome(
+export async function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
 ): Promise<Hold | undefined> {
-  return store.write(() => {
+  const known = store.home.path();
+  if (known !== undefined && !adopt) return holdElsewhere(known, path, "checkout sandbox start");
+  await store.write(() => {
     if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
-    const known = store.home.path();
-    const hold =
-      known === undefined || adopt ? undefined : holdElsewhere(known, path, "checkout sandbox start");
-    if (known !== path && hold === undefined) store.home.record(path);
-    return hold;
+    store.home.record(path);
   });
+  return undefined;
 }
 
 /** Why nothing is delivered from a state that belongs to another folder than the folder in which it is started. */

@@ -92,20 +92,23 @@ export type SeedHook = () => Outcome<readonly NewStore[]>;
 export async function seed(
   store: Store,
   maker: StoreMaker,
-  before: SeedHook = () => accept([]),
+  before?: SeedHook,
 ): Promise<Outcome<FirstStore, SeedRefusal | Refusal>> {
-  return store.write(() => {
+  const findOrCreate = (): Outcome<FirstStore, SeedRefusal | Refusal> => {
     const refusal = refusalOfFirstStore(store, maker);
     if (refusal !== undefined) return { ok: false, refusal };
     // A state that was started before keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
-    const made = before();
+    const made = before?.() ?? accept([]);
     if (!made.ok) return made;
     const first = store.stores.first();
     if (first === undefined) return accept(insertStore(store, maker));
     const known = made.value.find(({ id }) => id === first.id) ?? maker.given;
     return accept({ id: first.id, apiKey: known?.apiKey ?? null });
-  });
+  };
+  const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
+  // Not a write, so that a start whose port is refused changes no file.
+  return isStarted && before === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
 /** If the given secrets are others, or its secret cannot be decrypted. Writes nothing. */

@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import type { FileWatch } from "./file-watch.ts";
-import { NO_LOG_BINDING, type InTransaction, type LogBinding } from "./opening.ts";
+import type { BindLog, InTransaction } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,9 +10,9 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-type Files = { readonly logBinding: LogBinding; readonly watch: FileWatch };
+type Files = { readonly bindLog: BindLog; readonly watch: FileWatch };
 /** For a database in memory. */
-export const NO_FILES: Files = { logBinding: NO_LOG_BINDING, watch: { isIntact: () => true } };
+export const NO_FILES: Files = { bindLog: () => true, watch: { isIntact: () => true } };
 
 /** The listener for the end of a batch is called with undefined after a successful commit. */
 type Observers = Partial<Files> & {
@@ -113,19 +113,12 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/**
- * Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. Work that changes
- * no row makes no file beside an older journal.
- */
+/** Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. */
 export function createTransactor({
   connection,
-  logBinding,
-  watch,
+  ...files
 }: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
-  const commit = createCommit(prepare(connection), connection, {
-    watch,
-    logBinding: { ...logBinding, isNew: () => false },
-  });
+  const commit = createCommit(prepare(connection), connection, files);
   return (work) => {
     const done = commit(() => [work()] as const);
     if (done === undefined) throw lockError();
@@ -133,35 +126,18 @@ export function createTransactor({
   };
 }
 
-/** Thrown to roll back the first transaction that changes a row, which runs again after the log was bound. */
-class UnboundLog extends Error {
-  override readonly name = "UnboundLog";
-}
-
 /**
  * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was
  * replaced: before, so that nothing is written to deleted files, and after, so that no such write is acknowledged.
  */
-function createCommit(statements: Statements, connection: FileConnection, { watch, logBinding }: Files) {
+function createCommit(statements: Statements, connection: FileConnection, { watch, bindLog }: Files) {
   const alone: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();
   };
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
-    if (logBinding.isNew() && !logBinding.bind(alone)) return undefined;
-    let value: Value | undefined;
-    try {
-      value = inTransaction(statements, connection, () => {
-        const result = work();
-        if (logBinding.isDue()) throw new UnboundLog();
-        return result;
-      });
-    } catch (error) {
-      if (!(error instanceof UnboundLog)) throw error;
-      value = logBinding.bind(alone) ? inTransaction(statements, connection, work) : undefined;
-    }
-    logBinding.noteCommit(alone);
+    const value = bindLog(alone) ? inTransaction(statements, connection, work) : undefined;
     checkFiles();
     return value;
   };

@@ -133,7 +133,11 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
 /** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
 function tieAlone(connection: FileConnection, path: string, options: OpenOptions): void {
   if (!hasMark(connection)) return;
-  createLogBinding(connection, path, options).bind((work) => {
+  createLogBinding(
+    connection,
+    path,
+    options,
+  )((work) => {
     connection.transaction(work).immediate();
     return true;
   });

@@ -53,7 +53,7 @@ const ANY = "any";
 const FORM = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 /** SQLite adds 1 to the salt whenever it begins the log anew. The file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
-/** After so many commits of its own a process writes the salt again: each begins the log anew at most once. */
+/** After so many commits of its own a process records the salt again: each begins the log anew at most once. */
 const COMMITS_PER_SALT = 1024;
 const MAX_LOOKS = 10;
 /** Number of hex digits of an opening. */
@@ -108,32 +108,25 @@ function lookAt(path: string, firstVersion: number): LogVerdict {
 /** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
-/** Binds the log to the database before the first commit that changes a row: a refused start changes no file. */
-export type LogBinding = ReturnType<typeof createLogBinding>;
+/** Called before each transaction of a connection; false if another process has the lock. */
+export type BindLog = (inTransaction: InTransaction) => boolean;
 
-/** For a database without a log. */
-export const NO_LOG_BINDING: LogBinding = {
-  isNew: () => false,
-  isDue: () => false,
-  bind: () => true,
-  noteCommit: () => undefined,
-};
-
+/**
+ * Binds the log to the database before the first transaction, because a refused start changes no file, and later records
+ * the salt of a log that was begun anew.
+ */
 export function createLogBinding(
   connection: Database.Database,
   path: string,
   options: { readonly pid?: number | undefined },
-) {
+): BindLog {
   const select = connection.prepare<[], Mark>(
     `SELECT lower(hex(opening || before)) AS present, lower(hex(randomblob(16))) AS next,
        (rootpage - 1) * page_size AS offset, page_size AS length
      FROM log_mark, sqlite_schema, pragma_page_size WHERE name = 'log_mark'`,
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
-  const totalChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
-  // A first transaction that is larger than the cache would write to the log before it is bound.
-  connection.pragma("cache_spill = OFF");
-  let [changesBefore, own, commits] = [totalChanges.get(), "", 0];
+  let [own, transactions] = ["", 0];
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
@@ -158,25 +151,14 @@ export function createLogBinding(
     write({ ...known, salt: currentSalt(path), marks: known.marks.slice(at) });
   };
 
-  return {
-    /** Asked before each transaction: whether the database never had a bound log. */
-    isNew: (): boolean => changesBefore !== undefined && !existsSync(`${path}-opening`),
-    /** Asked at the end of each transaction: whether it must be rolled back, and run again after `bind`. */
-    isDue: (): boolean => changesBefore !== undefined && changesBefore !== totalChanges.get(),
-    /** False if another process has the lock. */
-    bind: (inTransaction: InTransaction): boolean => {
+  return (inTransaction) => {
+    if (transactions === 0) {
       if (!inTransaction(renew)) return false;
       const copied = copyLog(connection) ? own : undefined;
       if (!inTransaction(() => record(copied))) return false;
-      changesBefore = undefined;
-      connection.pragma("cache_spill = ON");
-      return true;
-    },
-    /** Called after each commit, before it is acknowledged: the log may have been begun anew. */
-    noteCommit: (inTransaction: InTransaction): void => {
-      commits += 1;
-      if (commits % COMMITS_PER_SALT === 0) inTransaction(record);
-    },
+    } else if (transactions % COMMITS_PER_SALT === 0) inTransaction(record);
+    transactions += 1;
+    return true;
   };
 }
 

@@ -12,13 +12,13 @@ import {
 import { watchFiles, type FileWatch } from "./file-watch.ts";
 import { openDatabase } from "./open-database.ts";
 import { NO_FILES } from "./group-commit.ts";
-import { createLogBinding, type LogBinding } from "./opening.ts";
+import { createLogBinding, type BindLog } from "./opening.ts";
 
 /** An open database with the watch over its files. It must be closed through this object. */
 export type WatchedDatabase = {
   readonly connection: FileConnection;
   readonly watch: FileWatch;
-  readonly logBinding: LogBinding;
+  readonly bindLog: BindLog;
   readonly close: () => void;
   /** Closes it and leaves the log of a killed process unchanged, for a start that is refused. */
   readonly leave: () => void;
@@ -38,8 +38,8 @@ export function openWatchedDatabase(
   const outcome = withFileRefusal(path, options, () => {
     // SQLite has its log open from its first read on.
     connection.pragma("user_version");
-    const [watch, logBinding] = [watchFiles(path), createLogBinding(connection, path, options)];
-    return accept({ connection, watch, logBinding, close, leave: () => leave(connection, path, options) });
+    const [watch, bindLog] = [watchFiles(path), createLogBinding(connection, path, options)];
+    return accept({ connection, watch, bindLog, close, leave: () => leave(connection, path, options) });
   });
   if (!outcome.ok) close();
   let isDamaged = false;
