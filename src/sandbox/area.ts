@@ -62,8 +62,7 @@ export async function answerIn<Context extends Pick<ServiceContext, "world" | "s
   const requestId = world.uuid(area.requestIds);
   const visit = (): string | undefined => area.storeOf(context, request);
   const waits = storeGate.enter(visit);
-  const entered = waits === undefined ? undefined : await waits;
-  if (entered?.ok === false) return area.refuse(context, { request, requestId }, entered.refusal);
+  if (waits !== undefined) await waits;
   try {
     const outcome = await answerFound(area, context, { request, requestId });
     return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);

@@ -28,7 +28,6 @@ import type { Leases } from "../readiness/leases.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
 import { answerWithFaults, type ApiFaultContext } from "../fault/api-faults.ts";
-import { refuseErased } from "../runtime/store-gate.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
@@ -186,7 +185,7 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   const { apiKey } = presented.value;
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
-  if (credential.isErased) return refuseErased();
+  if (credential.isErased) return refuseFact("store_erasing", {}, { retryAfterSeconds: 1 });
   const rate = context.rateLimiter.take(credential, context.world.now());
   if (!rate.ok) return rate;
   return mapValue(requireScope(credential, scope), () => credential);

@@ -1,4 +1,4 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
@@ -8,18 +8,11 @@ export type OpenRequest = () => string | undefined;
 /** Prevents requests to a store from running during its erasure (decision 91). */
 export type StoreGate = ReturnType<typeof createStoreGate>;
 
-/** Maximum time that a request waits for its store, and an erasure for requests to the store, in milliseconds. */
+/** Maximum time that an erasure waits for open requests to its stores, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-export function refuseErased(): Outcome<never> {
-  return refuseFact("store_erasing", {}, { retryAfterSeconds: 1 });
-}
-
 /** `closes` is called with each store that is closed, to wake requests that wait for something in it. */
-export function createStoreGate(
-  world: Pick<World, "after" | "monotonic">,
-  closes: (storeId: string) => void,
-) {
+export function createStoreGate(world: Pick<World, "after">, closes: (storeId: string) => void) {
   /** Each with a function that is called when it leaves. */
   const open = new Map<OpenRequest, () => void>();
   /** The closed stores, each with a promise that resolves when it reopens. */
@@ -28,12 +21,9 @@ export function createStoreGate(
   const opening = (request: OpenRequest): Promise<void> | undefined =>
     closed.size === 0 ? undefined : closed.get(request() ?? "");
 
-  async function enterLater(request: OpenRequest): Promise<Outcome<void>> {
-    const until = world.monotonic() + MAX_WAIT_MS;
-    for (let opens = opening(request); opens !== undefined; opens = opening(request))
-      if (!(await resolvesWithin(world, until - world.monotonic(), opens))) return refuseErased();
+  async function enterLater(request: OpenRequest): Promise<void> {
+    for (let opens = opening(request); opens !== undefined; opens = opening(request)) await opens;
     open.set(request, () => undefined);
-    return accept(undefined);
   }
 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
@@ -44,8 +34,8 @@ export function createStoreGate(
   }
 
   return {
-    /** Returns a promise if its store is closed. Refuses with `storage_unavailable` if it does not reopen in time. */
-    enter: (request: OpenRequest): Promise<Outcome<void>> | undefined => {
+    /** Returns a promise if its store is closed, which resolves once the store is open. */
+    enter: (request: OpenRequest): Promise<void> | undefined => {
       if (opening(request) !== undefined) return enterLater(request);
       open.set(request, () => undefined);
       return undefined;

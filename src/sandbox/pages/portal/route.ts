@@ -275,8 +275,7 @@ async function readInStore<Value>(
   read: () => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
   const visit = (): string => storeId;
-  const entered = await storeGate.enter(visit);
-  if (entered?.ok === false) return entered;
+  await storeGate.enter(visit);
   try {
     return await read();
   } finally {
