@@ -91,7 +91,6 @@ const NO_SNAPSHOTS: Snapshots = {
   isOwn: refuseSnapshot,
   open: refuseSnapshot,
   restore: refuseSnapshot,
-  end: () => undefined,
   format: 0,
 };
 

@@ -55,26 +55,21 @@ export function openStore(
       throw toStorageUnavailable(error);
     }
   };
-  const ofTables = createTables(connection, {
+  const tables = createTables(connection, {
     scheduler,
     snapshots: (parts) =>
       snapshotsTable(connection, {
         ...parts,
         nativeBinding,
-        isIntact: watch.isIntact,
         pause: () => new Promise((resolve) => scheduler.soon(resolve)),
       }),
   });
   return accept({
-    ...ofTables,
+    ...tables,
     write: createGroupCommit(connection, { ...scheduler, watch, ended, bindLog }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
-    close: () => {
-      // Otherwise the connection of a snapshot in progress would be the last connection to the file.
-      ofTables.snapshots.end();
-      close();
-    },
+    close,
     leave,
   });
 }

@@ -205,7 +205,7 @@ test("a state that is closed during a snapshot abandons it, and its file is whol
   const written = store.snapshots.write(plan, `${path}.snapshot`);
   store.close();
   await expect(written).rejects.toThrow(/closed/);
-  // The connection of the snapshot was not the last one, which cannot write the log into the file.
+  // The connection of the snapshot was the last one, and has written the log into the file.
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 

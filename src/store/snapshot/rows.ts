@@ -138,19 +138,19 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
   );
 }
 
-/** Reads the rows of a table, in the order of creation if it matters. `how`: which index SQLite may use. */
+/**
+ * Reads the rows of a table, in the order of creation if it matters. `NOT INDEXED`: an ordered table is read in its own
+ * order. By an index, SQLite sorts all rows before the first.
+ */
 export function selectRows(
   connection: Connection,
   { name, columns, isOrdered }: CopiedTable,
   of: RowSelection,
-  how = "",
 ): IterableIterator<Row> {
   const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
-  const order = isOrdered ? "ORDER BY rowid" : "";
-  const select = statementOf(
-    connection,
-    `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${order}`,
-  );
+  const [how, order] = isOrdered ? ["NOT INDEXED", "ORDER BY rowid"] : ["", ""];
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${order}`;
+  const select = statementOf(connection, sql);
   return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
 }
 
@@ -165,15 +165,14 @@ function storeCondition(name: string): string {
   return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
 }
 
-/** Reads the rows of a table, some at a time. `how`: which index SQLite may use for an ordered table. */
+/** Reads the rows of a table, some at a time. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
   of: RowSelection,
-  how: string,
 ): Generator<readonly Row[]> {
   let slice: Row[] = [];
-  for (const row of selectRows(connection, table, of, table.isOrdered ? how : "")) {
+  for (const row of selectRows(connection, table, of)) {
     if (slice.push(row) < ROWS_AT_ONCE) continue;
     yield slice;
     slice = [];
@@ -181,17 +180,19 @@ export function* selectRowsInSteps(
   yield slice;
 }
 
-/** Inserts rows unchanged; an existing merchant is skipped. */
+/** Inserts rows, with signing secrets encrypted anew; an existing merchant is skipped. */
 export function insertRows(
   connection: Connection,
-  { name, columns }: CopiedTable,
-  rows: Iterable<Row>,
+  table: CopiedTable,
+  { rows, reseal }: { readonly rows: Iterable<Row>; readonly reseal: Resealer },
 ): void {
+  const { name, columns } = table;
   const places = columns.map(() => "?").join(", ");
   const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
   const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`;
   const statement = statementOf(connection, sql);
-  for (const row of rows) statement.run(...row);
+  const inserted = name === "signing_secrets" ? resealRows(table, rows, reseal) : rows;
+  for (const row of inserted) statement.run(...row);
 }
 
 /** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
@@ -208,7 +209,7 @@ function statementOf(connection: Connection, sql: string): RowStatement {
 }
 
 /** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
-export function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
+function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
   const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
   for (const row of rows) {

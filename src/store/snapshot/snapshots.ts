@@ -6,11 +6,10 @@ import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
 import { EVIDENCE_TABLES } from "./foreign.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
-import { SECRETS_TABLE, createSnapshotTaker, type SnapshotSource } from "./take.ts";
+import { createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   tablesToCopy,
   insertRows,
-  resealRows,
   selectRows,
   SnapshotConflict,
   SnapshotDamage,
@@ -75,7 +74,8 @@ function restore(
     for (const table of tables()) {
       if (!isOwn && EVIDENCE_TABLES.has(table.name)) continue;
       const rows = selectRows(image, table, of);
-      insertRows(connection, table, prepareRows(connection, table, { rows, reseal }));
+      const placed = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
+      insertRows(connection, table, { rows: placed, reseal });
     }
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
@@ -92,15 +92,6 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_ROWID",
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
-
-function prepareRows(
-  connection: Connection,
-  table: CopiedTable,
-  { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Resealer },
-): Iterable<unknown[]> {
-  if (table.name === SECRETS_TABLE) return resealRows(table, rows, reseal);
-  return table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
-}
 
 /** Far more than a sandbox can count to, but far below the limit of numbers: later positions have room. */
 const MAX_POSITION = 2 ** 52;
