@@ -45,7 +45,6 @@ export function createClockMoves() {
       const [oldest] = moves.keys();
       if (moves.size > MAX_STORES && oldest !== undefined) moves.delete(oldest);
       return {
-        heads: (to: number): void => keep({ to }),
         fire: (fired: readonly StatusChangeEntry[]): void =>
           fired.forEach((one) => changes.set(one.to, addChange(changes.get(one.to), one))),
         deliver: (delivered: readonly FinishedAttemptEntry[]): void => {

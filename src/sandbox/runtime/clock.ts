@@ -76,11 +76,10 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const now = storeNow(after, realNow);
   if (!isMoment(now)) return refuseFact("clock_years", {});
   const fired: StatusChangeEntry[] = [];
-  progress.heads(now);
   const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
   for (let [reached, isOver] = [storeNow(before, realNow), false]; !isOver;) {
     // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
-    const stop = nextStop(context, storeId, reached) ?? now;
+    const stop = nextStop(context, storeId, reached);
     const isLast = stop >= now || world.monotonic() >= until;
     // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
     const { moves, more } = await store.write(() => {
@@ -105,14 +104,13 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** Later than `after`; undefined if there is none. Only deliveries to enabled endpoints count. */
-function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
+/** Later than `after`; infinite if there is none. Only deliveries to enabled endpoints count. */
+function nextStop({ store }: ServiceContext, storeId: string, after: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
-  if (endpoints.length === 0) return undefined;
+  if (endpoints.length === 0) return Infinity;
   const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id).map(({ nextAt }) => nextAt));
   const happens = store.settlements.next(storeId)?.dueAt ?? [];
-  const times = [...deliveries, happens].flat().filter((at) => at > after);
-  return times.length === 0 ? undefined : Math.min(...times);
+  return Math.min(...[...deliveries, happens].flat().filter((at) => at > after));
 }
 
 function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
