@@ -44,10 +44,9 @@ export async function openFirstStore(
 ) {
   const { before, done } = await setUp(options, { ...maker, store });
   const made = await retryWhileLocked(async () => {
-    const { world } = context;
     if (store.erasures.pending().length > 0) {
       const { finishErasures } = await import("../sandbox/runtime/erase.ts");
-      await finishErasures({ ...maker, world, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+      await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
     return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
   });

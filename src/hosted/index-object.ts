@@ -106,8 +106,8 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
 
 /** Finishes interrupted erasures. If the object of a store fails, its erasure is left to the next alarm. */
 async function finishInterrupted({ store, sandbox: { context }, alarm, report }: OpenIndex): Promise<void> {
-  for (const erasure of store.erasures.pending())
-    await finishErasures(context, [erasure]).catch((error: unknown) => {
+  for (const { storeId } of store.erasures.pending())
+    await finishErasures(context, [storeId]).catch((error: unknown) => {
       report("erasure", error);
       alarm.wrote();
     });

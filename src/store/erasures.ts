@@ -83,13 +83,45 @@ export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
 export const DELETE_LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The number of rows of a step that are deleted at a time; each may have a few dependent rows. */
-const ROWS_AT_ONCE = 200;
+/** The number of rows of a step that are deleted in one transaction; each may have a few dependent rows. */
+const ROWS_AT_ONCE = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
 export function erasuresTable(connection: Connection, changed: () => void) {
+  const ofStore = (sql: string) => connection.prepare<[string]>(sql);
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
-  const statements = prepare(connection);
+  const begin = connection.prepare<Erasure>(
+    `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
+     ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
+  );
+  const keepPositions = connection.prepare(
+    `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
+     ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
+  );
+  const allowDeletion = ofStore("INSERT INTO resets (store_id) VALUES (?)");
+  const forbidDeletion = ofStore("DELETE FROM resets WHERE store_id = ?");
+  const history = HISTORY_STEPS.map((step) => step.map((sql) => connection.prepare<[string, number]>(sql)));
+  const selectMerchant = connection
+    .prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?")
+    .pluck();
+  const deleteMerchant = ofStore(DELETE_LONE_MERCHANT);
+
+  /** Deletes some rows of a store, and ends its erasure after the last row. Returns whether it has ended. */
+  const eraseSome = ({ storeId, kind }: Pick<Erasure, "storeId"> & { readonly kind: Ending }): boolean => {
+    allowDeletion.run(storeId);
+    // Once a step has no more rows, the next one begins.
+    const isLeft = history.some(
+      (step) => step.map((sql) => sql.run(storeId, ROWS_AT_ONCE).changes).at(-1) === ROWS_AT_ONCE,
+    );
+    if (!isLeft) {
+      const merchantId = selectMerchant.get(storeId);
+      for (const sql of FINAL_STATEMENTS[kind]) ofStore(sql).run(storeId);
+      if (kind === "delete" && merchantId !== undefined) deleteMerchant.run(merchantId);
+    }
+    forbidDeletion.run(storeId);
+    changed();
+    return !isLeft;
+  };
 
   return {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
@@ -97,63 +129,17 @@ export function erasuresTable(connection: Connection, changed: () => void) {
 
     /** After its commit, nothing happens in the store. A pending deletion is not reduced to a reset. */
     begin: (erasure: Erasure): void => {
-      statements.begin.run(erasure);
-      statements.keepPositions.run();
+      begin.run(erasure);
+      keepPositions.run();
       changed();
     },
 
-    /** Deletes some rows of a store, and ends its erasure after the last row. Returns whether it has ended. */
-    eraseSome: (erasure: Erasure): boolean => {
-      const isOver = eraseSome(statements, erasure);
-      changed();
-      return isOver;
-    },
+    eraseSome,
 
     /** Deletes all rows of a store within the caller's transaction. */
     clear: (storeId: string, kind: "delete" | "replace"): void => {
-      statements.keepPositions.run();
-      for (let isOver = false; !isOver;) isOver = eraseSome(statements, { storeId, kind });
+      keepPositions.run();
+      for (let isOver = false; !isOver;) isOver = eraseSome({ storeId, kind });
     },
-  };
-}
-
-function eraseSome(
-  { allowDeletion, history, merchantOf, final, deleteMerchant, forbidDeletion }: ReturnType<typeof prepare>,
-  { storeId, kind }: { readonly storeId: string; readonly kind: Ending },
-): boolean {
-  allowDeletion.run(storeId);
-  const isLeft = history.some(
-    (step) => step.map((deletion) => deletion.run(storeId, ROWS_AT_ONCE).changes).at(-1) !== 0,
-  );
-  if (!isLeft) {
-    const merchantId = merchantOf.get(storeId);
-    for (const last of final[kind]) last.run(storeId);
-    if (kind === "delete" && merchantId !== undefined) deleteMerchant.run(merchantId);
-  }
-  forbidDeletion.run(storeId);
-  return !isLeft;
-}
-
-function prepare(connection: Connection) {
-  const ofStore = (sql: string) => connection.prepare<[string]>(sql);
-  return {
-    begin: connection.prepare<Erasure>(
-      `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
-       ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
-    ),
-    keepPositions: connection.prepare(
-      `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
-       ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
-    ),
-    allowDeletion: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
-    forbidDeletion: ofStore("DELETE FROM resets WHERE store_id = ?"),
-    history: HISTORY_STEPS.map((step) => step.map((sql) => connection.prepare<[string, number]>(sql))),
-    merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
-    final: {
-      reset: FINAL_STATEMENTS.reset.map(ofStore),
-      delete: FINAL_STATEMENTS.delete.map(ofStore),
-      replace: FINAL_STATEMENTS.replace.map(ofStore),
-    },
-    deleteMerchant: ofStore(DELETE_LONE_MERCHANT),
   };
 }

@@ -14,7 +14,7 @@ import type { ErasedStore } from "../../core/store/shapes.ts";
 /** The context of an erasure: the tables, and everything else that keeps a store's data. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
-  readonly world: Pick<World, "freshId" | "monotonic">;
+  readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
   /** Deletes a store's data in other places; runs again at the next start if it was interrupted. */
@@ -39,16 +39,14 @@ export async function resetStores(
   if (!chosen.ok) return chosen;
   const ids = chosen.value.map(({ storeId }) => storeId);
   return storeGate.alone(ids, async () => {
-    const erasures = await store.write(() => {
+    await store.write(() => {
       // Stores may have been deleted while this reset waited.
-      const there = ids.filter((id) => store.stores.details(id) !== undefined);
-      const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
-      begun.forEach(store.erasures.begin);
-      if (begun.length > 0) store.instance.renew(world.freshId());
-      return begun;
+      for (const storeId of ids)
+        if (store.stores.details(storeId) !== undefined) store.erasures.begin({ storeId, kind: "reset" });
+      store.instance.renew(world.freshId());
     });
     context.instanceChanged();
-    await finishErasures(context, erasures);
+    await finishErasures(context, ids);
     // A store whose interrupted deletion was completed no longer exists.
     const left = chosen.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
     return left.length === 0 && wanted !== undefined ? refuseUnknownStore(wanted) : accept(left);
@@ -70,44 +68,31 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
       store.erasures.begin({ storeId, kind: "delete" });
       return accept({ storeId, name: found.store });
     });
-    if (begun.ok) await finishErasures(context, [{ storeId, kind: "delete" }]);
+    if (begun.ok) await finishErasures(context, [storeId]);
     return begun;
   });
 }
 
 /** Erases in several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
 export async function finishErasures(
-  { store, world, assumptions, forgetStore, startClock }: FinishingContext,
-  erasures: readonly Erasure[] = store.erasures.pending(),
+  { store, assumptions, forgetStore, startClock }: FinishingContext,
+  storeIds?: readonly string[],
 ): Promise<void> {
-  for (const erasure of erasures) await forgetStore(erasure);
-  const storeIds = new Set(erasures.map(({ storeId }) => storeId));
-  const eraseNext = (): boolean => {
-    const next = store.erasures.pending().find(({ storeId }) => storeIds.has(storeId));
-    if (next === undefined) return false;
-    const isOver = store.erasures.eraseSome(next);
-    assumptions.forget(next.storeId);
-    if (isOver && startClock !== undefined && next.kind === "reset")
-      store.clocks.set(next.storeId, startClock);
-    return true;
-  };
-  for (let isLeft = true; isLeft;)
-    isLeft = await store.write(() => {
-      const until = world.monotonic() + MAX_TRANSACTION_MS;
-      for (let steps = 0; steps < MAX_STEPS && world.monotonic() < until; steps += 1)
-        if (!eraseNext()) return false;
-      return true;
-    });
+  const erasures = store.erasures.pending().filter(({ storeId }) => storeIds?.includes(storeId) ?? true);
+  for (const erasure of erasures) {
+    const { storeId, kind } = erasure;
+    await forgetStore(erasure);
+    const eraseNext = (): boolean => {
+      const isOver = store.erasures.eraseSome(erasure);
+      assumptions.forget(storeId);
+      if (isOver && startClock !== undefined && kind === "reset") store.clocks.set(storeId, startClock);
+      return isOver;
+    };
+    for (let isOver = false; !isOver;) isOver = await store.write(eraseNext);
+  }
 }
 
-type FinishingContext = Pick<ErasureContext, "store" | "assumptions" | "forgetStore" | "startClock"> & {
-  readonly world: Pick<World, "monotonic">;
-};
-
-/** Maximum duration of a transaction that deletes rows, in milliseconds: requests to other stores wait for it. */
-const MAX_TRANSACTION_MS = 15;
-/** Maximum number of steps in one transaction, each of some rows. */
-const MAX_STEPS = 12;
+type FinishingContext = Omit<ErasureContext, "world" | "storeGate" | "instanceChanged">;
 
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(
