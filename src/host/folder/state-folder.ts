@@ -18,7 +18,7 @@ import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { FOLDER_NAME, locateStateFolder } from "./location.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolderTrust, type TrustOptions } from "./trust.ts";
-import { claimFile, removeTakeovers, isRunningOwner } from "./owner-file.ts";
+import { claimFile, isRunningOwner } from "./owner-file.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 type FolderOptions = TrustOptions & { readonly dir?: string };
@@ -223,12 +223,8 @@ export function claimFolder(
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
   const run: RunRecord = { ...own, port: null, ...told };
   const path = stateFile(folder, "run");
-  const claim = claimFile(world, path, { text: JSON.stringify(run), ...own });
-  if (claim === "own") {
-    removeTakeovers(world, path, own.folder);
-    return accept(run);
-  }
-  return alreadyServed(world, folder, claim.pid);
+  const owner = claimFile(world, path, { text: JSON.stringify(run), folder: own.folder });
+  return owner === undefined ? accept(run) : alreadyServed(world, folder, owner.pid);
 }
 
 /** Refuses a folder that another process holds; its pid is unknown while that process has not named itself. */
