@@ -30,7 +30,7 @@ type Attacked = {
   readonly wrong: readonly string[];
 };
 
-test(`any bytes get an answer of ours, and create only requested orders (seed ${SEED})`, async ({
+test(`any bytes are answered by the sandbox, and create only requested orders (seed ${SEED})`, async ({
   annotate,
 }) => {
   const site = await openSite(startSandbox, ["--rate-limit", "off", "--quiet"]);

@@ -37,7 +37,7 @@ type Scenario = {
 /** One fault in one kind of trial. */
 type Chosen = { readonly scenario: Scenario; readonly fault: Fault };
 
-test("after the failure of any call the folder opens again with everything acknowledged", async ({
+test("the folder opens with everything acknowledged after the failure of any system call", async ({
   annotate,
 }) => {
   if (!HAS_STRACE) {

@@ -78,7 +78,7 @@ const KILLED = Object.keys(KILLED_SHOPS).filter(
   (name) => FULL || BROKEN.exploreKilled[name]?.least.length === 1,
 );
 
-test.each(part(KILLED, 9))("explore finds by a kill: %s", async (name) => {
+test.each(part(KILLED, 9))("explore kills the shop and finds: %s", async (name) => {
   const [code, found] = await exploreShop(KILLED_SHOPS, name, BROKEN.exploreKilled[name]?.least.length ?? 1);
   expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
 });

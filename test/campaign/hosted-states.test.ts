@@ -194,7 +194,7 @@ const CRAFTS: readonly ((folder: string) => void)[] = [
   },
 ];
 
-test("a copied state delivers nothing until it is adopted, even without its folder record, and the original delivers", async () => {
+test("a copied state delivers nothing until it is adopted, even without its folder record, and the original still delivers", async () => {
   const { folder, kept, posts } = await killedState();
   const copy = join(tempFolder(), ".checkout");
   const before = posts();

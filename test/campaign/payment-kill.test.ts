@@ -76,7 +76,7 @@ const EXPECTED = {
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 type Kind = keyof typeof EXPECTED;
 
-test("kill -9 during payments keeps every promise of decision 10 and everything acknowledged", async ({
+test("payments keep every promise of decision 10 and everything acknowledged after kill -9", async ({
   annotate,
 }) => {
   const cwd = tempFolder();

@@ -153,7 +153,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
   await annotate(`seed ${SEED}, ${RACES_OF_EACH} rounds each, different ends: ${ends.join(", ")}`);
 });
 
-test("the check of the promises finds a violation of each", async () => {
+test("the check of the promises finds a violation of each promise", async () => {
   const site = await openSite(SEED);
   const id = await create(site, "order-1");
   const late: Act = { kind: "late", attempt: 1 };

@@ -40,7 +40,7 @@ type Shop = {
   readonly cycle: number;
 };
 
-test("after kill -9 during delivery every event is delivered at least once, in order for each checkout, and audited", async ({
+test("every event is delivered at least once after kill -9, in order for each checkout, and audited", async ({
   annotate,
 }) => {
   const random = seededRandom(SEED);

@@ -61,7 +61,7 @@ test("the table of commands has every command of the program", async () => {
 });
 
 test.for(["", "svc_test_0000000000000000000000000000000ab"])(
-  "without a sandbox no command sends anything to its port, and each says what to type: key %j",
+  "every command without a sandbox sends nothing to its port, and says what to type: key %j",
   async (key) => {
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
@@ -129,7 +129,7 @@ test.for(["starting", "restarting"])(
   },
 );
 
-test("every command that needs a sandbox fails at once if the folder says that none runs", async () => {
+test("every command that needs a sandbox fails at once if the folder says that no sandbox runs", async () => {
   const { harness } = await abandonedFolder();
   for (const line of COMMANDS) {
     const before = harness.clock.now();
@@ -178,7 +178,7 @@ test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a 
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("CHECKOUT_TIMEOUT")]);
 });
 
-test("the next try goes to the new port of a sandbox that moved, and to nobody else", async () => {
+test("the next attempt goes only to the new port of a sandbox that moved", async () => {
   const harness = createHarness();
   const first = await harness.start(["--port", "0"]);
   const { heard, service } = eavesdropper();
@@ -197,7 +197,7 @@ test("the next try goes to the new port of a sandbox that moved, and to nobody e
   expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
 });
 
-test("no attempt goes to the old port of a sandbox that ended, and the hint finds the new one", async () => {
+test("no attempt goes to the old port of a sandbox that ended, and the hint finds the new port", async () => {
   const harness = createHarness();
   const { stop, ready } = await harness.start();
   const { heard, service } = eavesdropper();
@@ -309,7 +309,7 @@ test("commands that act on the folder's sandbox send it no key of another servic
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
 });
 
-test("a managed key is the same at every port and spelling, and while the sandbox is stopped", async () => {
+test("a managed key is the same for every port and spelling of the address, and while the sandbox is stopped", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const { ready } = sandbox;

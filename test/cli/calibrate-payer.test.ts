@@ -202,7 +202,7 @@ const OTHERWISE: Readonly<
 };
 
 test.each(Object.entries(OTHERWISE))(
-  "%s: the calibration has its verdict and no other",
+  "a calibration has exactly the expected verdict: %s",
   async (_name, otherwise) => {
     const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
     const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
@@ -213,7 +213,7 @@ test.each(Object.entries(OTHERWISE))(
 
 const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === "payment");
 
-test.each(byPayment)("%s: a check with a payer finds it", async (_name, { delivery, found }) => {
+test.each(byPayment)("a check with a payer finds: %s", async (_name, { delivery, found }) => {
   const record = await openPaid();
   await calibrated(record, payAndReturn);
   const paid = await openPaid({
@@ -244,7 +244,7 @@ test("assumptions that need a secret or an endpoint are not observed without it"
   });
 });
 
-test("the receiver accepts only events of its order with its header names, and none from a browser", async () => {
+test("the receiver accepts only events of its order with its header names, and no request from a browser", async () => {
   const answers: unknown[] = [];
   const paid = await openPaid();
   const send = async (

@@ -171,7 +171,7 @@ test.each(Object.entries(DRIFTING))("calibrate against a service where %s", asyn
   }
 });
 
-test("calibrations find ten of the drifts, one by a payment, and the table says why the others stay hidden", () => {
+test("calibrations find ten drifts, one of them by a payment, and the table says why the other drifts stay hidden", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
   const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
   expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);
@@ -291,7 +291,7 @@ test("a key that the service sends back in any form leaves no trace in the recor
   expect(recordText(harness)).not.toContain(String(sandbox.ready.api_key).slice(-12));
 });
 
-test("any answer with live money is the last one of a calibration", async () => {
+test("a calibration ends at any answer with live money", async () => {
   for (const at of [0, 3, 9]) {
     let answers = 0;
     const { harness, sent } = await openService((answer) => {

@@ -154,7 +154,7 @@ test("every argument and option with completed values exists, and all other argu
   `);
 });
 
-test("completion prints each script, installs it where the shell looks, and removes only its own", async () => {
+test("completion prints each script, installs it where the shell looks, and removes only its own scripts", async () => {
   const harness = createHarness();
   const env = { HOME: harness.cwd, SHELL: "/usr/bin/fish" };
   for (const [shell, script] of Object.entries(COMPLETION_SCRIPTS)) {
@@ -183,7 +183,7 @@ test("completion prints each script, installs it where the shell looks, and remo
   expect((await harness.run(["completion", "install", "zsh"], { env: {} })).code).toBe(1);
 });
 
-test("completion install into a home that cannot be written says why, and how to get the script without one", async () => {
+test("completion install says why a home cannot be written, and how to get the script without a home", async () => {
   const harness = createHarness();
   const file = join(harness.cwd, "file");
   writeFileSync(file, "");

@@ -148,7 +148,7 @@ const FAULTS = [
 const seeds = Array.from({ length: size(1, 10) }, (_, at) => SEED + at);
 
 test.each(seeds)(
-  "the dialect of seed %i comes back from a calibration, and a third sandbox answers alike",
+  "a calibration writes the dialect of seed %i, and a third sandbox with that dialect answers alike",
   async (seed) => {
     const dialect = drawDialect(seed);
     expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: true });
@@ -163,7 +163,7 @@ test.each(seeds)(
   },
 );
 
-test("a calibration finds every planted difference that it can observe, and says which it cannot", async () => {
+test("a calibration finds every observable planted difference, and lists the others as not observed", async () => {
   expect(SERVICES.flat().length).toBeGreaterThan(100);
   for (const service of SERVICES) {
     const { found, said } = await calibrate(await speak(dialectOf(service)));

@@ -276,7 +276,7 @@ test("an explained conflict lists the fields that differ from the first request"
   ]);
 });
 
-test("every request about an order is shown with the checkout before it, or with the first", async () => {
+test("every request about an order is shown with the checkout before it, or with the first checkout", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -297,7 +297,7 @@ test("every request about an order is shown with the checkout before it, or with
   expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
-test("an explained conflict is compared with the state that it met, not with a later one", async () => {
+test("an explained conflict is compared with the state at its time, not with a later state", async () => {
   const { harness, post, explain } = await open();
   const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
   const reused = await post({ ...TERMS, amount_minor: 2999 });
@@ -347,7 +347,7 @@ test("a request_id explains the first create, however often its answer was repla
   expect(stdout).toContain(`2, the last at ${new Date(harness.clock.now()).toISOString()}`);
 });
 
-test("a description is compared as it was sent, even if the price has another", async () => {
+test("a description is compared as it was sent, even if the price has another description", async () => {
   const { harness, post, explain } = await open();
   const [key, priced] = [
     { "Idempotency-Key": "priced-key" },
@@ -422,7 +422,7 @@ test("the story of an order goes from its first request to the answers of its re
   }
 });
 
-test("five endpoints that fail for 80 minutes make few lines, and an event that all accepted makes one", async () => {
+test("five endpoints that fail for 80 minutes take few lines, and an event that all endpoints accept takes one line", async () => {
   const { harness, post, explain } = await open();
   let status = 204;
   for (let port = 3000; port < 3005; port += 1) {
@@ -611,7 +611,7 @@ test("a Chinese line shows the fault of a delivery, the event that it waits for,
   }
 });
 
-test("an order whose creates were all refused says how often", async () => {
+test("the explanation of an order without an accepted create counts the refusals", async () => {
   const { post, explain } = await open();
   for (const said of ["1 request was refused", "2 requests were refused"]) {
     await post({ ...TERMS, amount_minor: 0 });
@@ -619,7 +619,7 @@ test("an order whose creates were all refused says how often", async () => {
   }
 });
 
-test("explain does not find things outside the store, and --as looks only for its kind", async () => {
+test("explain finds nothing outside the store, and --as finds only objects of its kind", async () => {
   const { harness, post, explain } = await open();
   const { id } = await post(TERMS);
   for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {
@@ -841,7 +841,7 @@ test("a command that is suggested or typed again acts in the same folder and sto
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
 
-test("each command of a hint gets the typed store, but none in quotation marks", () => {
+test("each command of a hint gets the typed store, except for commands in quotation marks", () => {
   const typed = (hint: string): string => asTyped(hint, { env: {}, argv: ["--store", "Tea"] });
   expect(typed('"a \\" b" was sent before: checkout orders get a; checkout explain 7 says why')).toBe(
     '"a \\" b" was sent before: checkout --store Tea orders get a; checkout --store Tea explain 7 says why',

@@ -727,7 +727,7 @@ const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOpt
   ["stores delete Tea", [["Delete", "y"]]],
 ];
 
-test("a prompt has no escape codes if they are off, and can be left", async () => {
+test("a prompt has no escape codes if they are turned off, and can be cancelled", async () => {
   for (const [env, words] of [[{ NO_COLOR: "1" }, []] as const, [{}, ["--no-color"]] as const]) {
     const harness = createHarness();
     await harness.start();
@@ -854,7 +854,7 @@ test("a refused control token is reported by its variable", async () => {
   }
 });
 
-test("an order that differs from the journal's is reported", async () => {
+test("an order that differs from the order in the journal is reported", async () => {
   const harness = createHarness();
   await harness.start();
   const create = ["orders", "create", "--order-id", "a-1", "--price-id", "price_coffee", "--json"];

@@ -169,7 +169,7 @@ test("an ambiguous order_id does nothing and lists the candidates; sandbox pay t
   expect((await run("orders get NAME", second)).stdout).toContain("succeeded");
 });
 
-test("of more than 10 candidates the newest 10 are listed", async () => {
+test("the newest 10 of more than 10 candidates are listed", async () => {
   const { create, run } = await open();
   const ids: string[] = [];
   for (let number = 0; number < 12; number += 1) {

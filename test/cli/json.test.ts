@@ -292,7 +292,7 @@ async function runShop(known: readonly string[], results: Results): Promise<void
 /** Commands whose result this process cannot see: they need a runtime, or a person who answers. */
 const ELSEWHERE = new Set(["hosted dev", "shop init"]);
 
-test("every command prints with --json only what the schema of its kind has, and the documented filter of jq reads it", async () => {
+test("every command with --json prints only fields of its schema, and the documented jq filter reads them", async () => {
   const known = await commandsOfProgram();
   const results: Results = { printed: [], wrong: [] };
   await runSite(known, results);
@@ -321,7 +321,7 @@ test("every command prints with --json only what the schema of its kind has, and
   expect(empty.map(([name, jq]) => [name, jq])).toEqual([]);
 });
 
-test("the fields of a checkout stand flat wherever one is printed, and each list of a store has the store's id", async () => {
+test("a printed checkout has its fields at the top level, and each list of a store has the store's id", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const ask = async (line: string): Promise<Json> =>

@@ -217,7 +217,7 @@ test("a new key is shown once, and is in no file, list or log", async () => {
   for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
 });
 
-test("a revoked key alone is refused, at once and for good", async () => {
+test("only the revoked key is refused, at once and permanently", async () => {
   const { harness, sandbox, type, make, asked } = await openShop();
   const own = sandbox.ready.api_key ?? "";
   const [one, other] = [await make(), await make()];

@@ -260,7 +260,7 @@ test("columns of a table are aligned for any characters", async () => {
   ]);
 });
 
-test("npx is added to our own commands in a hint, and to nothing that others wrote", async () => {
+test("npx is added only to our own commands in a hint", async () => {
   const check = async (next: string): Promise<string> => {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter(
@@ -387,7 +387,7 @@ test("every answer of the service has its exit code", async () => {
   expect(unreachable.stderr).toContain("nothing was created");
 });
 
-test("settings come from flag, environment, state folder and default, in this order, and whoami shows which", async () => {
+test("settings come from flag, environment, state folder and default, in this order, and whoami shows the source", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const whoami = async (argv: string[], env: Record<string, string> = {}) =>
@@ -623,7 +623,7 @@ test("an unknown outcome is reported until an answer ends it, and a new attempt 
   await running.stop();
 });
 
-test("an answer about another order is not believed, and a key of another create is not used", async () => {
+test("an answer about another order is rejected, and a key of another create is not used", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setFault(async (_request, pass) => {

@@ -23,7 +23,7 @@ async function openSite() {
   return { site, harness, init, section };
 }
 
-test("shop init tries each answer at once, asks again for a wrong one, and writes the section", async () => {
+test("shop init tries each answer at once, asks again after a wrong answer, and writes the section", async () => {
   const { site, harness, init, section } = await openSite();
   describedShop(site).open();
   const typed: Typed = [

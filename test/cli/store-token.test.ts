@@ -78,7 +78,7 @@ test("a request that waits ends soon after its token was revoked", async () => {
   expect([code, /revoked|expired/.test(stderr)]).toEqual([4, true]);
 });
 
-test("a store's token goes only to the address that came with it, with a warning if it is not encrypted", async () => {
+test("a store's token goes only to the address that came with it, with a warning if the connection is not encrypted", async () => {
   const { type, sent } = await openTeam("store");
   const elsewhere = await type("whoami --base-url https://other.example/v1");
   expect([elsewhere.code, elsewhere.stderr.includes("goes only to https://box.example/v1")]).toEqual([
@@ -93,7 +93,7 @@ test("a store's token goes only to the address that came with it, with a warning
   ]);
 });
 
-test("the tools for agents act with the token of a store, from another machine too", async () => {
+test("agent tools act with the token of a store, also from another machine", async () => {
   const { colleague, env, run, store } = await openTeam("store");
   const stdin = new PassThrough();
   const clientInfo = { name: "test", version: "1" };
@@ -169,7 +169,7 @@ async function statusOf(sandbox: RunningSandbox, key: string): Promise<number> {
   return (await sandbox.request({ method: "GET", path, headers })).status;
 }
 
-test("the key of a command that is killed, or whose lease is too old, or whose sandbox is killed, is revoked", async () => {
+test("a command's key is revoked after the command or the sandbox was killed, or when its lease is too old", async () => {
   const harness = createHarness();
   let sandbox = await harness.start();
   const { ready } = sandbox;

@@ -363,7 +363,7 @@ test("the hint after a lost answer uses the same store", async () => {
   expect(said).toHaveLength(1);
 });
 
-test("env prints the variables of any store, and exec runs a command in a fresh one", async () => {
+test("env prints the variables of any store, and exec runs a command in a fresh store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -407,7 +407,7 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   }
 });
 
-test("exec deletes the store that it created, however its program ends, and keeps an existing one", async () => {
+test("exec deletes the store that it created, however its program ends, and keeps an existing store", async () => {
   const harness = createHarness();
   await harness.start();
   await make(harness, "--name Tea");
@@ -457,7 +457,7 @@ test("a renamed store is found only by its new name", async () => {
   expect(storeOf(harness, "o-1")).toEqual([tea.store_id]);
 });
 
-test("stores that are created at once each have their key in credentials.json", async () => {
+test("stores that are created concurrently each have their key in credentials.json", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start();
   const headers = { Authorization: `Bearer ${ready.control_token}` };

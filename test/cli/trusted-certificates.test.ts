@@ -119,7 +119,7 @@ test("config apply changes an endpoint's certificates and keeps its waiting deli
   expect(deliveries).toMatchObject([{ state: "due" }]);
 });
 
-test("a configuration names an endpoint's certificate file, and its export has the text", async () => {
+test("a configuration names an endpoint's certificate file, and its export contains the certificates", async () => {
   const { harness } = open();
   const file = join(harness.cwd, "checkout.config.json");
   const write = (ca: string, url = SECURE): void =>

@@ -133,7 +133,7 @@ test("a malformed CHECKOUT_BASE_URL is refused even beside --base-url if the env
   expect(clock?.found).toContain("CHECKOUT_BASE_URL must be an address");
 });
 
-test("no note is printed if the environment names the folder's sandbox, or if none runs here", async () => {
+test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs here", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
     // A token that another sandbox had is no reason to refuse the folder's own.

@@ -50,7 +50,7 @@ const SETTINGS = [
   ].map((name) => `CHECKOUT_SANDBOX_${name}`),
 ];
 
-test("only settings have a variable, and the sandbox and the client share none", async () => {
+test("only settings have a variable, and the sandbox and the client share no variable", async () => {
   const names = (await treeOf([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   for (const name of names) {

@@ -216,7 +216,7 @@ test("a run.json of another version with a running sandbox is reported, with the
   await sandbox.stop();
 });
 
-test("a folder of an older version is migrated with a note about its backup; one of a newer version is refused with the remedy", async () => {
+test("a folder of an older version is migrated with a note about its backup, and a folder of a newer version is refused with the remedy", async () => {
   const harness = createHarness();
   await (await harness.start()).stop();
   const path = join(harness.cwd, ".checkout", "sandbox.db");

@@ -389,7 +389,7 @@ test("deliveries list shows the last attempt, and filters by endpoint, event, ch
   });
 });
 
-test("trigger creates a real order or session for every type, and that event is the last", async () => {
+test("trigger creates a real order or session for every event type, and ends with that event", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   await shop.add();
@@ -513,7 +513,7 @@ test("sandbox clock advance prints changes and deliveries in order of time", asy
   expect((await shop.type("sandbox clock show")).stdout).toMatch(/^\S+ \(frozen\)\n$/);
 });
 
-test("a delivery that failed during an advance says when it is tried again, or that it was given up", async () => {
+test("a delivery that failed during an advance says when it is retried, or that it was given up", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   receiver.answers = (number) => (number < 8 ? 500 : 410);

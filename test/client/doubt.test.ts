@@ -142,7 +142,7 @@ test("an interrupted create is in doubt, and no later run makes a second order",
   }
 });
 
-test("Ctrl-C in the pause before a retry keeps the doubt of the earlier tries", async () => {
+test("Ctrl-C in the pause before a retry keeps the doubt of the earlier attempts", async () => {
   for (const [damage, said, state] of [
     [loses, "the service may have created it", "pending"],
     [refusesWith(429, "rate_limited"), "nothing was created", "refused"],

@@ -79,7 +79,7 @@ async function send(
   return { result, sent, pauses, told };
 }
 
-test("every answer, or its absence, is final or retried, and certain or in doubt", async () => {
+test("every answer or missing answer is final or retried, and certain or in doubt", async () => {
   const again = (code: string, rest: object) => ({ end: "gave_up", tries: 3, code, ...rest });
   const noEnvelope = (status: number) => `status ${status} without an error envelope`;
   const once = (status: number, code: string) => ({
@@ -131,7 +131,7 @@ test("every answer, or its absence, is final or retried, and certain or in doubt
   }
 });
 
-test("a doubt stays whatever is answered later, and a certain answer makes none", async () => {
+test("a doubt remains whatever is answered later, and a certain answer causes no doubt", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
     [[failed("timeout"), last], { end: "refusal", tries: 2, uncertain: true }],
@@ -143,7 +143,7 @@ test("a doubt stays whatever is answered later, and a certain answer makes none"
   for (const [answers, expected] of rows) expect((await send(answers)).result).toMatchObject(expected);
 });
 
-test("every try is the same request with a timeout, and pauses grow or follow Retry-After", async () => {
+test("every attempt is the same request with a timeout, and pauses grow or follow Retry-After", async () => {
   const { result, sent, pauses, told } = await send([failed("timeout"), failed("unreachable"), created()]);
   const one = {
     ...REQUEST,
@@ -182,7 +182,7 @@ test("every try is the same request with a timeout, and pauses grow or follow Re
   }
 });
 
-test("the sandbox is looked up before every try, and nothing is sent while it is missing", async () => {
+test("the sandbox is looked up before every attempt, and nothing is sent while it is missing", async () => {
   const places = [undefined, "http://localhost:1/v1/orders", "http://localhost:2/v1/orders"];
   const locate = (): string | undefined => places.shift();
   const { result, sent, told } = await send([failed("connection_lost"), created()], { request: { locate } });
@@ -205,7 +205,7 @@ test("the sandbox is looked up before every try, and nothing is sent while it is
   expect([gone.sent, gone.result]).toMatchObject([[], end]);
 });
 
-test("a signal is passed to every try, and ends the exchange in a pause", async () => {
+test("a signal is passed to every attempt, and ends an exchange during a pause", async () => {
   for (const [answer, uncertain] of [
     [failed("timeout"), true],
     [failed("unreachable"), false],

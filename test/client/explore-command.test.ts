@@ -50,7 +50,7 @@ test("a client that repeats a create with its key passes, and unseen rules are n
   }
 });
 
-test("explore finds broken clients, with the least schedule and the cause", async () => {
+test("explore finds broken clients, with the smallest schedule and the cause", async () => {
   const harness = createHarness();
   const names = Object.keys(BROKEN.exploreClients);
   const clients = BROKEN_CLIENTS.filter(({ name }) => names.includes(name));
@@ -98,7 +98,7 @@ test("a secret in the output of the purchase is a finding, whatever the exit cod
   expect(JSON.stringify(broken)).not.toMatch(/svc_test_\w{16}/);
 });
 
-test("without a command, explore runs create of the section shop, and exits with 2 without both", async () => {
+test("explore without a command runs create of the section shop, and exits with 2 if both are missing", async () => {
   const harness = createHarness();
   installClient(harness, rightClient);
   const line = ["explore", "--json", "--seed", "s", "--depth", "1", "--trust-config"];

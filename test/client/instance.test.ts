@@ -26,7 +26,7 @@ async function instanceOf(harness: Harness): Promise<string> {
   return status;
 }
 
-test("a folder's sandbox keeps its instance id over starts, and changes it with every reset and restore", async () => {
+test("a folder's sandbox keeps its instance id across starts, and changes it at every reset and restore", async () => {
   const harness = createHarness();
   let sandbox = await harness.start();
   const seen = [await instanceOf(harness)];
@@ -73,7 +73,7 @@ async function inMemory(harness: Harness) {
 const create = (orderId: string, key?: string): string =>
   `orders create --order-id ${orderId} --price-id price_coffee${key === undefined ? "" : ` --idempotency-key ${key}`}`;
 
-test("journal entries of an earlier instance do not count for the present one", async () => {
+test("journal entries of an earlier instance do not count for the current instance", async () => {
   const harness = createHarness();
   await harness.start();
   const first = await told(harness, create("o-1", "own-key-1"));
@@ -147,7 +147,7 @@ test("listen forwards repeated events after a restore, and counts no event of an
   expect([last?.event_id, last?.outcome]).toEqual([before[0]?.event_id, "forwarded"]);
 });
 
-test("events and keys are remembered by instance, or for all if the instance is unknown", () => {
+test("events and keys are remembered by instance, or for all instances if it is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {

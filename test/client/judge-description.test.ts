@@ -92,7 +92,7 @@ test("the cookie comes from a file or a variable, and without it nothing is judg
   expect([typed.code, typed.stderr]).toEqual([2, expect.stringContaining("unknown option")]);
 });
 
-test("a late view is judged only with a sufficient settle", async () => {
+test("a late view is judged only with a sufficient settle time", async () => {
   const late = { kind: { late: 20_000 } };
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h", "--json"];
   const impatient = await judge({ ...late, options });
@@ -104,7 +104,7 @@ test("a late view is judged only with a sufficient settle", async () => {
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
-test("a run that used up its budget says what it left out, and which budget runs all", async () => {
+test("a run that used up its budget says which histories it left out, and which budget runs all of them", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
   const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
@@ -130,7 +130,7 @@ test("the printed command repeats a finding with the options of its run", async 
   expect(rerun).toContain(`--paid-when '"paid"'`);
 });
 
-test("the parts on webhooks and creates read the section, too", async () => {
+test("the parts on webhooks and creates also read the section", async () => {
   const { harness, site } = await judge({
     section: { create: "create-order", endpoint: `${SHOP}/hooks`, order_view: `${SHOP}/orders/{order_id}` },
     options: ["--only", "no_such_history"],

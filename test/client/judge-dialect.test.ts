@@ -47,7 +47,7 @@ test.each(DIALECTS)("a receiver that reads the names of %j passes the drill of w
 });
 
 test.each([OTHER, FIELDS_ALONE])(
-  "a receiver of the default names fails in %j, and its cause names the difference",
+  "a receiver that reads the default names fails in %j, and its cause names the difference",
   async (file) => {
     const report = await drillWebhooksInMemory(right, { consent: true, dialect: parsed(file) });
     const [cause, ...others] = new Set(

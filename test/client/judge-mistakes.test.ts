@@ -80,7 +80,7 @@ test("a shop that draws its own order_ids is judged by the checkouts that its cr
   expect(await judge(OwnNumbers, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that works off ends a second after its answer holds", async () => {
+test("a shop that processes ends a second after its answer passes", async () => {
   class LaterEnds extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       if (!this.hasEnded(event.data.status)) return super.take(event);
@@ -91,7 +91,7 @@ test("a shop that works off ends a second after its answer holds", async () => {
   expect(await judge(LaterEnds, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop whose second attempt has an order_id of its own holds", async () => {
+test("a shop whose second attempt uses a new order_id passes", async () => {
   class NumberedAttempts extends CarefulShop {
     override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
       const [attempt = "1"] = /\d+$/.exec(key) ?? [];
@@ -107,7 +107,7 @@ test("a shop whose second attempt has an order_id of its own holds", async () =>
 });
 
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
-  test(`a shop with the mistake of ${history} breaks ${invariant} in it`, async () => {
+  test(`a shop that mishandles ${history} breaks ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);
     expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
   });
@@ -123,7 +123,7 @@ const EVENT_ROWS = Object.entries(EVENT_MISTAKES).flatMap(([effect, { mayBe, mak
   ).map((type) => ({ effect, type, Shop: make((event) => event.type === type) })),
 );
 
-test.each(part(EVENT_ROWS, 20))("a shop that at $type $effect is broken", async ({ Shop }) => {
+test.each(part(EVENT_ROWS, 20))("a shop that $effect at $type is broken", async ({ Shop }) => {
   const { code, findings } = await judge(Shop, OF_OTHERS);
   expect([code, findings.length > 0]).toEqual([1, true]);
 });

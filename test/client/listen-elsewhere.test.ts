@@ -32,7 +32,7 @@ async function openListening(role = "store") {
   return { ...team, shop, order, listen };
 }
 
-test("a listener on another machine gets the events of its store, verified and forwarded, and none of another", async () => {
+test("a listener on another machine gets the events of its store, verified and forwarded, and no events of another store", async () => {
   const { run, site, shop, order, listen } = await openListening();
   const waited = await order("before");
   const listening = await listen(["--since", "1h"]);
@@ -56,7 +56,7 @@ test("a listener on another machine gets the events of its store, verified and f
   await again.stop();
 });
 
-test("the answer of a target on another machine goes back, and a failed event comes again", async () => {
+test("the answer of a target on another machine is passed back, and a failed event is sent again", async () => {
   const { owner, shop, order, listen, run, store } = await openListening();
   // An error page, of which 4 KiB are kept.
   Object.assign(shop, { status: 503, said: "<p>".repeat(10_000) });

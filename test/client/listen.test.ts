@@ -315,7 +315,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   );
 });
 
-test("a rotated secret verifies at once, and the old one during the overlap", async () => {
+test("a rotated secret verifies at once, and the old secret during the overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -447,7 +447,7 @@ test("--since forwards accepted events again, from a span of the store's clock o
   expect(data.endpoints.map(({ state }) => state)).toEqual(["paused"]);
 });
 
-test("the first matching --route wins, --forward takes the rest, and without it the rest is only shown", async () => {
+test("the first matching --route wins, and other events go to --forward or are only shown", async () => {
   const site = await openShop();
   const [paid, orders] = [site.receiver(3001), site.receiver(3002)];
   const routes = ["--route", `order.succeeded=${paid.url}`, "--route", `order.*=${orders.url}`];
@@ -479,7 +479,7 @@ test("the first matching --route wins, --forward takes the rest, and without it 
   );
 });
 
-test("a target on another host must be allowed, is resolved for every event, and leads nowhere forbidden", async () => {
+test("a target on another host must be allowed, is resolved for every event, and never leads to a forbidden address", async () => {
   const site = await openShop();
   const sentTo: (readonly string[] | undefined)[] = [];
   site.harness.setFault((request, pass) => {
@@ -585,7 +585,7 @@ test("a sandbox that restarts, also on another port, is found again and reported
   expect((await listening.stop()).code).toBe(0);
 });
 
-test("--exit-on-disconnect ends with 7", async () => {
+test("--exit-on-disconnect exits with 7", async () => {
   const site = await openShop();
   const listening = await site.listen(["--forward", HOOKS, "--exit-on-disconnect"]);
   await site.stop();
@@ -596,7 +596,7 @@ test("--exit-on-disconnect ends with 7", async () => {
   expect(JSON.parse(stderr)).toMatchObject({ ok: false, error: { code: "disconnected" }, exit_code: 7 });
 });
 
-test("a second listen takes over, and the first one says so and leaves the endpoint alone", async () => {
+test("a second listener takes over, and the first listener says so and leaves the endpoint alone", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -608,7 +608,7 @@ test("a second listen takes over, and the first one says so and leaves the endpo
   expect(outcomes(await second.heard(1))).toEqual([["order.created", "forwarded"]]);
 });
 
-test("a listen that stops before it notices the second one does not pause it", async () => {
+test("a listener that stops before it notices a second listener does not pause the endpoint", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -616,7 +616,7 @@ test("a listen that stops before it notices the second one does not pause it", a
   expect(await site.endpoint(second.ready.endpoint_id ?? "")).toMatchObject({ state: "enabled" });
 });
 
-test("listen registers a removed endpoint again, and reports a paused or disabled one", async () => {
+test("listen registers a removed endpoint again, and reports a paused or disabled endpoint", async () => {
   const site = await openShop();
   site.shop.answers = () => 410;
   const listening = await site.listen();
@@ -872,7 +872,7 @@ test("a request that is not a delivery is answered and not forwarded", async () 
   expect([site.got.length, site.listening.deliveries().length]).toEqual([0, 0]);
 });
 
-test("of the signature vectors exactly the valid ones are forwarded, events or not", async () => {
+test("exactly the valid signature vectors are forwarded, events or not", async () => {
   const { vectors } = JSON.parse(
     readFileSync(join(import.meta.dirname, "../../fixtures/signatures.json"), "utf8"),
   ) as { readonly vectors: readonly Vector[] };
@@ -931,7 +931,7 @@ test("a delivery with one changed digit or byte never reaches the target", async
   expect(site.got.length).toBe(1);
 });
 
-test("two concurrent deliveries of an event are forwarded once, others do not wait, and both are limited", async () => {
+test("two concurrent deliveries of an event are forwarded once and delay no other event, and the waiting events are limited", async () => {
   const site = await openReceiver();
   const release: (() => void)[] = [];
   let reached = 0;

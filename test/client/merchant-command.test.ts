@@ -67,7 +67,7 @@ test("a command that is asked to end ends by itself", async () => {
   expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
 
-test("a command gets no token of the sandbox, and one that cannot start is a result", async () => {
+test("a command gets no token of the sandbox, and a failed start is a result", async () => {
   const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
   const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });

@@ -39,7 +39,7 @@ function eventsOf(harness: Harness, id: string): string[] {
   });
 }
 
-test("sandbox pay gives every outcome with its events, and refuses impossible outcomes", async () => {
+test("sandbox pay simulates every outcome with its events, and refuses impossible outcomes", async () => {
   const rows = [
     [
       "succeeded",
@@ -240,7 +240,7 @@ test("a CI script needs only a create with --wait", async () => {
   expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
 });
 
-test("due work is done in order of its times, whoever notices it", async () => {
+test("due work is done in order of time, whichever call notices it", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -260,7 +260,7 @@ test("due work is done in order of its times, whoever notices it", async () => {
   await sandbox.stop();
 });
 
-test("an advance does all work on its way, however much", async () => {
+test("an advance does all work that is due on its way, however much", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
   await harness.run(["sandbox", "clock", "freeze"]);

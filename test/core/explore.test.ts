@@ -91,7 +91,7 @@ test("shrinking keeps the violation, drops every needless step, and tries nothin
   );
 });
 
-test("shrinking finds the faults that are needed among any others", () => {
+test("shrinking finds the needed faults among any other faults", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       const needed = from.faults.filter((_fault, at) => fractionOf(`${salt} ${at}`) < 0.5);
@@ -123,7 +123,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
-test("no schedule runs twice or contains a broken one, and a seed repeats the order", () => {
+test("no schedule runs twice or contains a broken schedule, and a seed repeats the order", () => {
   fc.assert(
     fc.property(fc.nat(), (salt) => {
       const { all, broken } = wavesOf(salt, "a");
@@ -387,7 +387,7 @@ test("a payment whose event was dropped is not judged", () => {
   ]);
 });
 
-test("a view without bookings and amount leaves those rules unjudged, and a missing view leaves all", () => {
+test("a view without bookings and amount leaves those rules unjudged, and a missing view leaves all rules unjudged", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).shown].toSorted();
   const looks = { before: status, soon: status, last: status };
@@ -467,7 +467,7 @@ function amountCause(amount: unknown): Cause | null | undefined {
   return broken.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
 }
 
-test("a shown amount of any form is compared with the order's, and a missing one is not judged", () => {
+test("a shown amount of any form is compared with the order's amount, and a missing amount is not judged", () => {
   for (const right of [1999, "1999", 1999.0]) expect([right, amountCause(right)]).toEqual([right, null]);
   for (const wrong of [19.99, "19.99", "€19.99", "19,99", 199_900, 0, "", 1999.5, "1 999"])
     expect([wrong, amountCause(wrong)]).toEqual([wrong, "other_amount"]);

@@ -42,7 +42,7 @@ function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
   return judged.state === "held" ? "held" : `not judged: ${judged.field}`;
 }
 
-test("every rule is broken by its own violation and by no other", () => {
+test("every rule is broken only by its own violation", () => {
   const refused = { kind: "refused", type: "order.created", isForeign: false } as const;
   const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
@@ -101,7 +101,7 @@ test("a late, unreadable or unreached view is not judged, and the report says wh
   });
 });
 
-test("a payment that is not shown is lost only if a last look does not show it either", () => {
+test("a payment counts as lost only if the last look does not show it either", () => {
   const lost = [look(false, TOLD)];
   const first = judgeHistory({}, lost, undefined);
   const later = (...looks: readonly LookFact[]): string => {
@@ -128,7 +128,7 @@ test("a payment that is not shown is lost only if a last look does not show it e
   );
 });
 
-test("one of the other amounts equals the first in whole units, truncated or rounded, and both nearly", () => {
+test("a near amount differs little from the order's, and one of the two equals it in whole units", () => {
   for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049, 50_000]) {
     const [less, more] = [nearAmount(minor, "less"), nearAmount(minor, "more")];
     const units = (amount: number) => `${Math.floor(amount / 100)}, ${Math.round(amount / 100)}`;

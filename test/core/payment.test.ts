@@ -26,7 +26,7 @@ const finish = (result: "succeeded" | "declined" | "failed", number = 1): Checko
   result,
 });
 
-test("of the 36 pairs of states exactly the pairs of decision 10 are allowed", () => {
+test("exactly the pairs of decision 10 are allowed among the 36 pairs of states", () => {
   const pairs = STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const));
   expect(pairs).toHaveLength(36);
   const allowed = pairs.filter(([from, to]) => (TRANSITIONS[from] as readonly Status[]).includes(to));

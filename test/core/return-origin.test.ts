@@ -293,7 +293,7 @@ test("every other return origin is refused with its own reason", () => {
   }
 });
 
-test("a refusal suggests the right origin, but not for a deceptive one", () => {
+test("a refusal suggests the right origin, but none for a deceptive origin", () => {
   for (const [typed, instead = EXAMPLE] of INSTEAD) {
     expect([typed, messageOf(typed).split("; write ")[1]]).toEqual([typed, instead]);
   }
@@ -319,7 +319,7 @@ test("a browser leaves an accepted origin unchanged", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("the table takes every origin that the core accepts, and refuses some that the core refuses", () => {
+test("the table takes every origin that the core accepts, and refuses some origins that the core refuses", () => {
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { displayStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
 import { PRINTABLE_PATTERN, printable, displayText } from "../../src/core/text.ts";
 
-test("a store name is refused only if it looks like another one", () => {
+test("a store name is refused only if it looks like another name", () => {
   const names = [
     "Tea Shop",
     "上海茶店 Tea",
@@ -48,7 +48,7 @@ test("a store name is refused only if it looks like another one", () => {
     ]);
 });
 
-test("only invisible characters of a text are written out", () => {
+test("only invisible characters of a text are escaped", () => {
   const rows = [
     ["order 1", "order 1"],
     ["❤️ क्षि é", "❤️ क्षि é"],

@@ -147,7 +147,7 @@ test("a request's fingerprint is the same in every version, so that replays surv
   );
 });
 
-test("a create's fingerprint is of its path and fields in any order, and one key has one fingerprint", () => {
+test("a create's fingerprint covers its path and its fields in any order, and one key has one fingerprint", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);
   const means = fingerprint("/v1/orders", request);
@@ -196,7 +196,7 @@ test("a managed key is the same in every version, so that a client that lost its
   expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
 });
 
-test("only --new-attempt goes beyond the latest attempt, and only if that one is settled", () => {
+test("only --new-attempt goes beyond the latest attempt, and only if that attempt is settled", () => {
   const created = (attempt: number) => ({ attempt, state: "created" }) as const;
   const pending = (attempt: number) => ({ attempt, state: "pending" }) as const;
   const intent: CreateIntent = {
@@ -297,7 +297,7 @@ test("text from outside is escaped before it reaches a terminal", () => {
   expect(printableLiteral(undefined)).toBe("undefined");
 });
 
-test("decision 4 lists every error code under its status, and no other", () => {
+test("decision 4 lists exactly the error codes, each under its status", () => {
   const decisions = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const [, text = ""] = /^\*\*4\. Error codes\.\*\*(.*?)^\*\*5\./ms.exec(decisions) ?? [];
   const listed = [...text.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, codes = ""]) =>

@@ -135,7 +135,7 @@ test("a forged signature differs from the correct one as its case says", () => {
   ]);
 });
 
-test("a probe tells a receiver that decodes the body from one that parses it", () => {
+test("a probe distinguishes a receiver that decodes the body from a receiver that parses it", () => {
   const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
   const { secret, realNow } = KEYS;
   const tried = buildProbes(

@@ -971,7 +971,7 @@ test("a drill that passed shows its notes", () => {
   });
 });
 
-test("a rate limit that was waited for is a note of its case", () => {
+test("a wait for a rate limit is a note of its case", () => {
   const { results, ...rest } = drilled({});
   const limited = results.map((one) => (one.name === "as_put" ? Object.assign(one, { limited: true }) : one));
   expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
@@ -1051,7 +1051,7 @@ test("only a 2xx answer counts as accepted", () => {
   ]);
 });
 
-test("the mistake is searched for if a good event is refused or fails and no forged one is accepted", () => {
+test("the mistake is searched for if a genuine event is refused or fails and no forged event is accepted", () => {
   const looks = (answer: Answer, forged: Answer = 400) =>
     isWorthProbing(drilled({ good_event: answer, bad_signature: forged }).results);
   expect([400, 499, 500].map((answer) => looks(answer))).toEqual([true, true, true]);

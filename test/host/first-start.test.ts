@@ -160,7 +160,7 @@ test("a first start that was killed before it confirmed its store is confirmed b
   expect(readCredentials(after)).toEqual(credentials);
 });
 
-test("a start that ended before its ready line and lost its log is begun again", async () => {
+test("a first start that lost its log before its ready line is begun again", async () => {
   for (const lose of [LOG_LOSSES["the log is emptied"], LOG_LOSSES["the log is removed"]]) {
     const young = createHarness();
     await young.start(["--port", "0"]);

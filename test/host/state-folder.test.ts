@@ -63,7 +63,7 @@ function contentOf(folder: string): Record<string, string> {
   );
 }
 
-test("no command in a copied folder uses the original's sandbox, and a start there starts another one", async () => {
+test("no command in a copied folder uses the original's sandbox, and a start there starts another sandbox", async () => {
   const harness = createHarness();
   const original = await harness.start(["--port", "0"]);
   const cwd = beside(harness, "copy");

@@ -62,7 +62,7 @@ test("explore finds no fault in a careful shop, and finds broken shops with the 
   ]);
 });
 
-test("returns find a page that believes its customer, and bookings find a second booking", async () => {
+test("explore with returns finds a page that trusts its customer, and with bookings a second booking", async () => {
   const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
@@ -185,7 +185,7 @@ const DIALECT = {
 const IN_DIALECT = shopOf(CAREFUL_SHOPS, "knows each event by its id");
 
 test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
-  "explore holds for a shop that reads the names of %j",
+  "explore finds no fault in a shop that reads the names of %j",
   async (dialect) => {
     const far = FULL ? { depth: 1 } : { only: { faults: [] } };
     const found = await explore({ ...optionsFor({ ...IN_DIALECT, dialect }), seed: "s", dialect, ...far });
@@ -193,7 +193,7 @@ test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialec
   },
 );
 
-test("explore reports the dialect if the shop reads our names", async () => {
+test("explore reports the dialect if the shop reads the default names", async () => {
   const { broken } = await explore({
     ...optionsFor(IN_DIALECT),
     seed: "s",

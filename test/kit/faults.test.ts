@@ -30,7 +30,7 @@ test("a lost answer leaves one order, which the same key finds", async () => {
   expect(await store.orders.get(order.id)).toEqual(order);
 });
 
-test("an answer that is not the service's is reported as it came, with the id of the log", async () => {
+test("an answer that is not the service's is reported unchanged, with the id of its log entry", async () => {
   const store = await newStore();
   for (const [fault, status] of [
     [{ action: "empty" }, 201],

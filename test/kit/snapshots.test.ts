@@ -53,7 +53,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
   });
 });
 
-test("a whole sandbox is restored, also into another one of the same seed, and continues there", async () => {
+test("a whole sandbox is restored, also into another sandbox of the same seed, and continues there", async () => {
   const [sandbox, another] = [await start(), await start()];
   const store = await sandbox.createStore({ name: "Kept" });
   const order = await store.orders.create(ORDER);
@@ -137,7 +137,7 @@ test("a restore in the same sandbox keeps the keys of its stores", async () => {
   }
 });
 
-test("a snapshot during a reset is refused, and one before or after has the store whole or empty", async () => {
+test("a snapshot during a reset is refused, and a snapshot before or after it has the store whole or empty", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const { id } = await store.orders.create(ORDER);
@@ -168,7 +168,7 @@ test("a snapshot during a reset is refused, and one before or after has the stor
   }
 });
 
-test("a snapshot of a store can be taken during the reset of another, but not of that other", async () => {
+test("a snapshot of a store can be taken during another store's reset, but not during its own", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   await store.orders.create(ORDER);

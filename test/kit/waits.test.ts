@@ -54,7 +54,7 @@ function countedLog() {
   };
 }
 
-test("a write is read once for all waiters, and not at all if none is left", async () => {
+test("a write is read once for all waiters, and not at all if no waiter is left", async () => {
   const { log, write, reads, hearers } = countedLog();
   write("before");
   const waits = Array.from({ length: 100 }, (_, at) => log.waitFor(`item-${at % 10}`));

@@ -54,7 +54,7 @@ function allRows(path: string): string {
 
 const isAdmin = (path: string): boolean => /^\/portal\/admin(\/|$)/.test(path);
 
-test("every route of the portal has one of three roles, and the administrator's are under one path", async () => {
+test("every route of the portal has one of three roles, and the administrator's routes are under one path", async () => {
   const { rows } = await openSite();
   const wrong = rows.filter(({ path, role }) => {
     const own = isAdmin(path) ? "portal administrator" : "portal merchant";
@@ -303,7 +303,7 @@ test("the page at the root shows the command that opens the portal, without a li
   }
 });
 
-test("the portal beside a public URL exists only under another name", async () => {
+test("the portal beside a public URL is served only under another host name", async () => {
   const off = createHarness();
   const without = await off.start(["--public-url", "https://pay.example"]);
   expect(without.ready).toMatchObject({ portal_url: null, sign_in_url: null });
@@ -354,7 +354,7 @@ test("the portal beside a public URL exists only under another name", async () =
   }
 });
 
-test("behind a proxy that rewrites Host, the name that the browser asked for counts", async () => {
+test("the name that the browser asked for counts behind a proxy that rewrites Host", async () => {
   const both = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, names] of [
     [[], []],

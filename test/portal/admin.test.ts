@@ -107,7 +107,7 @@ test("every serious act asks once and describes its effect", async () => {
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));
 });
 
-test("a merchant reaches no page or act of the administrator, nor the reverse", async () => {
+test("merchant and administrator reach no page or act of each other", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');

@@ -82,7 +82,7 @@ test("a checkout's page changes only with its own events and requests and with t
   expect(await page.ask()).toBe(304);
 });
 
-test("the pages of a checkout and its delivery change when that delivery ends, and with no other", async () => {
+test("the pages of a checkout and its delivery change when that delivery ends, and with no other delivery", async () => {
   const { open, create, harness, ask, portal } = await openPortal();
   const waiting: (() => void)[] = [];
   harness.occupy(3000, {
@@ -162,7 +162,7 @@ test("an act changes only the pages of its store", async () => {
   expect(await page.ask()).toBe(200);
 });
 
-test("a page of a very busy store is updated every five seconds, and otherwise at once", async () => {
+test("a page is updated at once, and in a very busy store every five seconds", async () => {
   const { open, create, pass, portal } = await openPortal();
   const page = await open("/checkouts");
   for (let count = 0; count <= 50; count += 1) await portal.post(`${portal.home}/checkouts/test-orders`);
@@ -191,7 +191,7 @@ test("polls are refused after a sign-out and after the deletion of the store", a
   expect(await page.ask()).toBe(401);
 });
 
-test("a reset updates the open pages of its store, but not one that was loaded later", async () => {
+test("a reset updates the open pages of its store, but not a page that was loaded later", async () => {
   const { open, create, portal } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
@@ -202,7 +202,7 @@ test("a reset updates the open pages of its store, but not one that was loaded l
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("a drill updates the pages of its store at its begin and at its end", async () => {
+test("a drill updates the pages of its store when it begins and when it ends", async () => {
   const { open, sandbox, pass } = await openPortal();
   const { control_token: token } = sandbox.ready;
   const page = await open("/launch");

@@ -260,7 +260,7 @@ async function pathOf(harness: Harness, args: readonly string[], cwd?: string): 
   return portalPathOf({ ready });
 }
 
-test("the portal's path stays with the state folder, and an adopted copy gets another", async () => {
+test("the portal's path stays with the state folder, and an adopted copy gets another path", async () => {
   const harness = createHarness();
   const first = await pathOf(harness, []);
   expect(first).toMatch(/^\/portal\/k-[\w-]{22}$/);

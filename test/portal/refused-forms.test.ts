@@ -112,7 +112,7 @@ test("the question of a refused act stays open, and no other question of the pag
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });
 
-test("a late act shows the present page, with the reason of the refusal at its top", async () => {
+test("a late act shows the current page, with the reason of the refusal at its top", async () => {
   const { harness, portal } = await openHarness();
   const { id } = await harness.order("order-1");
   const page = `${portal.home}/checkouts/${id}`;
@@ -125,7 +125,7 @@ test("a late act shows the present page, with the reason of the refusal at its t
   expect([gone.status, gone.text.includes("there is no snapshot nothing")]).toEqual([404, true]);
 });
 
-test("the administrator's forms show refusals in their place, too", async () => {
+test("the administrator's forms also show refusals in their place", async () => {
   const { harness, sandbox } = await openHarness();
   const { cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
   const path = `/portal/admin/${sandbox.ready.store_id}/acts`;
@@ -144,7 +144,7 @@ test("the administrator's forms show refusals in their place, too", async () => 
   expect(done.headers["Location"]).toMatch(/\/admin\/[\w-]+\?said=/);
 });
 
-test("typed text is escaped, whatever it is", async () => {
+test("any typed text is escaped", async () => {
   const portal = await openPortal();
   const hostile = '"><script>alert(1)</script>';
   const { html } = await portal.post(`${portal.home}/settings/return-origins`, { origin: hostile });
@@ -152,7 +152,7 @@ test("typed text is escaped, whatever it is", async () => {
   expect(html).toContain("&lt;script&gt;");
 });
 
-test("an unknown form is refused by a separate page", async () => {
+test("an unknown form is refused with a separate page", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
   expect([status, text.includes("Go back, correct the error")]).toEqual([400, true]);

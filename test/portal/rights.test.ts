@@ -127,7 +127,7 @@ test("a secret of the sandbox that a receiver answers is not shown to a viewer, 
   }
 });
 
-test("every route above a session's role is refused, and none finds another store", async () => {
+test("every route above a session's role is refused, and no route finds another store", async () => {
   const { sandbox, stores, enter } = await openSite();
   const [first, own] = stores;
   for (const role of ["viewer", "store"] as const) {

@@ -125,7 +125,7 @@ test("a HEAD request does not use up a secret that is shown once", async () => {
   expect(shows).toEqual([false, false, true, false]);
 });
 
-test("of two cookies with our name only ours counts, not the cookie of another port", async () => {
+test("only our own cookie counts beside a cookie of the same name from another port", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const [name = "", value = ""] = cookie.split("=");
@@ -148,7 +148,7 @@ test("a session is valid for one sandbox and one start", async () => {
   expect((await postForm(next, SIGN_IN, { code: codeOf(link) })).status).toBe(401);
 });
 
-test("signing out ends one session; checkout portal sign-out ends all, and the unused links", async () => {
+test("signing out ends one session; checkout portal sign-out ends all sessions and unused links", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const one = await signIn(harness, sandbox, "merchant");
   const other = await signIn(harness, sandbox, "merchant");

@@ -236,7 +236,7 @@ test.for([
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
   ["changed_body", "changed the body after signing", "The signature is not valid"],
   ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
-] as const)("the page says what the fault %s signed", async ([action, said, verdict]) => {
+] as const)("the page of a delivery says what the fault %s signed", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);
@@ -351,7 +351,7 @@ test("a button sends waiting deliveries, and a delivery settled by a replay show
   expect(none.text).toContain("No delivery to an enabled endpoint waits.");
 });
 
-test("all deliveries that failed since a time, and no others, are sent again", async () => {
+test("exactly the deliveries that failed since a time are sent again", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite([
     "--delivery-schedule",
     "0s",

@@ -110,7 +110,7 @@ test.each([
   ["Bun", "globalThis.Bun = {};"],
   ["Deno", 'Object.defineProperty(process.versions, "deno", { value: "2.5.0" });'],
   ["Deno", "globalThis.Deno = {};"],
-])("%s, which cannot run the program, gets one sentence", async (runtime, definition) => {
+])("a runtime that cannot run the program gets one sentence: %s", async (runtime, definition) => {
   const simulated = join(tempFolder(), "simulated.cjs");
   writeFileSync(
     simulated,
@@ -180,7 +180,7 @@ test("a build makes outdated files, and leaves the files of the other kind of bu
   expect(made.slice(2)).toEqual(["package 2", "executable 2", "package 2", "package 2", "package 2"]);
 });
 
-test("concurrent builds of changing sources end whole", async () => {
+test("concurrent builds of changing sources produce whole files", async () => {
   const { out, made, build, read, change } = repository();
   await Promise.all([build("package"), build("package"), build("executable")]);
   expect(read()).toEqual({ "checkout.js": "1", "chunks-1/a.js": "1", checkout: "1" });

@@ -644,7 +644,7 @@ test("a value that the sandbox refuses is reported with its place in the file, a
   expect(harness.readState("sandbox.db-wal")).toBe(before);
 });
 
-test("two concurrent applies leave the result of one, whole", async () => {
+test("two concurrent applies leave the whole result of one of them", async () => {
   const harness = createHarness();
   await harness.start();
   const shop = (name: string) => ({
@@ -993,7 +993,7 @@ test("a target's missing fields have defaults, a flag wins over them, and a targ
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
-test("a managed key at a target depends on its service, and on this machine on the store and not the port", async () => {
+test("a managed key depends on the service of its target, and on this machine on the store but not on the port", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {
@@ -1185,7 +1185,7 @@ function normalised(value: unknown): unknown {
   );
 }
 
-test("an export of many stores, some with one name, restores the same sandbox", async () => {
+test("an export of many stores, some with the same name, restores the same sandbox", async () => {
   const harness = createHarness();
   const ids = Array.from(
     { length: 60 },

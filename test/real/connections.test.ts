@@ -117,7 +117,7 @@ test("requests whose bodies never arrive shut nobody out, alone or pipelined", a
   }
 });
 
-test("a server can accept larger heads below some paths", async () => {
+test("a server can accept larger request heads under some paths", async () => {
   const { client } = await open({ largerHeads: { below: ["/pages"], headBytes: 64 * 1024 } });
   const ask = async (target: string, bytes: number): Promise<string> => {
     const asked = await client(

@@ -66,7 +66,7 @@ test("exec passes all words after the program on unchanged", async () => {
   expect(harness.programs).toHaveLength(count);
 });
 
-test("the program of exec finds a fresh working sandbox and nothing of another", async () => {
+test("the program of exec finds a fresh working sandbox and nothing of another sandbox", async () => {
   const harness = createHarness();
   const outer = await harness.start();
   const elsewhere = {
@@ -243,7 +243,7 @@ test("exec that cannot serve a sandbox runs nothing and exits with 7", async () 
   expect(harness.programs).toEqual([]);
 });
 
-test("exec prints the last lines of the request log after a failed run, with the number of all", async () => {
+test("exec prints the last lines of the request log after a failed run, with the number of all lines", async () => {
   const harness = createHarness();
   let requests = 0;
   harness.setProgram(async ({ env }) => {
@@ -451,7 +451,7 @@ test("exec leaves stdin, stdout, stderr and umask to its program", async () => {
   expect((await runHere(["exec", join(script, "below")], { cwd })).code).toBe(126);
 });
 
-test("exec prints a line for each opening in the folder's configuration", async () => {
+test("exec prints a line for each setting of the folder that opens the sandbox to others", async () => {
   const cwd = tempFolder();
   const configuration = {
     sandbox: {

@@ -50,7 +50,7 @@ test.each(WITHOUT_LINKS)("a file is created exclusively once if a link fails wit
   ]);
 });
 
-test("a key and a token get their names when complete, even without hard links", () => {
+test("the files of a key and a token get their names when they are complete, even without hard links", () => {
   const folder = tempFolder();
   refuse("linkSync", "EPERM");
   const opened: string[] = [];

@@ -125,7 +125,7 @@ function memoryOf(service: HostedService): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(path, "utf8"))?.[1]);
 }
 
-test("the runtime's network connects to the allowed address and to none of a refused range", async () => {
+test("the runtime's network connects to the allowed address and to no address of a refused range", async () => {
   const worker = join(tempFolder(), "probe.mjs");
   writeFileSync(worker, PROBE);
   const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });

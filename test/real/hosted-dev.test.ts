@@ -159,7 +159,7 @@ function writeWorkerd(modules: string, ran: string): void {
 
 const OTHER_GROUP = 12_345;
 
-test("tokens go only to the workerd of this package or of the user's project, never to one of another parent folder", async () => {
+test("tokens go only to the workerd of this package or of the user's project, never to a workerd of another parent folder", async () => {
   const [parent, bin] = [tempFolder(), tempFolder()];
   const ran = join(tempFolder(), "ran");
   const command = programWithoutWorkerd();

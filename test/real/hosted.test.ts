@@ -155,7 +155,7 @@ function serviceOf({ apiKey }: HostedStore) {
   );
 }
 
-test("an id or key with one store's mark and another's rest is unknown", async () => {
+test("an id or key that joins the mark of one store to the rest of another's is unknown", async () => {
   const stores = [await storeWithCheckout(), await storeWithCheckout()] as const;
   const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
   const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
@@ -221,7 +221,7 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   expect(stores).toHaveLength(before.databases.length);
 });
 
-test("a store of a hosted service keeps its dialect over a restart, and other stores have our names", async () => {
+test("a store of a hosted service keeps its dialect across a restart, and other stores have the default names", async () => {
   const dialect = { errors: { session_not_found: { code: "resource_missing" } }, unknown_session: 403 };
   const made = await service.control("/stores", { name: "Other names", dialect });
   const { apiKey } = await createHostedStore(service);

@@ -40,7 +40,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
   expectStories(output, 2);
 });
 
-test("the kit works in jest's realm without dynamic import, or in a stand-in of it", async () => {
+test("the kit works in jest's realm without dynamic import, or in a stand-in for jest", async () => {
   const start = `const test = require("hosted-checkout/testing/jest").createStoreTest();`;
   const cwd = projectOf({
     "shop.test.js": suiteOf(start, { after: ", 500" }),

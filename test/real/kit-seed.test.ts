@@ -84,7 +84,7 @@ test("a seeded sandbox on an existing folder draws new ids", async () => {
   expect(new Set(ids).size).toBe(2);
 });
 
-test("a delayed delivery of a seeded sandbox waits for the clock, and an endpoint gets one at a time", async () => {
+test("a delayed delivery of a seeded sandbox waits for the clock, and an endpoint gets one delivery at a time", async () => {
   const { store } = await seeded();
   const answers = Promise.withResolvers<number>();
   const receiver = await store.receiver({ answer: () => answers.promise });

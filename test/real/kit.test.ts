@@ -97,7 +97,7 @@ test("a refused call of the kit throws a CheckoutError with the answer of v1", a
   expect(JSON.stringify(seen)).not.toContain(store.apiKey);
 });
 
-test("a wrong argument of an untyped caller is a CheckoutError that says which", async () => {
+test("a wrong argument of an untyped caller is a CheckoutError that names it", async () => {
   const sandbox = await start({ port: null });
   const { store } = sandbox;
   const bytes = await store.snapshot();

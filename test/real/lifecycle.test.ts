@@ -101,7 +101,7 @@ test("a failed detached start prints the sandbox's error, with its exit code", a
   expect(harness.readState("sandbox.log")).toContain("this sandbox is on 4243");
 });
 
-test("of several concurrent starts one serves, and the others print its ready line", async () => {
+test("one of several concurrent starts serves, and the other starts print its ready line", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const started = await Promise.all(Array.from({ length: 6 }, () => typed("sandbox start --detach --json")));
@@ -173,7 +173,7 @@ test("a start beside a running sandbox compares only its given options, one by o
   ]);
 });
 
-test("a start beside a running sandbox refuses a configuration that differs, and a broken one", async () => {
+test("a start beside a running sandbox refuses a different or a broken configuration", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const id = "00000000-0000-4000-8000-000000000001";
@@ -277,7 +277,7 @@ test("a start with --adopt refuses a running copy that has not adopted its folde
   expect(problemIn(again).differences).toEqual([{ field: "adopt", expected: "yes", live: "no" }]);
 });
 
-test("sandbox stop ends the sandbox and waits, with or without signals, and exits with 0 if none runs", async () => {
+test("sandbox stop ends the sandbox and waits, with or without signals, and exits with 0 if no sandbox runs", async () => {
   for (const signals of [true, false]) {
     for (const start of ["--detach", ""]) {
       const harness = createHarness();
@@ -447,7 +447,7 @@ test("sandbox wait ends when the sandbox is healthy, or reports its last observa
   expect([named.code, named.stdout]).toEqual([0, `ready: ${ready.base_url}\n`]);
 });
 
-test("a sandbox wait from before the start ends when the sandbox is ready", async () => {
+test("a sandbox wait that began before the start ends when the sandbox is ready", async () => {
   const harness = createHarness();
   const waiting = harness.run(["sandbox", "wait", "--timeout", "24h"]);
   await harness.start();
@@ -521,7 +521,7 @@ test("a log file that is a link, a folder or open to others is not written to", 
   }
 });
 
-test("env prints the variables of the running sandbox, and fails in a shell if none runs", async () => {
+test("env prints the variables of the running sandbox, and fails in a shell if no sandbox runs", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   for (const format of ["", "--format json", "--json"]) {

@@ -141,7 +141,7 @@ test("listen finds a killed sandbox again on another port", async () => {
   expect(await listening.stop()).toBe(0);
 });
 
-test("listen forwards to targets on ::1 alone, behind TLS, endless and silent", async () => {
+test("listen forwards to targets that are only on ::1, behind TLS, endless or silent", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   writeFileSync(join(cwd, "ca.pem"), CERTIFICATE);

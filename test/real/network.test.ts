@@ -70,7 +70,7 @@ test("a shop on another address creates, is paid through the public URL and gets
   expect([...shown, ...heard].filter((text) => text.includes("127.0.0.1"))).toEqual([]);
 });
 
-test("behind an https proxy links, forms and the QR code have the public URL, without a redirect loop", async () => {
+test("links, forms and the QR code have the public URL behind an https proxy, without a redirect loop", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--public-url", "https://pay.example"]);
   const made = await sandbox.request({
@@ -174,7 +174,7 @@ test("an impossible address or public URL is refused before anything is created"
   expect(hostOf("::")).toBe("[::]");
 });
 
-test("a port in the public URL does not move", async () => {
+test("a sandbox with a port in its public URL does not move to another port", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const { code, stderr } = await harness.run(["sandbox", "start", "--public-url", "https://pay.example"]);

@@ -179,7 +179,7 @@ test("an open payment page says that the server is silent, and ends when its che
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
 });
 
-test("an open attempt shows a code on a desktop, the wallet's button on a phone, and no live promise without JavaScript", async () => {
+test("an open attempt shows a code on a desktop, the wallet's button on a phone, and promises no update without JavaScript", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const look = async (customer: Customer): Promise<{ readonly seen: boolean[]; readonly text: string }> => {

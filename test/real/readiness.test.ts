@@ -377,7 +377,7 @@ test("only the administrator opens the gate, and only after the other items", as
   expect(shown[2]).toMatch(/^2 +2026-\S+Z +administrator +approve_credential +– +seen$/);
 });
 
-test("of two concurrent acts of the administrator one succeeds and the other is refused", async () => {
+test("one of two concurrent acts of the administrator succeeds, and the other act is refused", async () => {
   const { harness, sandbox } = await openShop(EPHEMERAL);
   const token = harness.adminToken();
   const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
@@ -712,7 +712,7 @@ test("the report has the same content as table, JSON, JUnit XML and Markdown", a
   expect(lines.stdout).not.toContain("\u202e");
 });
 
-test("--item shows only those items, and keeps the verdict of all", async () => {
+test("--item shows only the named items, and keeps the verdict of all items", async () => {
   const shop = await openShop(EPHEMERAL);
   const { check, done } = shop;
   const verdict = async (line: string): Promise<unknown> => {

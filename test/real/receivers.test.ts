@@ -230,7 +230,7 @@ test("an endless answer costs no memory and no time, however it is chunked", asy
   expect(after.processorMs - before.processorMs).toBeLessThanOrEqual(before.processorMs * MAX_WORK);
 });
 
-test("localhost means 127.0.0.1 or ::1, depending on which of them answers", async () => {
+test("localhost means 127.0.0.1 or ::1, whichever answers", async () => {
   const site = await openSite();
   for (const host of ["127.0.0.1", "::1"]) {
     const { url, got } = await openGoodReceiver(site.secret, host);

@@ -60,7 +60,7 @@ test("every v1 request is logged, refused or not, with its store, order and deci
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
-test("a refused request is logged in the store of its key, also a revoked one, or else in the first store", async () => {
+test("a refused request is logged in the store of its key, even a revoked key, or else in the first store", async () => {
   const { harness, sandbox, list } = await open();
   const json = async (line: string) =>
     JSON.parse((await harness.run([...line.split(" "), "--json"])).stdout) as Record<string, string>;
@@ -277,7 +277,7 @@ test("requests list -f shows each new request once, until it is stopped", async 
   expect((await following.stop()).code).toBe(0);
 });
 
-test("requests list -f misses none, however many come at once", async () => {
+test("requests list -f misses no request, however many come at once", async () => {
   const { harness, sandbox } = await open();
   await sandbox.request({ path: "/v1/first", headers: sandbox.auth });
   const following = await harness.launch(["requests", "list", "-f", "--json", "--limit", "7"]);

@@ -412,7 +412,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
   await run(`snapshots restore whole --store ${first}`);
 });
 
-test("a missing store of a snapshot is created, unless another has its keys or ids", async () => {
+test("a missing store of a snapshot is created, unless another store has its keys or ids", async () => {
   const { control, order, run, database, harness } = await openTwo();
   await order(TEA, "tea-1");
   await quiet(database);
@@ -511,7 +511,7 @@ test("a delivery in flight during a restore is not recorded in the restored stor
   expect(database.pragma("foreign_key_check")).toEqual([]);
 });
 
-test("an attempt after a restore has its own end, even if an earlier one with its number is in flight", async () => {
+test("an attempt after a restore has its own end, even if an earlier attempt with the same number is in flight", async () => {
   const { harness, control, first, order, database } = await openTwo();
   const asked: { readonly type: string; readonly answer: (status: number) => void }[] = [];
   harness.occupy(3001, {
@@ -563,7 +563,7 @@ test("an attempt after a restore has its own end, even if an earlier one with it
   asked[3]?.answer(204);
 });
 
-test("event positions keep growing over a restore, and a taken one is replaced by the next free one", async () => {
+test("event positions keep growing across a restore, and a used position is replaced by the next free position", async () => {
   const { control, order, first, database } = await openTwo();
   const positions = (storeId: string) =>
     database
@@ -626,7 +626,7 @@ test("folders, links and pipes among the snapshots are ignored", async () => {
   }
 });
 
-test("snapshots create says that it replaced an older one", async () => {
+test("snapshots create says that it replaced an older snapshot", async () => {
   const { run, sandbox } = await open();
   for (const isLive of [true, false]) {
     const name = isLive ? "live" : "stopped";

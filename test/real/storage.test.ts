@@ -175,7 +175,7 @@ function readingTraced(killed: string): (strace: readonly string[]) => Promise<s
   };
 }
 
-test("a failed read is never called damage, once or permanently", async ({ annotate }) => {
+test("a read that fails once or permanently is never called damage", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
@@ -384,7 +384,7 @@ test("the health check fails after a failed write, until one succeeds", async ()
   expect(await sandbox.stop()).toBe(0);
 });
 
-test("a disk that fails every request is logged once, then counted, and never as a stack", async () => {
+test("a disk that fails every request is logged once, then counted, and never with a stack trace", async () => {
   for (const format of ["text", "json"]) {
     const harness = createHarness();
     const sandbox = await harness.start(["--quiet", "--log-format", format]);
@@ -480,7 +480,7 @@ test("an unusable path is reported by its name, not as a bug", async () => {
   }
 });
 
-test("a missing file, or one of an ended process, reads as nothing, and other failures are reported", () => {
+test("a missing file, or a file of an ended process, reads as nothing, and other failures are reported", () => {
   const { files } = REAL;
   const folder = tempFolder();
   files.write(join(folder, "file"), "content");

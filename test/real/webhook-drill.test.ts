@@ -114,7 +114,7 @@ test("the advice covers answers that no receiver of these tests gives", () => {
   expect(new Set(causes.values())).toEqual(new Set(["forbidden"]));
 });
 
-test("a drill that was given up still reports the causes seen before", () => {
+test("an abandoned drill still reports the causes that it had found", () => {
   // Bytes as Python's json.dumps writes them, from a receiver that fails on a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
@@ -276,7 +276,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
   expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
 });
 
-test("events of an order are sent only with consent, and only accepted ones are signed rightly", async () => {
+test("events of an order are sent only with consent, and only accepted events are signed correctly", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -440,7 +440,7 @@ test("a drill without events of an order is a risk until a drill with such event
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
 });
 
-test("the drill says which order it used, or why none", async () => {
+test("the drill says which order it used, or why it used no order", async () => {
   const site = await openDrillSite();
   const last = async (...args: readonly string[]) => {
     const { stdout } = await site.harness.run(["checklist", "run", "webhooks", ...args]);

@@ -113,7 +113,7 @@ function anyMore({ stdout }: Result): readonly unknown[] {
   return (json(stdout)["causes"] as readonly unknown[]).slice(1);
 }
 
-test("webhooks verify reads secrets from a file, the environment or standard input, one a line", async () => {
+test("webhooks verify reads secrets from a file, the environment or standard input, one per line", async () => {
   const { write, verify } = prepare();
   write("both.txt", `${OTHER}\r\n\r\n${SECRET}\r\n`);
   write("wrong.txt", OTHER);
@@ -161,7 +161,7 @@ test("a missing or invalid argument of webhooks verify is a usage error that lis
   }
 });
 
-test("webhooks verify without a secret tries the running sandbox's, and reports the matching one", async () => {
+test("webhooks verify without a secret tries the running sandbox's secrets, and reports the matching secret", async () => {
   const { harness, verify, timestamp, signature } = prepare();
   const { ready } = await harness.start();
   const signedBy = (key: string): string => signatureOf(key, { timestamp, rawBody: Buffer.from(BODY) });

@@ -41,7 +41,7 @@ function filesBeside(file: string): readonly string[] {
   return names.map((name) => join(dirname(file), name));
 }
 
-test("the head of a whole shop judges all of it by one command", () => {
+test("one command in the head of a whole shop judges the whole shop", () => {
   for (const file of Object.values(WHOLE_SHOPS)) {
     const runs = headOf(file).filter((line) => line.startsWith("npx checkout checklist run --create"));
     expect([file, runs.length]).toEqual([file, 1]);
@@ -131,7 +131,7 @@ test("the commands in its head make a whole shop ready, and a hurried shop gets 
   );
 });
 
-test("a whole shop lets a second attempt be paid, and a late event of the first changes nothing", async () => {
+test("a second attempt can be paid at a whole shop, and a late event of the first attempt changes nothing", async () => {
   for (const language of SHOPS) {
     const { cwd, origin, buy } = await serveWhole({ language });
     const type = async (...args: readonly string[]): Promise<string> => {

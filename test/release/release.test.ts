@@ -196,7 +196,7 @@ test("release:check makes every generated page twice", () => {
   expect(GENERATED_PAGES).toEqual(GENERATED);
 });
 
-test("npm installs the package without a test runner, and under pnpm the test kit can still load one", () => {
+test("npm installs the package without a test runner, and the test kit can still load a test runner under pnpm", () => {
   const { peerDependencies, peerDependenciesMeta: optional, dependencies } = packageJson;
   expect([peerDependencies, optional]).toEqual([
     undefined,

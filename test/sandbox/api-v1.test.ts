@@ -96,7 +96,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   }
 });
 
-test("every field of a create is checked, and the refusal says which", async () => {
+test("every field of a create is checked, and the refusal names it", async () => {
   const sandbox = await startV1();
   const { order_id: _, ...withoutOrder } = BODY;
   const rows: readonly (readonly [string, string, Body | string])[] = [
@@ -126,7 +126,7 @@ test("every field of a create is checked, and the refusal says which", async () 
   }
 });
 
-test("a body with the same meaning is a replay, and one with another meaning is a conflict", async () => {
+test("a body with the same meaning is a replay, and a body with another meaning is a conflict", async () => {
   const sandbox = await startV1();
   const request = fc.record(
     {

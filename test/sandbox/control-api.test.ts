@@ -83,7 +83,7 @@ test("the operation checklist returns the items that the command prints, in the 
   expect(JSON.parse(stdout)).toMatchObject(judged);
 });
 
-test("a drill of duplicates is recorded only under its lease, and other drills without one", async () => {
+test("a drill of duplicates is recorded only under its lease, and other drills without a lease", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
@@ -452,7 +452,7 @@ test("return origins are unique, listed oldest first, at most 20, and survive a 
   expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
 });
 
-test("checkout return-origins prints the origins, and sends nothing for a wrong one", async () => {
+test("checkout return-origins prints the origins, and sends nothing for a wrong origin", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: storeId } = ready;

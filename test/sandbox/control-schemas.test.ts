@@ -253,7 +253,7 @@ const SEGMENTS = [
   "\ud800".toWellFormed(),
 ];
 
-test("a path outside its schema is a 404, and none inside is an invalid request", async () => {
+test("a path outside its schema is a 404, and no path inside it is an invalid request", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { control_token: token } = sandbox.ready;

@@ -160,7 +160,7 @@ test("a stop sends nothing more and records the last answers, and the next start
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("the attempt after a failed connection uses a new connection, and any other reuses one", async () => {
+test("the attempt after a failed connection uses a new connection, and any other attempt reuses a connection", async () => {
   const failure = (kind: "connection_lost" | "bad_answer" | "timeout", onKept: boolean): OutboundResult => ({
     ok: false,
     failure: kind,
@@ -233,7 +233,7 @@ test("a failed attempt at a listener's old address does not pause its new regist
   expect((await site.endpoint(id)).state).toBe("enabled");
 });
 
-test("a delivery behind more dropped ones than one search reads is sent without another event", async () => {
+test("a delivery behind more dropped deliveries than one search reads is sent without another event", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -286,7 +286,7 @@ test("only an unreachable listener is paused; any other endpoint fails and is re
   }
 });
 
-test("an attempt is audited with the address that it went to, and a forbidden one without an address", async () => {
+test("an attempt is audited with its address, and a forbidden attempt without an address", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--allow-target", "shop.example"]);
   const address = "10.1.2.3";
   site.harness.name("shop.example", [address]);
@@ -351,7 +351,7 @@ test("a failed or delayed replay postpones no waiting event", async () => {
   }
 });
 
-test("events behind a delayed one say that they wait for it, even if they are older", async () => {
+test("events behind a delayed event say that they wait for it, even if they are older", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
@@ -364,7 +364,7 @@ test("events behind a delayed one say that they wait for it, even if they are ol
   expect((await site.deliveries()).map(({ next_at: at }) => at)).toEqual([until, until, until]);
 });
 
-test("events behind a sent or dropped one do not wait for its old time after the clock went back", async () => {
+test("events behind a sent or dropped event do not wait for its old time after the clock went back", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -389,7 +389,7 @@ test("events behind a sent or dropped one do not wait for its old time after the
   );
 });
 
-test("deliveries are not retried while the store's clock is frozen, and all are once it moves", async () => {
+test("deliveries are not retried while the store's clock is frozen, and all are retried once it moves", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
@@ -468,7 +468,7 @@ test("a clock move waits only for due attempts, not for attempts of later events
   expect([withStatus(200), withStatus(500), expired.length]).toEqual([2, 2, 4]);
 });
 
-test("a start repeats at once the attempts that the last end cut off, and records them at the store's time", async () => {
+test("a start repeats at once the attempts that the last stop cut off, and records them at the store's time", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   holdAnswer(shop);

@@ -177,7 +177,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("an existing state refuses a start with another dialect, and keeps its own without one", async () => {
+test("an existing state refuses a start with another dialect, and keeps its own dialect without the option", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));
@@ -297,7 +297,7 @@ test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) =
   expect(read).toMatchObject({ ok: false, refusal: { message: expect.stringContaining(said) as string } });
 });
 
-test("a forbidden part of a dialect is not written, and the rest is", () => {
+test("a forbidden part of a dialect is not written, and its other parts are", () => {
   const observed = {
     headers: { event_id: "Content-Id", timestamp: "X-Time" },
     event_fields: { event_id: "$id", sequence: null },

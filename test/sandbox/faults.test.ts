@@ -173,7 +173,7 @@ async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   return hits;
 }
 
-test("nth, times, probability and until select the faulty requests, the same ones for the same seed", async () => {
+test("nth, times, probability and until select the faulty requests, the same requests for the same seed", async () => {
   const site = await open();
   const hits = async (line: string, count = 12): Promise<string> => {
     await site.type("faults clear");
@@ -288,7 +288,7 @@ test("every fault profile hits, and our client still creates one order", async (
   }
 });
 
-test("the profile webhook-storm delivers every event, some twice, late and out of order", async () => {
+test("the profile webhook-storm delivers every event, some of them twice, late or out of order", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);

@@ -147,7 +147,7 @@ function apiKeyOf(harness: Harness): string {
   return Object.values(stores)[0]?.api_key ?? "";
 }
 
-test("a snapshot proves the sandbox that took it, unless it was changed, has no proof or comes from a copied folder", async () => {
+test("a snapshot proves which sandbox took it, unless it was changed, has no proof or comes from a copied folder", async () => {
   const { harness, theirs, ours, file, received, listens, run } = await twoFolders();
   cpSync(join(theirs, ".checkout"), join(ours, ".checkout"), { recursive: true });
   const own = readFileSync(file);

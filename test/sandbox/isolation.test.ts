@@ -334,7 +334,7 @@ test("evidence of one store does not count for another", async () => {
   expect(after[0]).not.toBe(before[0]);
 });
 
-test("in v1 another store's rows are unknown, and its keys and order_ids are free", async () => {
+test("another store's rows are unknown in v1, and its keys and order_ids are free", async () => {
   const { pair, sites, send, settle } = await openTwoStores();
   const routes = await v1Routes();
   const theirs = fc.constantFrom(0, 1).chain((from) =>

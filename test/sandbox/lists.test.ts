@@ -533,7 +533,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   });
 });
 
-test("an ambiguous short id is refused with both ids, an unknown one is not found, and no other service is asked", async () => {
+test("an ambiguous short id is refused with both ids, an unknown short id is not found, and no other service is asked", async () => {
   const { harness, storeId, add } = await openLists();
   const twin = (head: string): string => `${head}99a3c4-5d00-7000-8000-0000cafe0001`;
   add([

@@ -139,7 +139,7 @@ test("a system error is described by its code, and any other error keeps its tex
   }
 });
 
-test("every failure has a cause in both languages, and only one says that the receiver is not running", () => {
+test("every failure has a cause in both languages, and only one cause says that the receiver is not running", () => {
   const chinese = selectorOf("zh");
   for (const code of CONNECTION_FAULTS) {
     const words = DELIVERY_CAUSES.get(code)?.text;

@@ -167,7 +167,7 @@ test("a request other than the POST of a form changes no checkout", async () => 
   expect(await status()).toBe("pending");
 });
 
-test("a wallet's form must be valid, and one for an ended attempt leads to the current page", async () => {
+test("a wallet's form must be valid, and a form for an ended attempt leads to the current page", async () => {
   const { id, token, post, status } = await openPage();
   const wallet = (attempt: number, fields: string) =>
     post(`/pay/${id}/wallet/${attempt}`, `token=${token}${fields}`);

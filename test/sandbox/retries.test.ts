@@ -78,7 +78,7 @@ test("a retry says why an endpoint gets nothing, and skips endpoints that are no
   expect(unknown.error?.code).toBe("not_found");
 });
 
-test("more deliveries than one request retries are continued by the next request", async () => {
+test("deliveries beyond the limit of one retry are sent by the next request", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -113,7 +113,7 @@ test("an accepted replay settles the waiting delivery, and the later events of t
   expect(site.shop.got).toHaveLength(3);
 });
 
-test("a refused replay settles nothing, and an accepted one settles no later replay", async () => {
+test("a refused replay settles nothing, and an accepted replay settles no later replay", async () => {
   const site = await repairedSite();
   const [created] = await site.events();
   const replay = () => site.control(`/events/${created?.event_id ?? ""}/replay`, {});

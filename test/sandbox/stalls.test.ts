@@ -171,7 +171,7 @@ test("a snapshot during a reset or deletion has the store whole, empty or not at
   }
 });
 
-test("a restore during a reset ends with the result of one of them, whole", async () => {
+test("a restore during a reset ends with the whole result of one of them", async () => {
   for (const isRestoreFirst of [true, false]) {
     const { control, sandbox, storeId, create, count } = await open();
     await control(`stores/${storeId}/snapshots`, { name: "whole" });

@@ -70,7 +70,7 @@ test("an erasure waits only for the open requests of its stores", async () => {
   expect(gate.isClosed("a")).toBe(false);
 });
 
-test("a waiting erasure is refused in the end and lets requests in again, and a waiting request waits for its end", async () => {
+test("an erasure that waits too long is refused and lets requests in again, and a request waits for the end of an erasure", async () => {
   const { gate, happened, settle, let10sPass, visit, enter, erase } = openGate();
   const open = visit("a");
   await enter("open", open);

@@ -35,7 +35,7 @@ test("every change of a checkout is delivered once, in order, signed over the st
   expect(await site.advance(200 * HOUR)).toEqual([]);
 });
 
-test("an endpoint gets only its event types, and nothing from before it was added", async () => {
+test("an endpoint gets only its event types, and no event from before it was added", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.order();
   const [all, paid] = [site.receiver(3000), site.receiver(3001)];
@@ -213,7 +213,7 @@ function holdAnswers(receiver: Receiver): () => void {
   return () => waiting.splice(0).forEach((answer) => answer({ status: 200, headers: {}, body: "" }));
 }
 
-test("a silent endpoint delays no other, and has at most its allowed number in flight", async () => {
+test("a silent endpoint delays no other endpoint, and has at most its allowed number of deliveries in flight", async () => {
   const orders = 12;
   for (const [args, inOrder, atOnce] of [
     [[], false, 8],
@@ -426,7 +426,7 @@ test("a replay has the same event_id and bytes with a new timestamp and signatur
   expect(causes.filter((cause) => cause === "replay")).toHaveLength(2);
 });
 
-test("a rotated secret signs beside the old one during the overlap, and the store's secret stays", async () => {
+test("a rotated secret signs beside the old secret during the overlap, and the store's secret stays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -684,7 +684,7 @@ test("a client can wait for events after a position, and gets them in order", as
   expect((await site.control("/endpoints?what=1")).error?.code).toBe("invalid_parameter");
 });
 
-test("events behind an earlier one of their order are due no sooner than that one", async () => {
+test("events behind an earlier event of their order are due no sooner than that event", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -749,7 +749,7 @@ test("the newest secret signs first, even after the clock went back", async () =
   expect(before).not.toContain(newest);
 });
 
-test("a failed replay delays no other delivery, and a successful one hurries none", async () => {
+test("a failed replay delays no other delivery, and a successful replay makes no delivery earlier", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);

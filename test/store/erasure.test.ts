@@ -525,7 +525,7 @@ test("an interrupted erasure is finished by the next start, and the store answer
   expect((await again.request({ path: `/v1/checkout-sessions/${created.data.id}` })).status).toBe(404);
 });
 
-test("a reset store is like a new one with the same keys, in a running and in a stopped sandbox", async () => {
+test("a reset store is like a new store with the same keys, in a running and in a stopped sandbox", async () => {
   const harness = createHarness();
   const taken: string[] = [];
   harness.occupy(3000, {

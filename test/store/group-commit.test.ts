@@ -196,7 +196,7 @@ test("the 10,001st waiting write is refused with the reason, and the others comm
   expect([settled.length, settled.at(-1)]).toEqual([most, `done ${most - 1}`]);
 });
 
-test("a disk error while checking the files fails that write, and no later one", async () => {
+test("a disk error while checking the files fails that write, and no later write", async () => {
   const answers = [
     () => {
       throw new Error("i/o error");

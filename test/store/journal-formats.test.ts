@@ -14,7 +14,7 @@ function upTo(format: number): FileKind {
   };
 }
 
-test("a journal of every earlier format keeps its entries and events, and gets the schema of a new one", () => {
+test("a journal of every earlier schema version keeps its entries and events, and gets the schema of a new journal", () => {
   const newest = currentSchemaVersion(JOURNAL_FILE);
   const schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
   const fresh = openDatabase(":memory:", { kind: JOURNAL_FILE });

@@ -192,7 +192,7 @@ test("a file of a later schema version is refused as a newer version's and left 
   }
 });
 
-test("a snapshot is migrated in memory and its bytes stay unchanged; one of a later schema version is refused", () => {
+test("a snapshot is migrated in memory and its bytes stay unchanged, and a snapshot of a later schema version is refused", () => {
   const image = createImage({ kind: SNAPSHOT_FILE, nativeBinding: undefined });
   image.exec(ROWS + insertion("snapshot", { store_id: STORE }));
   const bytes = writeChecksum(image.serialize());
@@ -214,7 +214,7 @@ test("a snapshot is migrated in memory and its bytes stay unchanged; one of a la
   });
 });
 
-test("a store of the format before dialects has none, and its clock and name stay", () => {
+test("a store from before dialects has no dialect, and keeps its clock and name", () => {
   const path = join(tempFolder(), "sandbox.db");
   const older = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) });
   older.exec(ROWS);

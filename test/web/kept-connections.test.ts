@@ -37,7 +37,7 @@ function post(url: string, more: Partial<OutboundRequest> = {}): Promise<Outboun
   });
 }
 
-test("a connection is reused for the next request, unless a new one is asked for", async () => {
+test("a connection is reused for the next request, unless a new connection is asked for", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   for (let count = 0; count < 5; count += 1)
     expect(await post(url)).toMatchObject({ ok: true, status: 200, body: "ok", address: "127.0.0.1" });

@@ -99,7 +99,7 @@ test("a reader that disconnects ends the stream", async () => {
   expect(stream.state.asked).toBe(1);
 });
 
-test("a reader that disconnected before the answer began ends the stream, too", async () => {
+test("a reader that disconnected before the answer began also ends the stream", async () => {
   const stream = createStream();
   let makeAnswer = (): void => undefined;
   const asked = new Promise<void>((resolve) => (makeAnswer = resolve));
@@ -119,7 +119,7 @@ test("a reader that disconnected before the answer began ends the stream, too", 
   expect(stream.state.returned).toBe(true);
 });
 
-test("a reader that reads nothing is cut off in the end", async () => {
+test("a reader that reads nothing is cut off after a while", async () => {
   let made = 0;
   let ended = false;
   async function* endless(): AsyncGenerator<Uint8Array> {
