@@ -100,7 +100,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** If no sandbox runs here, names the command that serves the folder, or the process that holds it unseen. */
+/** If no sandbox runs here, names the command that serves the folder, or the unseen process that holds it. */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;

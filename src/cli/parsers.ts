@@ -110,7 +110,6 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
   };
 }
 
-/** `--limit` of a list of things. */
 export function limitOption(things: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
   const about = `maximum number of ${things}, 1 to ${most} (default: ${fallback})`;
   return valueOption("--limit <n>", about, wholeNumberParser(1, most));

@@ -13,7 +13,10 @@ type MerchantCommand = ShellCommand & {
   readonly about?: CommandSubject;
 };
 
-/** The only way to run one. It gets the ids of its checkout, and no token. `not_run`: it cannot be started. */
+/**
+ * The only function that runs one. The command gets the ids of its checkout, and no token. `not_run`: it cannot be
+ * started.
+ */
 export async function runMerchantCommand(
   { run }: Pick<World, "run">,
   { about, env, ...command }: MerchantCommand,
@@ -56,10 +59,10 @@ function withoutFrames(output: string): string {
     .join("\n");
 }
 
-/** Matches what an address has filled in, and a command never. */
+/** Matches placeholders, which are filled in within addresses and never within commands. */
 const PLACEHOLDER = /\{(order_id|session_id)\}/;
 
-/** Parses a command line of the merchant's. Refuses `{order_id}`: a shell would run what stands in an id. */
+/** Parses a command line of the merchant's. Refuses `{order_id}`: a shell would run the text of an id. */
 export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);

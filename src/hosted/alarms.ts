@@ -3,7 +3,7 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** In milliseconds, if the timers are gone: after a crash, or after the runtime has removed an idle object. */
+/** In milliseconds, when the timers are gone: after a crash, or after the runtime has removed an idle object. */
 const RESCUE_MS = 10_000;
 
 /** The alarm of an object, which wakes it when its timers are gone. */

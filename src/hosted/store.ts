@@ -60,7 +60,7 @@ export function openObjectStore(
     ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
     write: async (work) => {
       try {
-        // Work that changes no row says nothing about the disk.
+        // Work that changes no row proves nothing about the disk.
         const before = hasWritten ? undefined : countChanges.get();
         const value = storage.transactionSync(work);
         const hasChanged = before !== undefined && countChanges.get() !== before;

@@ -10,7 +10,6 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Maximum number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
 
-/** The rule for a timeout. */
 export const TIMEOUT_RULE: Rule = [
   `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,

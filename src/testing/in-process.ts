@@ -138,7 +138,6 @@ const SILENT_MESSAGES = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 
-/** A failure log in memory. */
 function createLines(): MemoryLog {
   const lines: string[] = [];
   return {

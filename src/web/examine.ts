@@ -42,7 +42,7 @@ export async function examineResult(
     known?.address === address ? known.answered : speaksTls(address, { port: portNumber, hostname }, signal);
   remember(url, { address, answered });
   const isAnswered = await answered;
-  // An unfinished handshake says nothing.
+  // An unfinished handshake proves nothing.
   if (signal.aborted) handshakes.delete(url);
   return isAnswered ? { facts: { ...facts, fault: "expects_tls" } } : {};
 }

@@ -115,7 +115,7 @@ function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   if (code === "HPE_HEADER_OVERFLOW") return { fault: "head_too_large" };
   const bytes = Buffer.from(packet);
   const beginning = bytes.toString("latin1", 0, SHOWN_BYTES);
-  // A record of TLS: an alert.
+  // A TLS record: an alert.
   if (bytes[0] === 0x15 && bytes[1] === 0x03) return { fault: "expects_tls" };
   // A frame of HTTP/2: SETTINGS on stream 0.
   if (bytes[3] === 0x04 && bytes.subarray(5, 9).equals(Buffer.alloc(4)) && bytes.length >= 9)

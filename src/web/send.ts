@@ -350,7 +350,7 @@ const UNFINISHED = {
   unreachable: "unfinished_body",
 } as const satisfies Record<Failure["failure"], ConnectionFault>;
 
-/** A header as text. Node gives only `Set-Cookie` as a list, whose lines cannot be joined by commas. */
+/** A header as text. Node gives only `Set-Cookie` as a list, because its lines cannot be joined by commas. */
 function lineOf(value: string | readonly string[] | undefined): string {
   return typeof value === "object" ? value.join("\n") : (value ?? "");
 }

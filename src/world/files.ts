@@ -53,7 +53,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // A file system without hard links has no error of its own for that. What else is wrong, the other way meets too.
+      // Missing hard links have no error code of their own. Other problems also occur in the other way.
       return createInPlace(path, content);
     }
   },
@@ -235,7 +235,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
 
 /** How often a watched file is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 1000;
-/** How often in a row a file must be missing, because it may be replaced in steps. */
+/** Number of consecutive looks at which a file must be missing, because it may be replaced in steps. */
 const MISSES = 2;
 
 export function onFileLost(path: string, lost: () => void): () => void {

@@ -32,7 +32,7 @@ export function isFileLocked(path: string, nativeBinding: string | undefined): b
     connection.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
-    // A file that cannot be read says nothing of a holder.
+    // An unreadable file proves nothing about a holder.
     return isBusy(error);
   } finally {
     connection?.close();

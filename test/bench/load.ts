@@ -165,7 +165,7 @@ function driveSocket(
   });
 }
 
-/** Whether the bytes are one whole answer. Throws where they are no answer that this generator understands. */
+/** Whether the bytes are one whole answer. Throws if this generator does not understand them. */
 function isWhole(bytes: string): boolean {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return false;

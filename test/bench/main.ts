@@ -1,11 +1,10 @@
 /**
- * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
- * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
- * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--explore` a
- * command under explore, `--hosted` the service in workerd, `--log` what the log of requests costs, `--stalls` how long an answer waits for a snapshot, a
- * move of the clock, a backlog or a reset;
- * `--json` prints one object.
- * Exits with 1 where a target is missed.
+ * Compares the program with the targets of its design, each as a ratio to a baseline of the same run. `--million`
+ * measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of 100,000,
+ * `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--explore` a command
+ * under explore, `--hosted` the service in workerd, `--log` what the log of requests costs, `--stalls` how long an
+ * answer waits for a snapshot, a move of the clock, a backlog or a reset; `--json` prints one object. Exits with 1 if a
+ * target is missed.
  */
 import { measureErasure } from "./erasure.ts";
 import { measureExploreCommand } from "./explore.ts";
@@ -80,7 +79,7 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
   ];
 }
 
-/** The targets are those of a service that did nothing yet; what it keeps of a load is shown beside them. */
+/** The targets apply to a service without earlier load; the memory after a load is shown beside them. */
 function withoutTarget({ name, value, unit }: Figure): Figure {
   return { name, value, unit };
 }

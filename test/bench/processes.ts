@@ -89,7 +89,7 @@ function keep(children: Set<ChildProcess>, child: ChildProcess): ChildProcess {
   return child;
 }
 
-/** Nothing of the user's own settings may reach what is measured. */
+/** No setting of the user may affect the measurement. */
 function cleanEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|NODE_|CI$)/.test(name)),

@@ -13,7 +13,7 @@ const ROUNDS = 15;
 /** A generator this busy may be slower than the server that it measures. */
 const MAX_BUSY = 0.98;
 
-/** Something that is loaded in every round. */
+/** A subject that is loaded in every round. */
 export type Subject<SubjectName extends string> = {
   readonly name: SubjectName;
   readonly port: number;

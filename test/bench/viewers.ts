@@ -15,7 +15,7 @@ const LOADS = 150;
 /** Pages that have the same shape are loaded once: one checkout, one request. */
 const MAX_SHAPES = 60;
 
-/** Who looks at a store while it is loaded: some windows of a browser profile. */
+/** The viewers of a store under load: some windows of a browser profile. */
 const VIEWERS = { checkouts: 12, requests: 12, checkout: 10, webhooks: 8, store: 8 };
 const PAGES_OF_BROWSER = 4;
 /** How often an open page asks whether it has changed. */
@@ -29,7 +29,7 @@ const MIN_RATIO = 0.95;
 type Round = { readonly perSecond: number; readonly msEach: number };
 
 type Viewer = {
-  /** Asks no more, and waits for what was asked. */
+  /** Sends no more requests, and waits for the open ones. */
   readonly end: () => Promise<void>;
   readonly loads: () => number;
 };

@@ -25,11 +25,11 @@ const SLOW_MS = 50;
 const SLOW_EVENTS = 400;
 /** Of the time that a slow receiver needs for its events, as many at once as are in flight. */
 const MAX_SLOW_RATIO = 1.35;
-/** How long it takes at most until what is on its way has come. */
+/** Maximum time until deliveries in flight have arrived. */
 const PAUSE_MS = 100;
 /**
- * Of a bare client with the same rows, as many in flight and kept connections: what it does not do is read the event, open
- * the secret, sign, keep the order, and judge.
+ * Of a bare client with the same rows, as many in flight and kept connections: it does not read the event, decrypt the
+ * secret, sign, keep the order, or judge answers.
  */
 const MIN_DRAIN_RATIO = 0.8;
 /** How long events may take before the run fails. */
@@ -94,7 +94,7 @@ async function openSite(bench: Bench): Promise<Site> {
   const { id: endpointId } = await control.call("addEndpoint", { body: { url: receiver.url } });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const site = { sandbox, control, endpointId, receiver, agent };
-  // An endpoint that never got anything proves nothing of what is idle.
+  // An endpoint without deliveries proves nothing about idle work.
   await createAll(site, 1);
   await receiver.take(1);
   return site;

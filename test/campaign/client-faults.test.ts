@@ -234,7 +234,7 @@ type Client = {
 
 type Made = { readonly id: string; readonly tries: number; readonly replayed: boolean };
 
-/** Creates an order, trying for as long as it takes, and finds it in the journal too. */
+/** Creates an order, with as many attempts as needed, and also finds it in the journal. */
 async function createOrder({ world, target, journal }: Client, orderId: string): Promise<Made> {
   const intent = {
     endpoint: "orders",

@@ -11,7 +11,7 @@ import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(4, 60);
 const CHECKOUTS = size(2000, 10_000);
-/** A command that is killed so soon may not have begun. */
+/** A command that is killed this early may not have begun. */
 const EARLY_MS = 20;
 const STORES = {
   erased: "00000000-0000-4000-8000-00000000000a",
@@ -40,14 +40,14 @@ test(`a store whose erasure was killed is whole or erased for the next request (
     const erasing = await startErasing(cwd, sandbox, kind);
     const isEarly = round >= KINDS.length && random() < 0.25;
     if (!isEarly) await hasBegun(database, erasing.ended);
-    // The first ones tell how long it takes.
+    // The first rounds measure how long it takes.
     if (round < KINDS.length) await erasing.ended;
     else await sleep(isEarly ? random() * EARLY_MS : random() * eraseMs);
     eraseMs = Math.max(eraseMs, round < KINDS.length ? performance.now() - startedAt : 0);
     await erasing.kill();
     outcomes.add(stateOf(database, whole));
     sandbox = await startSandbox({ cwd });
-    // Before anybody has asked for anything.
+    // Before any request.
     const state = stateOf(database, whole);
     expect([round, kind, state]).toEqual([round, kind, expect.stringMatching(/^(whole|erased|gone)$/)]);
     expect(state).not.toBe(kind === "delete" ? "erased" : "gone");
@@ -58,7 +58,7 @@ test(`a store whose erasure was killed is whole or erased for the next request (
   if (FULL) expect([...outcomes].toSorted()).toEqual(["erased", "gone", "half", "whole"]);
 });
 
-/** Makes the stores that are not there. */
+/** Creates the missing stores. */
 async function makeStores(cwd: string, sandbox: SandboxProcess): Promise<void> {
   const stores = Object.entries(STORES).map(([name, id]) => ({ id, name }));
   await openControl(sandbox.port, join(cwd, ".checkout")).call("applyConfig", { body: { stores } });
@@ -89,7 +89,7 @@ async function startErasing(cwd: string, sandbox: SandboxProcess, kind: Kind) {
   return { ended, kill: () => sandbox.stop("SIGKILL") };
 }
 
-/** Waits until an erasure is in the file, or was. */
+/** Waits until an erasure has been recorded in the file. */
 async function hasBegun(database: Database.Database, ended: Promise<void>): Promise<void> {
   const over = new AbortController();
   void ended.then(() => over.abort());
@@ -122,7 +122,7 @@ function found(database: Database.Database, storeId: string) {
   };
 }
 
-/** Whether a store is as it was, half erased, erased, or gone. */
+/** Whether a store is unchanged, half erased, erased, or gone. */
 function stateOf(database: Database.Database, whole: ReturnType<typeof found>): string {
   const now = JSON.stringify(found(database, STORES.erased));
   const nothing = { checkouts: 0, keys: 0, events: 0, erasures: 0 };

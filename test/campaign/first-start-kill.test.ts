@@ -9,11 +9,14 @@ import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const STARTS = size(4, 500);
-/** A first start is killed up to this long after a moment of it: on an idle machine the next one has passed by then. */
+/**
+ * A first start is killed at most this long after one of its moments: on an idle machine the next moment has then
+ * passed.
+ */
 const KILL_WITHIN_MS = 12;
 /** The moments of a first start in their order: a file is there, or the start has said that it is ready. */
 const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
-/** Looks for a moment, a millisecond or more apart. */
+/** Polls for a moment, with pauses of a millisecond or more. */
 const MAX_LOOKS = 60_000;
 /** Number of concurrent starts. */
 const PLACES = [1, 2, 3] as const;
@@ -48,7 +51,7 @@ test("a first start killed at any time is neither refused afterwards nor loses i
   expect(wrong).toEqual([]);
 });
 
-/** Kills a first start, loses its log, and starts again; returns what is wrong then. */
+/** Kills a first start, loses its log, and starts again; returns what is then wrong. */
 async function startAndKill({ moment, killAfterMs, loss }: Case) {
   const cwd = tempFolder();
   const first = begin(["sandbox", "start", "--json", "--port", "0"], { cwd });
@@ -86,7 +89,7 @@ function readyOf({ output }: Running): ReadyMessage | undefined {
   return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
-/** The keys that the file says belong to a start that was ready; undefined where it says of none. */
+/** The keys that the file says belong to a start that was ready; undefined if it names none. */
 function confirmedKeys(cwd: string): Readonly<Record<string, string>> | undefined {
   try {
     const text = readFileSync(join(cwd, ".checkout/credentials.json"), "utf8");

@@ -110,7 +110,7 @@ test("a start on a damaged state serves the same stores, or is refused with the 
   expect(ends.refused).toBeGreaterThan(0);
 });
 
-/** Starts a damaged state; returns what is wrong then. */
+/** Starts a damaged state; returns what is then wrong. */
 async function startDamaged({ folder, ready, posts }: KilledState, { part: name, form }: Damage) {
   const before = { files: digestsOf(folder), posts: posts() };
   const started = await startHostedFolder(folder);

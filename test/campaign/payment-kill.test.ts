@@ -18,9 +18,9 @@ const CONNECTIONS = 8;
 /** A kill comes after at least this many answers, and then within MAX_LOAD_MS. */
 const MIN_ANSWERS = 100;
 const MAX_LOAD_MS = 400;
-/** Number of order_ids that are bought repeatedly in a cycle; some of them settle automatically. */
+/** Number of order_ids that are bought repeatedly in a cycle; some settle automatically. */
 const ORDERS = 24;
-/** Payers are mostly at one of this many checkouts that were made last. */
+/** Payers mostly act on one of this many newest checkouts. */
 const RECENT = 16;
 const MAX_ADVANCE_MS = 3_500_000;
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -49,7 +49,7 @@ type Load = {
   readonly random: () => number;
   readonly ledger: Ledger;
   readonly answered: Map<Kind, number>;
-  /** The requests that were on their way when the kill came; creates with their key. */
+  /** The requests in flight at the kill; creates with their key. */
   readonly inFlight: { readonly kind: Kind; readonly key: string | undefined }[];
   readonly faults: string[];
   isKilled: boolean;
@@ -244,7 +244,7 @@ function attemptIn(page: string): number | undefined {
   return attempt === undefined ? undefined : Number(attempt);
 }
 
-/** Sends a form of a page that may be long out of date. Who never saw it open has no token, and cannot. */
+/** Sends a form of a page that may be out of date. A payer who never saw the page open has no token, and cannot. */
 async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   const { tokens, attempts, facts } = load.ledger;
   if (!tokens.has(id)) await openPage(load, id);
@@ -329,7 +329,7 @@ async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load):
   ];
 
   const load = openLoad(sandbox, { cycle, random, ledger: { ...ledger, facts: [] } });
-  // So that time brings nothing between an answer and the look at its row.
+  // So that nothing becomes due between an answer and the look at its row.
   await control(load, "clock", { path: "/clock", body: { action: "freeze" } });
   const said = new Map<string, string | undefined>();
   const queue = payments.keys();
@@ -368,7 +368,7 @@ function bearer(credential: string): Readonly<Record<string, string>> {
   return { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
 }
 
-/** Sends one request and notes what became of it. Undefined where no whole answer came. */
+/** Sends one request and records its result. Undefined where no whole answer came. */
 async function send(load: Load, kind: Kind, call: Call): Promise<Answer | undefined> {
   const wasKilled = load.isKilled;
   const answer = await exchange(load.service, call);

@@ -34,7 +34,7 @@ const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
 const LOOKED_AT = 4;
-/** An act that has had no effect this many times is a fault of this test. */
+/** An act without an effect this many times is a mistake of this test. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -108,7 +108,7 @@ const START: Act = { kind: "start" };
 const CANCEL: Act = { kind: "cancel", attempt: null };
 const outcome = (one: (typeof PAY_OUTCOMES)[number]): Act => ({ kind: "pay", outcome: one });
 
-/** Two at once, each with their acts in order. */
+/** Two payers at once, each with their acts in order. */
 const RACES: readonly (readonly [what: string, left: readonly Act[], right: readonly Act[]])[] = [
   ["success/expire", [outcome("succeeded")], [outcome("expired")]],
   ["success/cancel", [outcome("succeeded")], [outcome("cancelled")]],
@@ -146,7 +146,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
   expect(brokenPromises(site.service.rows)).toEqual([]);
   for (const [what, left, right] of RACES) {
     const possible = new Set(endsOf(CREATED, [left, right]).map((one) => JSON.stringify(one)));
-    // A race that always ends in the same way is none.
+    // A race that always ends in the same way is not a race.
     expect(seen.get(what)?.size, what).toBeGreaterThanOrEqual(Math.min(2, possible.size));
   }
   const ends = [...seen].map(([what, { size: different }]) => `${what} ${different}`);
@@ -197,7 +197,7 @@ async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Pr
   }
   if (choice < 0.8) {
     await site.service.passTime(someTime(random));
-    // Sometimes the pages are the first to see what time it is.
+    // Sometimes a page is the first to notice that something is due.
     if (random() < 0.5) await lookAround(site, [...before.keys()]);
     return { did: "time", allows: aged };
   }

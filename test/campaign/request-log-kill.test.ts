@@ -31,7 +31,7 @@ test("the request log opens after kill -9 under load, and lost at most its last 
     const answered = [...load.acknowledged.keys()].map(({ orderId }) => orderId);
     const logged = readLog(sandbox);
     const kept = new Set(logged.map(({ orderId }) => orderId));
-    // Answers of several connections come in another order than they were sent in.
+    // Answers of several connections arrive in an order other than the order of the requests.
     const settled = answered.slice(0, answered.length - BATCH - CONNECTIONS);
     expect(settled.length, where).toBeGreaterThan(0);
     expect(

@@ -108,7 +108,7 @@ async function verifyRound(
   return { faults, kept: unanswered.filter((create) => presence.get(create) === "whole").length };
 }
 
-/** The fault of a replay, given the first answer and the state after the restart. */
+/** What is wrong with a replay, given the first answer and the state after the restart. */
 function judgeReplay(
   answer: Answer | undefined,
   { first, wasThere }: { readonly first: Answer | undefined; readonly wasThere: boolean },

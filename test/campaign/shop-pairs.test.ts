@@ -55,14 +55,17 @@ const DRILLS: Readonly<Record<Slot, readonly [line: string, item: ItemName]>> = 
   page: [`browser-return --return-url ${SHOP}/thanks ${WHOLE}`, "return_origins"],
   receiver: [`webhooks ${VIEW}`, "webhook_verification"],
 };
-/** Of which kind the part is that changes, of 20 of them: a drill of a client takes a tenth of one of duplicates. */
+/** The kind of the part that changes, of 20 parts: a drill of a client takes a tenth of one of duplicates. */
 const SLOTS: readonly Slot[] = [
   ...Array<Slot>(11).fill("client"),
   ...Array<Slot>(6).fill("receiver"),
   ...Array<Slot>(2).fill("page"),
   "plan",
 ];
-/** How many parts change in one store, in how many stores of a test, and how many tests there are, which go on from each other. */
+/**
+ * The number of parts that change in one store, of stores in one test, and of tests, each of which continues after the
+ * one before.
+ */
 const CHANGES = size(6, 50);
 const STORES = size(1, 10);
 const TESTS = size(1, 10);
@@ -156,7 +159,7 @@ const RIGHT: { readonly [Name in Slot]: () => Shop[Name] } = {
   client: () => (random() < 0.2 ? goodClient() : drawnClient()),
   plan: drawnPlan,
   page: inTurn(Object.entries(GOOD_PAGES)),
-  // A receiver's own time passes here for everybody: drills of others would take longer than their leases.
+  // The time that a receiver takes passes here for every drill: other drills would outlast their leases.
   receiver: receivers(GOOD_RECEIVERS.filter(({ name }) => !name.startsWith("slow: "))),
 };
 const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
@@ -166,12 +169,12 @@ const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
   receiver: receivers(BROKEN_RECEIVERS),
 };
 
-/** A store that lacks nothing but what a shop has to show, and a shop of right parts that has shown it. */
+/** A store that lacks only the drills, and a shop of right parts that has passed them. */
 async function openStore() {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   const run = (line: string) => harness.run([...line.split(" "), "--json"]);
-  // Right clients of one store share a disk: a count that began again would use a key twice.
+  // Right clients of one store share a disk: a counter that restarted would use a key twice.
   const disk = new Map<string, string>();
   let secret = "";
   for (const line of BEFORE) {
@@ -186,7 +189,7 @@ async function openStore() {
     page: RIGHT.page(),
     receiver: RIGHT.receiver(),
   };
-  /** Puts parts into the shop and drills it: its checklist, and how it differs from what it must be. */
+  /** Puts parts into the shop and drills it: its checklist, and the differences from the expected one. */
   const judge = async (slot: Slot, parts: Partial<Shop>, isRight: boolean): Promise<string[]> => {
     shop = { ...shop, ...parts };
     const { receiver, plan, page, client } = shop;

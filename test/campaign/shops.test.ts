@@ -29,7 +29,7 @@ type Report = {
 };
 
 const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
-/** So many shops are launched side by side: they mostly wait. */
+/** The number of shops that are launched side by side: they mostly wait. */
 const PLACES = ["one", "two", "three", "four"];
 
 const STEPS: readonly (readonly string[])[] = launchSteps();

@@ -19,7 +19,7 @@ import { startServiceProcess, type ServiceProcess } from "../support/service-pro
 
 const CYCLES = size(3, 100);
 const SHOPPERS = 3;
-/** How long a shopper rests at most between two orders, so that deliveries can nearly keep up. */
+/** Maximum pause between two orders, so that deliveries can nearly keep up. */
 const MAX_PAUSE_MS = 8;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
@@ -100,7 +100,7 @@ test("every event is delivered at least once after kill -9, in order for each ch
     had.filter(({ several, most }) => !several && most > 1),
     "several where one was asked for",
   ).toEqual([]);
-  // Each would need a load that a busy machine does not make in the few kills of a small run.
+  // Each would need a load that a busy machine does not reach in the few kills of a small run.
   expect(
     had.some(({ several, most }) => several && most > 1),
     "several at once, somewhere",
@@ -119,7 +119,7 @@ test("every event is delivered at least once after kill -9, in order for each ch
   );
 });
 
-/** Receivers that take everything at once, take a while for each, or refuse or dawdle now and then. */
+/** Receivers that accept everything at once, are slow for each event, or sometimes refuse or delay. */
 async function addEndpoints(
   { control, signingSecret: secret }: ServiceProcess,
   random: () => number,
@@ -175,7 +175,7 @@ async function tradeAndKill(
   await Promise.all([...work, moving]);
 }
 
-/** Does something in the very moment in which a receiver gets a request, or has answered one. */
+/** Runs an action at the moment in which a receiver gets a request, or has answered one. */
 async function untilNext(
   moment: "request" | "answer",
   witnesses: readonly Witness[],

@@ -39,7 +39,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
     expect([await store.orders.get(order.id), receiver.received.length]).toEqual([order, 0]);
     expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
     expect(sandbox.instanceId).not.toBe(before);
-    // Its ids are not those of a round before.
+    // Its ids differ from the ids of an earlier round.
     await store.orders.create({ ...ORDER, order_id: "order-2" });
   }
   expect(await other.orders.get(kept.id)).toEqual(kept);
@@ -116,7 +116,7 @@ test("old and new handles of stores work after a restore of another sandbox's sn
       for (const handle of restored) await works(sandbox, handle);
       await sandbox.reset();
     }
-    // The first one is emptied at its end, whichever it is by then.
+    // The store that is the first one by then is emptied at the end.
     await sandbox.store[Symbol.asyncDispose]();
     expect(await sandbox.store.events.list()).toEqual([]);
     if (store.id === own.id) await works(sandbox, store);

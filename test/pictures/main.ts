@@ -17,7 +17,7 @@ import { terminalPage } from "./terminal.ts";
 const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 const PICTURES = join(import.meta.dirname, "../../fixtures/pictures");
 const BEGIN = "2026-01-15T12:04:31Z";
-/** How long something may take that only has to happen. */
+/** Timeout for events that only have to happen. */
 const PATIENCE_MS = 20_000;
 
 type Started = { readonly output: () => string; readonly stop: () => Promise<void> };
@@ -142,7 +142,7 @@ async function openReceiver() {
   };
 }
 
-/** The port that the documents name, or any other where it is taken. */
+/** The port that the documents name, or another port if it is taken. */
 async function freePort(wanted: number): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
   const isFree = await Promise.race([

@@ -70,7 +70,7 @@ async function openSite() {
 
 const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
-/** The addresses in the markup of a page of the portal; fails where anything names one without its path. */
+/** The addresses in the markup of a page of the portal; fails if any address lacks its path. */
 function addressesIn(html: string, path: string, from: string): string[] {
   // A value that a form returns to the program has the program's own name.
   const rest = html.replaceAll(path, "").replaceAll(/\svalue="\/portal[^"]*"/g, "");

@@ -10,13 +10,13 @@ export type Verdict =
   | `${number} without a body; Allow: ${string}`;
 
 /**
- * How a request differs from a good create. Heads are Latin-1, one byte a character; bodies are UTF-8. In both,
+ * How a request differs from a valid create. Heads are Latin-1, one byte a character; bodies are UTF-8. In both,
  * `{host}`, `{apiKey}` and the other words of the site stand for its own; `{row}` is a number of the row's own.
  */
 export type Change = {
   /** The request line. */
   readonly line?: string;
-  /** The lines of a header, in place of its one good line; none leaves it out. */
+  /** The lines of a header, in place of its valid line; an empty list leaves it out. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   /** Further header lines, as they are. */
   readonly lines?: readonly string[];
@@ -335,7 +335,7 @@ const HEADERS: readonly Row[] = [
   ["an Idempotency-Key over 16 KiB", "431 headers_too_large", idempotencyKey("k".repeat(HEADER_LIMIT))],
 ];
 
-/** Header lines beside the six of a good create. */
+/** Header lines in addition to the six of a valid create. */
 function filler(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `X-${index}: 1`);
 }
@@ -762,7 +762,7 @@ const STATE: readonly Row[] = [
   ],
 ];
 
-/** Every bad request that is wrong in one way. */
+/** Every bad request with a single mistake. */
 export const BAD_REQUESTS: readonly Row[] = [
   ...HOSTS,
   ...ORIGINS,
@@ -808,7 +808,7 @@ const LADDER: readonly Row[] = [
   ["a live order", "409 order_conflict", field("order_id", SEED.orderId)],
 ];
 
-/** Requests that are wrong in several ways at once, where the ladder above does not reach. */
+/** Requests with several mistakes at once that the ladder above does not cover. */
 const MIXED: readonly Row[] = [
   [
     "101 header lines and a foreign Host",

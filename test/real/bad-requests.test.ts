@@ -33,7 +33,7 @@ test("every kind of bad request gets its refusal and leaves no trace", async () 
   expect(new Set(BAD_REQUESTS.map(([name]) => name)).size).toBe(BAD_REQUESTS.length);
   const site = await openSite(startSandbox);
   const before = rowCounts(site);
-  // The slow ones take 10 s; all the others are answered meanwhile.
+  // The slow requests take 10 s; all other requests are answered meanwhile.
   const slow = Promise.all(SLOW_REQUESTS.map((row, index) => check(site, row, 900 + index)));
   const faults = [...(await checkAll(site, BAD_REQUESTS)), ...(await slow)].filter(Boolean);
   expect(faults).toEqual([]);
@@ -134,7 +134,7 @@ test("an API key in the wrong place is not logged", async () => {
   expect(stderr.split("\n").filter((logged) => logged.includes(site.words["apiKey"] ?? "?"))).toEqual([]);
 });
 
-/** Sends rows one after the other; returns a line for each that got anything else than it should. */
+/** Sends rows one after the other; returns a line for each unexpected answer. */
 async function checkAll(site: Site, rows: readonly Row[]): Promise<string[]> {
   const faults: string[] = [];
   for (const [index, row] of rows.entries()) {
@@ -152,7 +152,7 @@ async function check(site: Site, [name, expected, change]: Row, number: number):
   return got === expected ? undefined : `${name}: expected ${expected}; got ${got}`;
 }
 
-/** The answer as a verdict, or its fault as an HTTP answer or as an envelope. */
+/** The answer as a verdict, or what is wrong with it as an HTTP answer or an envelope. */
 function describeAnswers(site: Site, received: Buffer, method: string): string {
   try {
     const answers = readAnswers(received, method);

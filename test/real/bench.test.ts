@@ -12,7 +12,7 @@ import { measureStalls } from "../bench/stalls.ts";
 import { measureSnapshots } from "../bench/snapshots.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-// How fast anything is belongs to the benchmark; here only its rows, which have to fit the tables as they are now.
+// The benchmark measures speed; this test checks only that its rows fit the current tables.
 
 test("rows that the benchmarks delete, snapshot and restore fit the tables", async () => {
   let paths = 0;

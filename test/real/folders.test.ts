@@ -6,7 +6,7 @@ import { failingCall, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A program that spins in the system hears no signal: only a kill ends it. */
+/** A program that loops in a system call receives no signal: only a kill ends it. */
 const LIMIT_MS = 20_000;
 
 /** A start in a folder that must be created first: its exit code and its output. */

@@ -20,7 +20,7 @@ const HOSTILE = [
   "../../etc",
   "a\nb",
 ];
-/** Right arguments of each tool, for an order that is there. */
+/** Valid arguments of each tool, for an existing order. */
 const RIGHT = {
   status: {},
   explain: { id: "order-1" },

@@ -90,7 +90,7 @@ test("no command connects to, binds or resolves anything but this machine and na
     return (what === "bind" || what === "lookup") && LOOPBACK.has(host);
   };
   expect(notes.filter((note) => !isNamed(note))).toEqual([]);
-  // The watch sees: most commands have asked the sandbox.
+  // The watch works: most commands have called the sandbox.
   expect(notes.filter(({ what }) => what === "connect").length).toBeGreaterThan(lines.length / 3);
   const own = notesOf(join(cwd, "sandbox.log")).filter(({ what }) => what !== "watched");
   expect(own.filter(({ detail: [host] }) => !LOOPBACK.has(host))).toEqual([]);

@@ -379,7 +379,7 @@ test("axe accepts the payment pages in every state, language and theme, and they
   const found = await Promise.all(LANGUAGES.map(look));
   expect(found.flat()).toEqual([]);
   expect(shop.complaints.filter((one) => !ANSWERED_WITH_ERROR.test(one))).toEqual([]);
-  // It would find something.
+  // The rule would otherwise find something.
   const bad = await shop.visit("about:blank");
   await bad.setContent("<main><img src='data:,'><button></button></main>");
   expect((await axeFaults(bad)).length).toBeGreaterThan(1);
@@ -393,7 +393,7 @@ type Shown = { readonly skeleton: string; readonly texts: readonly string[]; rea
 test("hostile texts of a merchant are escaped on the payment page", async () => {
   const shop = await openShop();
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
-  // A page without a checkout, which follows nothing.
+  // A page without a checkout, which does not update.
   const page = await shop.visit(`${shop.sandbox.ready.checkout_origin}/`);
   const look = ({ checkout_url }: Sold): Promise<Shown> =>
     page.evaluate<Shown>(`(${SHOWN_IN_PLACE})(${JSON.stringify(checkout_url)})`);
@@ -506,7 +506,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
     .filter(({ role, methods }) => role === "payer" && methods.includes("GET"))
     .map(({ path }) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
     .filter((pattern) => !Object.values(addresses).some((address) => pattern.test(address)));
-  // No other test looks at a page that this list lacks.
+  // A page that is missing from this list is examined by no other test.
   expect(unseen).toEqual([]);
   const ways = Object.entries(addresses).map(
     ([name, address]) => [name, (visitor: Page) => visitor.goto(address)] as const,

@@ -62,9 +62,9 @@ const fewLooks = (colorScheme: Look["colorScheme"], darkWidth: 1440 | 390): read
   }),
 ];
 
-/** In `npm test` axe looks at a third of the pages, each in the language and theme that the seed says. */
+/** In `npm test` axe examines a third of the pages, each in the language and theme that the seed selects. */
 const SHARES = 12;
-/** In which themes axe looks at pages. */
+/** The themes in which axe examines pages. */
 const THEMES = FULL ? (["both"] as const) : (["light", "dark"] as const);
 type Theme = (typeof THEMES)[number];
 

@@ -14,9 +14,9 @@ import { drips, floods, openRawReceiver, says } from "../support/raw-receiver.ts
 import { tempFolder } from "../support/temp-folder.ts";
 import type { DeliveryEntry } from "../../src/core/webhook/shapes.ts";
 
-/** In this time a receiver that answers has done so, on a busy machine too. */
+/** The time within which a receiver has answered, even on a busy machine. */
 const TIMEOUT_MS = 2000;
-/** Waits before the second and the third try, in milliseconds, a fifth more or less. */
+/** Waits before the second and the third attempt, in milliseconds, a fifth more or less. */
 const SECOND_TRY = [4000, 6000] as const;
 const THIRD_TRY = [240_000, 360_000] as const;
 
@@ -24,7 +24,7 @@ const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
 /** An answer that is cut off has filled the buffers of two sockets at most, which the system can make some MiB large. */
 const MAX_TAKEN_BYTES = 16 * MEBIBYTE;
-/** How much the program may grow by all floods, in ratio to the memory that it has before: it grows by a fifth. */
+/** Maximum growth of the program by all floods, as a ratio to its memory before them: it grows by a fifth. */
 const MAX_GROWTH = 1;
 /** Maximum cost of all floods as a ratio to the processor time of a start; they cost half of it. */
 const MAX_WORK = 3;
@@ -43,7 +43,7 @@ type Expected = {
   /** Where it was connected to. */
   readonly address?: string | null;
   readonly state?: DeliveryEntry["state"];
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   readonly waits?: readonly [least: number, most: number];
 };
 
@@ -91,7 +91,7 @@ test("any failure of a receiver's connection is audited and retried, and disturb
   ];
   const ids = await addAll(site, rows);
 
-  // No second try comes before the clock goes on, however long the first ones take.
+  // No second attempt comes before the clock moves, however long the first attempts take.
   await site.control.call("moveClock", { body: { action: "freeze" } });
   const orders = 2;
   await site.order(orders);
@@ -100,7 +100,7 @@ test("any failure of a receiver's connection is audited and retried, and disturb
   for (const delivery of await site.tried(goodId, orders))
     check(delivery, ["is good", good.url, { status: 204, state: "succeeded", answer: "" }], 0);
   expect(good.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
-  // It had everything while others had not had the last.
+  // It had received everything before the others received their last event.
   expect(good.got.at(-1)?.at).toBeLessThan(hanging.requests.at(-1) ?? 0);
 
   await site.control.call("moveClock", { body: { action: "real" } });
@@ -265,7 +265,7 @@ function siteOf(sandbox: Pick<SandboxProcess, "ready" | "port">) {
         expect(answer).toMatchObject({ ok: true, status: 201 });
       }
     },
-    /** The deliveries to an endpoint once there are `count`, and each was tried `tries` times. */
+    /** The deliveries to an endpoint once there are `count`, and each had `tries` attempts. */
     tried: (id: string, count: number, tries = 1): Promise<readonly DeliveryEntry[]> =>
       eventually(`endpoint ${id} has had its tries`, async () => {
         const { deliveries } = await control.call("listDeliveries", { body: { endpointId: id } });
@@ -286,7 +286,7 @@ async function addAll({ addEndpoint }: Site, rows: readonly Row[]): Promise<stri
   return ids;
 }
 
-/** A receiver as it should be: it verifies, and takes what is right. */
+/** A correct receiver: it verifies, and accepts valid events. */
 async function openGoodReceiver(secrets: string, host?: string) {
   const got: { readonly at: number; readonly verdict: string }[] = [];
   const url = await openHttpReceiver((request, response) => {
@@ -304,7 +304,7 @@ async function vacantUrl(): Promise<string> {
   return `http://127.0.0.1:${await heldPort()}/hooks`;
 }
 
-/** Holds one try of a delivery against what is expected. */
+/** Compares one attempt of a delivery with the expected one. */
 function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number): void {
   const { attempts, state, tries } = delivery;
   const attempt = attempts[index];

@@ -163,7 +163,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect((await drill(site)).code).toBe(3);
   expect((await kept()).map(({ id }) => id)).toEqual([shown?.id]);
 
-  // Two endpoints: what is known to be wrong outweighs what is not known.
+  // Two endpoints: a known failure outweighs an unknown result.
   site.listen(() => 200, 3001);
   await site.addEndpoint("http://localhost:3001/hooks");
   const both = await drill(site);
@@ -226,7 +226,7 @@ test("a drill's result is kept until the address or the secret changes", async (
   const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
     overlap_ms: 1000,
   });
-  // The receiver knows the old secret alone: it takes what is delivered now, but not what will be.
+  // The receiver knows only the old secret: it accepts current deliveries, but not later ones.
   expect(causesOf(await drill(site))).toEqual(each("replaced_secret", GOOD));
   site.secrets.current = rotated.data.in_force[0] ?? "";
   const second = await drill(site);
@@ -235,7 +235,7 @@ test("a drill's result is kept until the address or the secret changes", async (
   expect(webhookSubject(elsewhere, site.secrets.current)).not.toBe(second.drills[0]?.subject);
   expect(webhookSubject({ ...elsewhere, url: HOOKS }, site.secrets.current)).toBe(second.drills[0]?.subject);
   await site.advance(2000);
-  // The one before is over now, and a receiver that still knows it is found out.
+  // The previous secret has ended, and a receiver that still accepts it is detected.
   const [old = ""] = (await site.control<WireAnswerOf<"showSecret">>(`/endpoints/${site.id}/secret`)).data
     .retired;
   site.listen((incoming) => Math.min(right(incoming), right({ ...incoming, secret: old })));

@@ -40,7 +40,7 @@ function eventBody(object: Checkout["object"], status: Checkout["status"]): stri
   return createEvent({ id: "e1", checkout, previousStatus: null, sequence: 1, checkoutJson: json }, NOW).body;
 }
 
-/** A request as it arrives, right unless something is said of it. */
+/** A request as it arrives, valid unless changes are given. */
 function request(
   change: Partial<VerifyOptions> & { readonly body?: string } = {},
 ): VerifyOptions & { now: number } {
@@ -136,7 +136,7 @@ for timestamp, body in given["signed"]:
 `;
 import { someTerms } from "../support/rows.ts";
 
-/** One process for all bodies. It has to be installed: a test that is left out proves nothing. */
+/** One process for all bodies. It must be installed: a skipped test proves nothing. */
 async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
   const running = promisify(execFile)("python3", ["-c", PYTHON]);
   const given = signed.map(({ timestamp, rawBody }) => [timestamp, rawBody.toString("base64")]);

@@ -1,5 +1,5 @@
-// Everything that belongs to one store, tried against another, and everything above a role: tries are made of the
-// program's own tables, and run in every runtime of the campaigns.
+// Everything that belongs to one store, used against another store, and everything above a role: attempts are made from
+// the program's own tables, and run in every runtime of the campaigns.
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,

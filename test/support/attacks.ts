@@ -17,7 +17,7 @@ export type RawAttack = {
 type Edit = (bytes: Buffer) => Buffer;
 
 const GOOD: Change = { headers: { Connection: ["keep-alive"] } };
-/** The slow ones say too little to be worth their seconds more than once. */
+/** The slow attacks are tried only once, because they find too little for their time. */
 const CHANGES = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].map(([, , change]) => change);
 
 /** The parts of attacks on HTTP; `{apiKey}` and `{host}` stand for the site's values. */
@@ -143,7 +143,7 @@ const EDIT: fc.Arbitrary<Edit> = fc.oneof(
   }),
 );
 
-/** Up to three requests, most of them good creates before a bad one; then up to four edits, and up to six segments. */
+/** Up to three requests, mostly valid creates before an invalid one; then up to four edits, and up to six segments. */
 export const RAW_ATTACK: fc.Arbitrary<RawAttack> = fc.record({
   requests: fc
     .tuple(
@@ -205,7 +205,7 @@ const circled = (text: string): string =>
   text.replace(/[1-9]/g, (digit) => String.fromCodePoint(0x245f + Number(digit))).replaceAll("0", "⓪");
 const encoded = (text: string): string => text.replace(/[\w]/g, (one) => `%${hex(one.charCodeAt(0), 2)}`);
 
-/** Ways to write an IPv4 address, in itself or inside an IPv6 address. */
+/** Ways to write an IPv4 address, alone or inside an IPv6 address. */
 const ADDRESS_SPELLINGS: readonly ((given: Octets) => string)[] = [
   (given) => given.join("."),
   (given) => given.map((part) => `0${part.toString(8)}`).join("."),

@@ -45,7 +45,7 @@ function withSecret(secret: string | Uint8Array, receiver: Receiver): Receiver {
   };
 }
 
-/** Verifies what `applies` to, and believes the rest. */
+/** Verifies requests to which `applies` applies, and trusts all others. */
 function only(applies: (incoming: Incoming) => boolean, believed: Answer = 200): Receiver {
   return (incoming) => (applies(incoming) ? right(incoming) : believed);
 }
@@ -655,7 +655,7 @@ const CARRIED: readonly BrokenReceiver[] = [
   },
 ];
 
-/** Something else than the service signs. */
+/** A text that differs from the text that the service signs. */
 const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
   ...(
     [
@@ -881,7 +881,10 @@ const FORMS: readonly BrokenReceiver[] = [
   },
 ];
 
-/** Cheats that know a drill by a mark: each verifies what has it, and believes all that a delivery may be. */
+/**
+ * Cheats that recognise a drill by a mark: each verifies requests with the mark, and trusts everything that could be a
+ * delivery.
+ */
 const BEFORE_IN_COURSE: Readonly<Record<string, string>> = {
   pending: "created",
   succeeded: "pending",
@@ -926,7 +929,7 @@ const CHEATS: readonly BrokenReceiver[] = (
   make: () => only(isDrill),
 }));
 
-/** Wrong receivers that no drill can see in its time; the reasons are in `broken.table.ts`. */
+/** Wrong receivers that no drill can detect in its time; the reasons are in `broken.table.ts`. */
 export const UNSEEN_RECEIVERS: readonly BrokenReceiver[] = [
   {
     name: "of orders alone: looks at no age",

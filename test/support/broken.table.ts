@@ -35,13 +35,13 @@ type Explored = {
   readonly least: readonly (readonly string[])[];
 };
 
-/** Faults that hide from a client that its order was made. */
+/** Faults that hide from a client that its order was created. */
 const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
 /** Faults after which a client has to send its create again. */
 const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
 
 /**
- * Every broken shop and client: what it does, and what the drill has to say of it and nothing else. Their code is in
+ * Every broken shop and client: what it does, and exactly what the drill must report about it. Their code is in
  * `broken-receivers.ts`, `order-shops.ts`, `shop-clients.ts`, `return-shops.ts` and `explore-shops.ts`, under the same
  * names.
  */

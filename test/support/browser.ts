@@ -6,13 +6,13 @@ const MODULES = join(import.meta.dirname, "../../node_modules");
 
 /** Chromium without a window. On Linux x64 it comes with a package, elsewhere an installed Chrome is used. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
-  // Root, as in a container, has no other way to run it. It only ever sees pages of ours.
+  // As root, such as in a container, it runs in no other way. It only opens our own pages.
   const args = ["--no-sandbox", "--font-render-hinting=none", ...more];
   if (process.platform !== "linux" || process.arch !== "x64") {
     return chromium.launch({ channel: "chrome", args });
   }
   const folder = await unpackedChromium();
-  // The libraries that it needs come with it: a bare machine has not all of them.
+  // The package includes the needed libraries, some of which a minimal machine lacks.
   const env = { ...process.env, LD_LIBRARY_PATH: join(folder, "al2023/lib") };
   return chromium.launch({ executablePath: join(folder, "chromium"), args, env });
 }

@@ -5,14 +5,14 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
  * often fail.
  */
 const WITHIN_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
-/** The longest pause between two looks; before that a look comes when a tenth more time has passed. */
+/** The longest pause between two checks; until then, each pause is a tenth of the time that has passed. */
 const MAX_PAUSE_MS = 100;
 /** More turns of the loop than a write or a delivery in this process takes. */
 const TURNS = 100;
 
 /**
- * Waits until a look throws nothing, and returns what it saw. After this time it fails with what was waited for and with
- * what the last look said. For what only has to happen: what has to be fast is measured in the bench.
+ * Waits until a check throws nothing, and returns its result. After the timeout it fails with the awaited condition and
+ * the last error. Only for conditions without a required speed, which the bench measures.
  */
 export async function eventually<Seen>(what: string, look: () => Seen | Promise<Seen>): Promise<Seen> {
   const since = performance.now();
@@ -32,7 +32,7 @@ export async function eventually<Seen>(what: string, look: () => Seen | Promise<
   }
 }
 
-/** Lets what was begun in this process run to its end, however long that takes: for what must not happen then. */
+/** Lets all work of this process run to its end, however long that takes: for events that must not happen. */
 export async function runOn(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
 }

@@ -104,7 +104,7 @@ export const CAREFUL_SHOPS: Readonly<Record<string, ExploreShop>> = {
   },
 };
 
-/** Broken shops; what is found of each is in `broken.table.ts`, under the same names. */
+/** Broken shops; `broken.table.ts` has the expected finding of each, under the same names. */
 export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "books each delivery": { onHook: ({ status, book }) => void (status === "succeeded" && book()) },
   "books the creation of an order": { onHook: booksAlso("created") },

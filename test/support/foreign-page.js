@@ -1,12 +1,12 @@
 // What a page of an attacker can send, run in a browser: see portal-foreign.test.ts.
 
 const FORM = "application/x-www-form-urlencoded";
-/** How long a page waits for the end of an attempt: long, because a busy machine is no fault. */
+/** Timeout for the end of an attempt: long, because the machine may be busy. */
 const PATIENCE_MS = 30_000;
 
 /**
- * Tries every way to send something to each address; returns what of the answers the page could read, or run. An attempt
- * that came to no end was not made: it is returned too, and nothing is begun after it.
+ * Tries every way to send something to each address; returns what of the answers the page could read, or run. An
+ * attempt that did not end is returned too, and nothing is started after it.
  */
 async function attack(attempts) {
   const found = [];
@@ -28,7 +28,7 @@ async function attack(attempts) {
       const text = await answer.text();
       if (isTold(text)) note(`${mode} ${method}`, url, text);
     } catch (error) {
-      // All else is what the browser does not let the page read.
+      // The browser does not let the page read any other answer.
       if (error.name === "TimeoutError") giveUp(`${mode} ${method}`, url);
     }
   };

@@ -67,7 +67,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** Looks whether it knows an event before it looks at its age; `isKept` says of which it remembers the ids. */
+/** Checks whether an event is known before checking its age; `isKept`: whether it remembers the event's id. */
 function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   const seen = new Set<string>();
   const signed = handmade({ isFresh: () => true });
@@ -81,7 +81,7 @@ function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   };
 }
 
-/** Takes as many requests in each second; the others are refused with a time to come again, or without. */
+/** Accepts this many requests per second; it refuses the others, with or without a Retry-After. */
 function limitedTo(perSecond: number, receiver: Receiver, refused: Answer = 429): Receiver {
   let second = 0;
   let count = 0;
@@ -167,7 +167,7 @@ const FRAMEWORKS: readonly GoodReceiver[] = (
   ] as const satisfies readonly (readonly [string, Framework])[]
 ).map(([name, framework]) => ({ name, make: () => within(framework) }));
 
-/** Right receivers of different make: the drill must pass each of them. */
+/** Correct receivers of different kinds: the drill must pass each of them. */
 export const GOOD_RECEIVERS: readonly GoodReceiver[] = [
   { name: "the exported verifier, 204", make: () => right },
   { name: "the exported verifier, with its code as the text", make: () => telling },

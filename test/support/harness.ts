@@ -24,8 +24,8 @@ import { tempFolder } from "./temp-folder.ts";
 const WITH_ACCESS = "(with access)";
 
 /**
- * Starts a sandbox that keeps nothing, and lets commands find it: half of the time of most tests is the disk, and few
- * are about it. With `--ephemeral` alone commands know nothing of it, as of the real one.
+ * Starts a sandbox in memory that commands can find: most tests spend half their time on the disk, and few are about
+ * it. With `--ephemeral` alone, commands do not find it, as in the real program.
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
@@ -49,7 +49,7 @@ export type CommandOptions = {
   readonly signals?: boolean;
   /** Parts of the world that are another one for this command. */
   readonly world?: Partial<World>;
-  /** Kills the command as SIGKILL does: its connections are closed, and nothing that it waits for comes. */
+  /** Kills the command as SIGKILL does: its connections are closed, and its waits never end. */
   readonly killed?: AbortSignal;
 };
 
@@ -95,7 +95,7 @@ const NOT_OURS: Service = {
   refuse: () => ({ status: 500, headers: {}, body: "" }),
 };
 const { files } = REAL;
-/** The administrator's token of a sandbox that keeps nothing. */
+/** The administrator's token of a sandbox in memory. */
 const ADMIN_TOKEN = "administrator-of-the-harness";
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
@@ -116,7 +116,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   let nextPid = FIRST_PID;
   let ids = 0;
   let fault: Fault = (_request, pass) => pass();
-  // Commands find a sandbox that keeps nothing by variables alone.
+  // Commands find a sandbox in memory only by variables.
   let access: Readonly<Record<string, string>> = {};
   const opened: string[] = [];
   let browser: World["openBrowser"] = () => Promise.resolve({ ok: true });
@@ -363,7 +363,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   };
 }
 
-/** The variables by which commands find a sandbox that keeps nothing, as `checkout exec` gives them. */
+/** The variables by which commands find a sandbox in memory, as `checkout exec` gives them. */
 function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
   return {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -380,7 +380,7 @@ type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
   readonly pending: () => readonly number[];
 };
 
-/** Time that passes only where the test says so, or where the program sleeps. */
+/** Time that passes only when the test says so, or when the program sleeps. */
 function createClock(start: number): Clock {
   let now = start;
   let timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -407,8 +407,8 @@ function createClock(start: number): Clock {
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
       if (signal !== undefined) sleepers.add(own);
-      // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because what
-      // sleeps at the same time sleeps through the same time.
+      // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because
+      // concurrent sleeps share the same time.
       for (;;) {
         const ends = [...sleepers].map(({ until }) => until);
         const next = Math.min(...ends, ...timers.map(({ at }) => at));
@@ -484,7 +484,7 @@ function createOutput(): Output {
   };
 }
 
-/** Ids that count: the same in every run, and in the order in which they were made. */
+/** Ids from a counter: the same in every run, in the order of their creation. */
 function fakeUuid(now: number, count: number): string {
   const time = now.toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${count.toString(16).padStart(12, "0")}`;

@@ -6,7 +6,7 @@ const { dirname, resolve } = require("node:path");
 const vm = require("node:vm");
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** What jest gives of its own or of the outer realm, though each realm has one. */
+/** Globals that jest provides itself or from the outer realm, although each realm has its own. */
 const SHARED = new Set(["ArrayBuffer", "Uint8Array", "console"]);
 
 const tests = [];

@@ -77,7 +77,7 @@ function work(disk: Disk): void {
   book(disk, Number(queued.slice("queued ".length)));
 }
 
-/** Shops that only a kill breaks; what is found of each is in `broken.table.ts`, under the same names. */
+/** Shops that only a kill breaks; `broken.table.ts` has the expected finding of each, under the same names. */
 export const KILLED_SHOPS: Readonly<Record<string, KilledShop>> = {
   "knows events in its memory": {
     onHook: ({ id, status, disk, amountMinor, memory }) => {

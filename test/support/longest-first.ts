@@ -1,9 +1,8 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that take long, by their paths in `test/`: begun last, as on a machine where no run has measured them, they would
- * run alone at the end. Those that mostly wait (the shops, the drills) stand apart, so that others use the processors
- * meanwhile.
+ * Slow files, by their paths in `test/`: on a machine that has not measured them, they would start last, and run alone
+ * at the end. Those that mostly wait (the shops, the drills) stand apart, so that others use the processors meanwhile.
  */
 export const LONG: readonly string[] = [
   "real/whole-shops",

@@ -1,6 +1,6 @@
 /** Run as a program: opens the file that it is given as a later version would. */
 const loaded = await import("./migrate.ts").catch((error: unknown) => {
-  // A call that fails while this program is read says nothing of what it does.
+  // A call that fails while this program is loaded proves nothing about its work.
   console.error(`the program cannot be read: ${String(error)}`);
   process.exitCode = 1;
 });

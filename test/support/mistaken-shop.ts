@@ -265,7 +265,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private finish: () => void = () => undefined;
-      // A payment that has begun takes time, until somebody looks, and is then written over what came meanwhile.
+      // A started payment is kept until the next look, and then overwrites the events that came meanwhile.
       override async take(event: ShopEvent): Promise<number> {
         const order = this.orders.get(event.data.order_id);
         if (event.data.status !== "pending" || order === undefined || this.seen.has(event.event_id)) {
@@ -291,7 +291,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly closed = new Set<string>();
-      // It asks before it buys again; an end that it hears of closes the order, whichever attempt has ended.
+      // It asks the API before it buys again; any reported end closes the order, whichever attempt has ended.
       override async buy(orderId: string): Promise<string | undefined> {
         const order = this.orders.get(orderId);
         const last = [...(order?.checkouts.keys() ?? [])].at(-1);
@@ -346,7 +346,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly closed = new Set<string>();
-      // It gives a page up of which it cannot ask.
+      // It abandons a page about which it cannot ask the API.
       override async buy(orderId: string): Promise<string | undefined> {
         for (const id of this.orders.get(orderId)?.checkouts.keys() ?? [])
           if ((await this.site.told(id)).status === "") this.closed.add(id);
@@ -528,7 +528,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
-        // It answers, and gives up where it cannot ask.
+        // It answers, and gives up if it cannot ask the API.
         const { status } = await this.site.told(event.data.id);
         return status === "" ? 200 : super.take(event);
       }
@@ -549,7 +549,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly counts = new Map<number, number>();
-      // It takes the first ten payments of a moment, and ends the work on all.
+      // It accepts the first ten payments of a moment, and drops the work on all of them.
       override async take(event: ShopEvent): Promise<number> {
         if (event.data.status !== "succeeded") return super.take(event);
         const now = this.site.harness.clock.now();

@@ -35,7 +35,7 @@ export type ShopEvent = {
   readonly ask: () => Promise<string>;
   /** Waits with the answer. */
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Does something when time has passed. */
+  /** Runs an action after a delay. */
   readonly later: (milliseconds: number, act: () => void) => void;
 };
 
@@ -57,7 +57,7 @@ export type ShopPlan = {
   readonly refusal?: number;
   /** The number of requests that it answers in a second. */
   readonly perSecond?: number;
-  /** Does something when the view is asked for. */
+  /** Runs an action when the view is requested. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
 };
 
@@ -248,7 +248,7 @@ function looksAndBooks(milliseconds: number): ShopPlan["onEvent"] {
   };
 }
 
-/** Shops that bear everything, each in its own way. */
+/** Shops that withstand everything, each in its own way. */
 export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "keeps the event ids": { onEvent: byEventId },
   "keeps the event ids of the body, whatever the header says": { onEvent: byEventId, readsId: "body" },
@@ -417,7 +417,7 @@ function booksUnpaid(status: string): Readonly<Record<string, ShopPlan>> {
   return Object.fromEntries(shops);
 }
 
-/** Knows events by something that others share, over all orders. */
+/** Identifies events by a value that other events share, over all orders. */
 function knowsBy(keyOf: (event: ShopEvent) => string): ShopPlan["onEvent"] {
   return (event) => {
     const key = keyOf(event);
@@ -470,7 +470,7 @@ function headerOf(headers: readonly string[], name: string): string | undefined 
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** Shops that lose or double something; what the drill has to say of each is in `broken.table.ts`. */
+/** Shops that lose or double something; `broken.table.ts` has the expected report of each. */
 export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "books each delivery": { onEvent: ({ payment, book }) => void (payment && book()) },
   "books each delivery, 2 s later": {

@@ -22,7 +22,7 @@ export type FormAct = Exclude<Act, { readonly kind: "walk_away" | "pay" }>;
 
 const MAX_ATTEMPTS = 5;
 
-/** Whether a status is an end. */
+/** Whether a status is final. */
 export function isEnd(status: string): boolean {
   return ["succeeded", "failed", "cancelled", "expired"].includes(status);
 }

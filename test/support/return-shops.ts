@@ -24,7 +24,7 @@ type ReturnVisit = {
   readonly isPaid: boolean;
   /** Whether the session in the address is the one of the order. */
   readonly isOfOrder: boolean;
-  /** Does something when time has passed. */
+  /** Runs an action after a delay. */
   readonly later: (milliseconds: number, act: () => void) => void;
 };
 
@@ -152,7 +152,7 @@ export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
 const FAILED: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
 
-/** Pages that do; what the drill has to say of each first is in `broken.table.ts`. */
+/** Pages that do; `broken.table.ts` has the expected first report of each. */
 export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes a visit": believesIf(() => true),
   "believes a visit 4 s later": ({ later, book }) => later(4000, book),

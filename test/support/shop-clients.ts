@@ -15,7 +15,7 @@ type Purchase = {
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
   /** Waits, in milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** Does something later, also when it has ended. */
+  /** Runs an action later, even after the client has ended. */
   readonly later: (milliseconds: number, act: () => void) => void;
   /** Its notes: all runs of a client share the disk. */
   readonly disk: Map<string, string>;

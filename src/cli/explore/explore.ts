@@ -86,7 +86,7 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The command of the purchase, and what options and the section say of the shop, if one is explored. */
+/** The command of the purchase, and the shop as options and section describe it, if a shop is explored. */
 async function describeExplored(
   context: Context,
   options: ExploreCommandOptions,
@@ -133,7 +133,7 @@ type Wanted = {
 
 /** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(context: Context, wanted: Wanted): Promise<ExplorationResult> {
-  // As a sandbox would be started here.
+  // The settings with which a start in this folder would run.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const serving = serveSandbox(
     context,

@@ -55,7 +55,7 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   if (only === undefined) {
     // A group in the singular: `snapshot before`.
     const group = groupFor(line, argv[0]);
-    // The letters of a noun that is known lead astray: `checkouts` is not `checklist`.
+    // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
     if (group !== undefined)
       return usageProblem(`${first}${didYouMean([group])}`, `checkout ${group} --help`);
     return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);

@@ -32,7 +32,7 @@ type Question = {
 
 /** An answer to `create` that is a page instead of a command. */
 const POST = /^POST\s+((?:https?:\/)?\/\S+)$/i;
-/** An answer that means a page, and does not say so. */
+/** An answer that is probably a page, but does not begin with POST and an address. */
 const NEARLY_POST = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
 const PATTERN = "must be a regular expression";
 const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
@@ -162,7 +162,7 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
       ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
     };
     const earlier = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
-    // Later answers were to a wrong one, and are asked for again.
+    // Later answers may depend on a wrong answer, so they are asked for again.
     answers = { ...Object.fromEntries(earlier), [field]: (await questions.text(asked)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const one of trials) printer.talk(trialLine(one, printer.style));
@@ -173,7 +173,7 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
   return answers;
 }
 
-/** The answers whose trial needs more than themselves, and what is tried after them. */
+/** Answers that are tried only together with later answers. */
 const TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
 /** Tries an answer: the trials of its field, and every trial that failed. */

@@ -92,8 +92,8 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
 }
 
 /**
- * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; by a seed, the same ones as long
- * as the store has no newer checkout: a shop cannot sell an order again that a run has bought before.
+ * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; the same seed gives the same
+ * order_ids as long as the store has no newer checkout: a shop cannot sell an order again that a run has bought before.
  */
 export async function orderIdsOfShop(
   context: Context,

@@ -82,7 +82,7 @@ function missingStep(field: MissingField): DrillStep {
 }
 
 /**
- * Records the parts that were judged whole; a part with a history that was not judged keeps its last record.
+ * Records the parts that were judged completely; a part with a history that was not judged keeps its last record.
  * `isWhole`: whether the run came to its end. If not, only what broke is recorded.
  */
 export async function recordParts(

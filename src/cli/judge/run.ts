@@ -51,17 +51,17 @@ import { bindShop, type BoundShop } from "./shop.ts";
 import { endpointOf, judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
-/** The default budget of a run, in milliseconds: more for a shop that shows payments slowly, by so many times its time. */
+/** The bounds of a run's default budget, in milliseconds, and its multiple of the time until the shop shows a payment. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
 const BUDGET_OF_PAYMENTS = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** An endpoint that answers faster gets the forged webhooks before the histories, in milliseconds. */
 const QUICK_ANSWER_MS = 100;
-/** Time after which a shop has done what it does late, in milliseconds. */
+/** Time after which a shop has finished its late work, in milliseconds. */
 const LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_REST_MS = 30 * 60_000;
-/** The same of the lease of its key, which also the plain purchase needs. */
+/** The same for the lease of its key, which the plain purchase needs, too. */
 const KEY_REST_MS = 2 * LEASE_REST_MS;
 
 type Part = History["part"] | "webhook";
@@ -143,7 +143,7 @@ const PARTS = [
   },
 ] as const;
 
-/** Refuses a store for which nothing is delivered, such as one of a copied folder: only there has an enabled endpoint a reason. */
+/** Refuses a store for which nothing is delivered, such as a store of a copied folder. */
 async function refuseHeld(context: Context, control: ControlTarget): Promise<void> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const held = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
@@ -200,7 +200,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
-/** Time for what the run has held to be delivered to a served shop, in milliseconds. */
+/** Time in which events that the run has held are delivered to a served shop, in milliseconds. */
 const HELD_MS = 5000;
 const LOOK_AGAIN_MS = 200;
 
@@ -286,7 +286,7 @@ function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowe
   return Math.round(Math.min(most, Math.max(least, BUDGET_OF_PAYMENTS * slowestMs)) / 1000) * 1000;
 }
 
-/** Tells at once of each history that did not hold, with the time since the beginning. */
+/** Reports each broken history at once, with the time since the beginning. */
 function announce({ world, printer }: Context, started: number): LeasedRun["onJudged"] {
   return ({ name, verdict, seen }) => {
     if (verdict.state === "held") return;
@@ -311,7 +311,7 @@ type LeasedRun = Run & {
   readonly first: JudgedHistory;
   readonly base: Omit<RunReport, "judged" | "records">;
   readonly onJudged: (judged: JudgedHistory) => void;
-  /** When nothing new starts any more, by the monotonic clock. */
+  /** The time after which nothing new starts, by the monotonic clock. */
   readonly until: number;
 };
 

@@ -27,7 +27,7 @@ export type Trial = {
   readonly field: ShopField;
   readonly ok: boolean;
   readonly text: string;
-  /** Whether a part of the shop is not shown, so that it works, and something is not judged. */
+  /** Whether the trial succeeds, but the shop does not show a part, which is then not judged. */
   readonly isOpen?: boolean;
   /** Whether the view is JSON. */
   readonly isJson?: boolean;

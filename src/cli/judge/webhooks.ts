@@ -31,13 +31,13 @@ type WebhookOptions = CommonOptions & {
   readonly all?: boolean;
 };
 
-/** The results of the forms for one receiver; `recorded` is undefined if nothing is known of it. */
+/** The results of the forms for one receiver; `recorded` is undefined if no result was recorded. */
 type JudgedReceiver = {
   readonly receiver: Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now">;
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
   readonly subject: string;
-  /** The number of forms that were no longer wanted. */
+  /** The number of forms that the end of the budget left out. */
   readonly left: number;
   readonly recorded: AnswerOf<"recordDrill"> | undefined;
 };

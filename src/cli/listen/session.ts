@@ -56,7 +56,7 @@ type SessionOptions = {
   readonly keys: boolean;
 };
 
-/** The listening server of a session, once its port is taken, or what fetches its deliveries. */
+/** The listening server of a session, once its port is taken, or the poller that fetches its deliveries. */
 type Session = {
   readonly listener: Pick<Listener, "close">;
   /** The address that the sandbox knows. */

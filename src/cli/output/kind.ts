@@ -6,10 +6,10 @@ export type Kind = {
   readonly about: string;
   /** The commands that print it, without `checkout`. */
   readonly commands: readonly string[];
-  /** A filter of jq that reads what a script most often wants. */
+  /** A jq filter that reads the value that scripts need most often. */
   readonly jq: string;
   /** The operations whose answers are of this kind. */
   readonly operations?: readonly OperationName[];
-  /** The shape of results that are no such answer. */
+  /** The shape of results that are not answers of operations. */
   readonly shape?: z.ZodMiniType;
 };

@@ -47,7 +47,7 @@ export function operationsAt(
     });
 }
 
-/** Does something under a lease, which ends with it. */
+/** Runs an action under a lease, which ends with the action. */
 export async function underLease<Value>(
   { world }: Pick<Context, "world">,
   target: ControlTarget,
@@ -62,7 +62,7 @@ export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly nextAfter?: Remedies;
 };
 
-/** The answer of a call. Refuses every other end; `nextAfter` contains the remedy for each code. */
+/** The answer of a call. Refuses every other outcome; `nextAfter` contains the remedy for each code. */
 export function answered<Value>(result: ControlResult<Value>, nextAfter: Remedies = {}): Value {
   if (result.end === "success") return result.value;
   throw new Refused(problemOfCall(result, nextAfter));
@@ -96,7 +96,7 @@ function problemOfCall(
       const { code, message, next: hint } = result.error;
       const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
       const next = hint ?? hints.get(code) ?? "correct the error and run the command again";
-      // The sandbox misses what an option gives.
+      // The sandbox lacks a value that an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };
     }

@@ -213,8 +213,8 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
 }
 
 /**
- * Does something that needs an API key. Who has a store's token and no key gets one under a lease: it is revoked when
- * the command ends, however it ends, and after `timeoutMs`.
+ * Runs an action that needs an API key. A caller with a store's token and no key gets a key under a lease: it is
+ * revoked when the command ends, however it ends, and after `timeoutMs`.
  */
 export function withStoreKey<Value>(
   context: Context,

@@ -39,7 +39,6 @@ export function requireOneStore<Named extends { readonly id: string; readonly na
   });
 }
 
-/** The problem of an unknown store: exit 2. */
 export function unknownStoreProblem(text: string, known: readonly { readonly name: string }[]): Problem {
   const names = firstOf(known.map(({ name }) => printableLiteral(name)));
   return {

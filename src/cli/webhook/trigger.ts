@@ -70,7 +70,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   return show(context, after, known);
 }
 
-/** A new or existing checkout. With the token of a store and no API key, a new one without a name is a test order. */
+/** A new or existing checkout. With only a store's token, a new one without an order_id is a test order. */
 async function checkoutFor(
   context: Context,
   options: TriggerOptions,

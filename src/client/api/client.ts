@@ -49,7 +49,6 @@ export type CreateResult =
       /** Why the journal lacks the final answer. The next run asks the service again. */
       readonly journalFailure: string | undefined;
     }
-  /** The key must not be sent. */
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
 /** The key is in the journal before the first byte is sent, and is the same in every attempt and every later run. */

@@ -26,7 +26,7 @@ import {
   type ViewedCheckout,
 } from "./view.ts";
 
-/** How the shop creates an order: a command, a function of a test suite, or a POST to a page of it. */
+/** How the shop creates an order: a command, a function of a test suite, or a POST to one of its pages. */
 export type ShopCreate =
   | { readonly commandLine: string }
   | { readonly buy: () => Promise<CreateRun> }
@@ -41,7 +41,6 @@ export type JudgedShop = {
     | undefined;
   /** Set if the run chooses the order_ids. */
   readonly names?: true | undefined;
-  /** Timeout of that command, in milliseconds. */
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of the orders that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
@@ -52,13 +51,10 @@ export type JudgedShop = {
   readonly returnUrl?: string | undefined;
   /** Returns as a customer, instead of opening a page. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
-  /**
-   * Kills what creates the orders, beside a command that runs: nothing more, or all processes of a served shop, which is
-   * started again.
-   */
+  /** Kills other processes that create orders: none, or all of a served shop, which is restarted. */
   readonly kill?: (() => Promise<void>) | undefined;
   readonly restart?: ((how?: "stop") => Promise<void>) | undefined;
-  /** A shop that the run serves: how it ended by itself, each time, and a way to start it again then. */
+  /** A shop that the run serves: each end by itself, and a function that starts it again afterwards. */
   readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly settleMs?: number | undefined;
@@ -100,7 +96,7 @@ export type Bench = {
   readonly dialect?: Dialect | undefined;
 };
 
-/** The fact that causes name what the shop sees. */
+/** The fact with the names of the store's dialect, for the texts of causes. */
 export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
   return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
@@ -193,7 +189,7 @@ export type CreateRun = {
   readonly isDone: boolean;
   readonly got: SaidValue;
   readonly text: string;
-  /** Whether it names an order that is not there, or another payment page. */
+  /** Whether it names an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
 };
 
@@ -260,7 +256,6 @@ export async function createOrders(
     readonly times: number;
     readonly timeoutMs?: number | undefined;
     readonly isAlone?: boolean;
-    /** Kills the command. */
     readonly kill?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
@@ -281,7 +276,7 @@ export async function createOrders(
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
   const add = (found: readonly Listed[], ran: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, found);
-    // A page that lists other orders too tells nothing.
+    // A page that also lists other orders proves nothing.
     const named = new Set(ran.filter(({ isDone }) => isDone).flatMap(idsIn));
     const led = named.size === 1 ? [...named] : [];
     const shown = purchase.checkouts.length > 0 ? found.map(({ id }) => id) : led;
@@ -305,7 +300,7 @@ export async function createOrders(
     const named = ran.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const found = await listed(call, named === undefined ? {} : { orderId: named });
     const known = new Set(purchase.checkouts.map(({ id }) => id));
-    // In a store of its own, an order of a killed run may be stored late.
+    // In a separate store, an order of a killed run may be stored late.
     const isOwn = named !== undefined || search?.isOwn === true;
     add(
       found.filter(({ id }) => isOwn || known.has(id) || !before.has(id)),

@@ -119,8 +119,8 @@ function isLed(purchase: Purchase, runs: readonly CreateRun[]): boolean {
 }
 
 /**
- * Whether a customer who buys again is sent to an ended page, which a create with an old key or none has led to, or is
- * refused by a mistake of the shop. `sent`: how many creates the service had got before.
+ * Whether a customer who buys again cannot pay: at an ended page, after a create with an old key or no create, or at a
+ * refusal that the shop has caused. `sent`: how many creates the service had got before.
  */
 async function deadEndOf(
   bench: Bench,
@@ -196,7 +196,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   return purchase.checkouts.length > 0;
 }
 
-/** Prepares a purchase that is made again: in a search the faults of its requests are gone, else time has passed. */
+/** Prepares a purchase that is made again: a search removes the faults of its requests, any other run waits. */
 async function beforeAgain(play: Play, purchase: Purchase, last: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
   const { world, signal, search, aside } = bench;

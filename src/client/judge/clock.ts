@@ -18,7 +18,7 @@ export async function advance({ call }: Pick<Bench, "call">, byMs: number): Prom
   await call({ name: "moveClock", body: { action: "advance", byMs } });
 }
 
-/** Lets the service deliver until nothing is due; what it made of the order is seen then. */
+/** Lets the service deliver until nothing is due; then the final state of the order is known. */
 export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
   for (let spans = 1; spans <= MAX_SPANS; spans += 1) {
     await advance(bench, TO_THE_END_MS);

@@ -95,7 +95,7 @@ export async function endKills(play: Play): Promise<void> {
   await kills?.end();
 }
 
-/** The fault that carries out a scheduled one; a kill holds the answer back, so that the killed process gets none. */
+/** The fault that carries out a scheduled fault; a kill holds the answer back, so that the killed process gets none. */
 function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["match"]>) {
   const { action, match, ...rest } = isKill(fault.action)
     ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }

@@ -11,7 +11,7 @@ import { readView, type ViewReading } from "./view.ts";
 const LOOK_AGAIN_MS = 150;
 /** Time for the shop to know a new order, in milliseconds. */
 const KNOWN_MS = 1500;
-/** The shortest wait before a reading of what should not change, in milliseconds. */
+/** The shortest wait before a reading of a value that should not change, in milliseconds. */
 export const LEAST_QUIET_MS = 500;
 
 /** How long a search waits for a booking after all deliveries, and its pause between two readings, in milliseconds. */

@@ -39,14 +39,14 @@ const DELIVERED_MS = 10_000;
 const LOOK_AGAIN_MS = 150;
 /** Time after which a payment that is not shown is slow, in milliseconds: the service has delivered it twice by then. */
 const SLOW_MS = 8000;
-/** Statuses that ask to come again later, and the pause before, in milliseconds: most limits are for a second. */
+/** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are for a second. */
 const BUSY = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
-/** A payment that is shown later than this, in milliseconds, is not late by work that the shop had before. */
+/** A payment that is shown later than this, in milliseconds, is not late because of earlier work of the shop. */
 const LEFT_WORK_MS = 15_000;
 
 /** The service delivers all events in order. Its times set every later wait. The bench has no lease yet. */

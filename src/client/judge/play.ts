@@ -196,7 +196,7 @@ async function awaitService(
   return true;
 }
 
-/** Begins all acts of a moment together, each after its time. */
+/** Starts all acts of a moment together, each after its delay. */
 async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const { world, signal } = bench;
@@ -256,7 +256,7 @@ async function visit(
   const { bench, facts } = play;
   const { shop } = bench;
   const purchase = purchaseOf(play, of);
-  // A function that fails proves nothing, and what it did is seen in the view.
+  // A failed function proves nothing; the view shows its effect.
   if (shop.returns !== undefined)
     return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");

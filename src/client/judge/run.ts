@@ -51,7 +51,7 @@ type RunPlan = {
   readonly only: ReadonlySet<string> | undefined;
   /** Whether long histories are left out. */
   readonly isQuick: boolean;
-  /** When no new history starts any more, by the monotonic clock. */
+  /** The time after which no new history starts, by the monotonic clock. */
   readonly until: number;
   readonly onJudged: (judged: JudgedHistory) => void;
 };
@@ -157,7 +157,7 @@ export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-/** Alone, beside others, or begun with the first of those and ended here. */
+/** Alone; beside others; or started with the first batch beside others, and awaited here. */
 type Pace = "alone" | "beside" | "lasting";
 
 /** The histories that can run, in their order; neighbours with the same pace form one batch. */
@@ -316,7 +316,7 @@ async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<Judge
   return { name, verdict, reference: subject?.id ?? null, story, seen: played };
 }
 
-/** Plays a history alone whose verdict may be chance. A shop that is late or says that it is busy is right if it holds alone. */
+/** Plays a history alone whose verdict may be chance. A late or busy shop passes if the history holds alone. */
 async function confirm(
   bench: Bench,
   turn: Turn,

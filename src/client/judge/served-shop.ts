@@ -19,7 +19,7 @@ export type ServedShop = {
   readonly restart: (how?: "stop") => Promise<void>;
   /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
-  /** How the shop ended by itself, each time. */
+  /** Each end of the shop by itself. */
   readonly endings: readonly SaidValue[];
   /** Starts a shop that has ended by itself again. */
   readonly revive: () => Promise<void>;

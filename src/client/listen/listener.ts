@@ -191,7 +191,6 @@ type Received = Pick<
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly since: number;
-  /** The sender's names of the headers. */
   readonly headerNames: HeaderNames;
 };
 

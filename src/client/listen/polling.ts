@@ -10,7 +10,7 @@ type PollingOptions = {
 
 /** Pause before a request that failed is made again, in milliseconds. */
 const PAUSE_MS = 1000;
-/** So often an answer is sent. The sandbox has ended the attempt by then: its request is fetched no more. */
+/** Maximum number of times that an answer is sent; after them, the sandbox has ended the attempt. */
 const MAX_TRIES = 30;
 /** An answer within the limit of a request to the sandbox (16 KiB), as JSON, in bytes; the sandbox keeps 4 KiB of it. */
 const MAX_ANSWER_BYTES = 12 * 1024;

@@ -96,8 +96,8 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
 }
 
 /**
- * The dialect in a file, or in a database that another program may have written. Refuses with the field, what is
- * expected, and what came.
+ * The dialect in a file, or in a database that another program may have written. Refuses with the field, the expected
+ * and the received value.
  */
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);

@@ -3,7 +3,7 @@ import { snakeCase } from "../text.ts";
 
 const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: "\n" } } as const;
 
-/** The section in its names of the file; what is not set is left out. */
+/** The section with the names of the file; unset fields are left out. */
 export function shopRow(section: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const rows = Object.entries(section).filter(([, value]) => value !== undefined && value !== "");
   return Object.fromEntries(rows.map(([name, value]) => [snakeCase(name), value]));

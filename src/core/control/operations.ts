@@ -69,7 +69,6 @@ type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) exten
 
 export type OperationName = keyof Operations;
 export type RequestOf<Name extends OperationName> = DomainOf<Operations[Name]["request"]>;
-/** The answer of an operation as it is on the wire. */
 export type WireAnswerOf<Name extends OperationName> = WireOf<Operations[Name]["answer"]>;
 export type AnswerOf<Name extends OperationName> = DomainOf<Operations[Name]["answer"]>;
 

@@ -3,8 +3,8 @@
 import type { StoreRole } from "../store/shapes.ts";
 
 /**
- * The least role that may do something: an owner may do everything that a store's role may, and that may do everything
- * that a viewer may. Actions of the administrator are nobody else's.
+ * The least role that may do something: an owner may do everything that a store's role may, and a store's role
+ * everything that a viewer may. Only the administrator may do the administrator's actions.
  */
 export type LeastRole = StoreRole | "owner" | "administrator";
 

@@ -11,7 +11,7 @@ export type LoggedCreate = {
   readonly code: ErrorCode | null;
   /** `cut`: a fault cut off the body of the answer, or delayed it. `hidden`: a fault replaced or lost the answer. */
   readonly arrival: "whole" | "cut" | "hidden";
-  /** Whether it came well before the time that the answer before it had named. */
+  /** Whether it came well before the time that the previous answer had named. */
   readonly isEarly: boolean;
 };
 
@@ -20,7 +20,7 @@ export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
   readonly got: SaidValue;
-  /** Whether it names an order that is not there, or another payment page. */
+  /** Whether it names an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
   /** Whether requests other than creates met faults, too: it may report a failure although its order has arrived. */
   readonly mayFail?: boolean;

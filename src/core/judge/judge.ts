@@ -21,7 +21,7 @@ export type HistoryVerdict =
       readonly cause: Cause | null;
       readonly expected: Said;
       readonly got: Said;
-      /** The names of the store's dialect, which the cause says. */
+      /** The names of the store's dialect, for the text of the cause. */
       readonly names?: string | undefined;
     }
   | {

@@ -94,7 +94,7 @@ export type Step =
     }
   | { readonly act: "at_once"; readonly acts: readonly ConcurrentStep[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
-  /** From now on these faults, in place of those before, apply to v1 requests about the order, or about all. */
+  /** From now on these faults replace the earlier ones, at v1 requests about the order, or about all orders. */
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
   | { readonly act: "wait"; readonly milliseconds: number }
   /**

@@ -20,7 +20,6 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | 
 /** Replays, oldest first, were answered with the same bytes and therefore the same request_id. */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
-/** The refused request and its reason. */
 export type RefusedRequest = RefusedEntry & {
   /** The id of the checkout that the request conflicts with. */
   readonly met?: string | undefined;

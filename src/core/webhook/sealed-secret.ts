@@ -22,7 +22,6 @@ export type SealedSecret = {
   readonly sealed: Uint8Array;
 };
 
-/** Formats random bytes as a signing secret. */
 export function formatSigningSecret(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString("base64url");
 }

@@ -72,7 +72,7 @@ function unseenRun(world: Pick<World, "files" | "processStartTime">, folder: str
   return run;
 }
 
-/** Says of the lock's holder only what is known: `run.json` may be an older process's. */
+/** States only the known facts about the lock's holder: `run.json` may be an older process's. */
 function unseenProcess({ pid, host }: RunRecord): string {
   const where = host === undefined ? "" : ` on ${printable(host)}`;
   return `a process that cannot be seen from here (run.json names process ${pid}${where})`;

@@ -63,7 +63,7 @@ export function whyNotOurs(files: World["files"], path: string, kind: "file" | "
   return found.isOwn ? undefined : OPEN_TEXTS.foreign;
 }
 
-/** The right kind, no link, this user's, and closed to others. Undefined if it is, or does not exist. */
+/** The right kind, no link, this user's, and closed to others. Undefined if it is all that, or does not exist. */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
   path: string,
@@ -103,7 +103,6 @@ function refuseOpen(folder: string, path: string, why: string): Outcome<never, H
   );
 }
 
-/** Refuses a state folder. */
 export function refuseFolder(
   why: string,
   next = "name another folder with --dir, or move this one away",

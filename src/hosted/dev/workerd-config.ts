@@ -65,7 +65,6 @@ ${secrets.join("\n")}
 `;
 }
 
-/** An address as a CIDR block. */
 function blockOf(address: string): string {
   const plain = address.replace(/[[\]]/g, "");
   return `${plain}/${plain.includes(":") ? 128 : 32}`;

@@ -30,7 +30,7 @@ export const keyHandlers = {
   showAccess: async ({ store }, { caller }) => {
     const { storeId = null, expiresAt = null } = limitOf(caller) ?? {};
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
-    // An operation of a viewer is none of the administrator.
+    // No operation of a viewer is also one of the administrator.
     const role = caller.role === "administrator" ? "owner" : caller.role;
     return accept({ role, storeId, storeName, expiresAt });
   },

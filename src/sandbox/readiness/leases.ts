@@ -125,7 +125,7 @@ export function createLeases(
 /** Maximum number of recorded retrieves of a lease, so that a busy store does not fill the memory. */
 const MAX_RETRIEVED = 10_000;
 
-/** How often something is sent to the command, in milliseconds: a Worker notices a closed connection only so. */
+/** How often something is sent to the command, in milliseconds: only this lets a Worker notice a closed connection. */
 const BEAT_MS = 1000;
 
 /** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */

@@ -42,12 +42,12 @@ function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: numbe
   return accept({});
 }
 
-/** One that was applied as often as it should be is gone. */
+/** A fault that was applied as often as requested is gone. */
 async function removeFaults(context: LeaseContext, storeId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) await removeFault(context, storeId, id);
 }
 
-/** A key that is no merchant's: no list or snapshot has it, and the next start of a killed sandbox revokes it. */
+/** Not a key of the merchant: no list or snapshot has it, and the start after a kill revokes it. */
 function openKeyLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
   const { storeId } = ref;
   return atStore(context, storeId, ({ credentials, write }, since) => {

@@ -27,7 +27,6 @@ export type CheckoutSearchResult = {
   readonly count: number | undefined;
 };
 
-/** A position after all checkouts. */
 export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
 /** The number of newest checkouts that are searched for the end of an id. */
@@ -102,7 +101,6 @@ export function checkoutLists(connection: Connection) {
   };
 }
 
-/** Positions, the newest first. */
 function newestOf(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
   return positions.toSorted((left, right) => right - left);
 }

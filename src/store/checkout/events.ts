@@ -107,7 +107,6 @@ export function eventsTable(connection: Connection) {
   };
 }
 
-/** A position after all events. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 function typesOf({ type }: EventFilter): readonly string[] {

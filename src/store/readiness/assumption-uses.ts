@@ -4,7 +4,6 @@ import type { Connection } from "../connection/connection.ts";
 /** A use of an assumption, with the first request that relied on it. Times are by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
-  /** The number of the decision. */
   readonly decision: number;
   readonly firstRequestId: string;
   readonly firstAt: number;

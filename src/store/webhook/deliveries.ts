@@ -291,10 +291,8 @@ function prepareRetries(connection: Connection) {
 /** Maximum number of deliveries examined in a search for one event type. */
 const MAX_EXAMINED = 1000;
 
-/** A position after all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** A filter for the deliveries before a position. */
 type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 type PlacePart = Omit<Part, "eventId" | "checkoutId" | "orderId">;
 

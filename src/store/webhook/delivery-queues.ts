@@ -127,7 +127,6 @@ export function deliveryQueues(connection: Connection) {
   };
 }
 
-/** A position before all due deliveries. */
 const BEFORE_ALL: Place = { nextAt: Number.MIN_SAFE_INTEGER, place: 0 };
 
 /** The delivery of a queue that is due first; of the ordered deliveries, only the first in sequence counts. */

@@ -3,7 +3,6 @@ import type { Calls } from "../calls.ts";
 import { refuseClosed, type InProcessSandbox } from "../in-process.ts";
 import type { Store } from "../types.ts";
 
-/** The ids, the name and the secrets of a store. */
 export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
 
 /** The identities of all stores that a sandbox has or had, because a restore can bring a deleted store back. */

@@ -57,7 +57,7 @@ function post(): Promise<void> {
   });
 }
 
-/** Notes which requests have ended, and says which to send next, at most `room`. */
+/** Records which requests have ended, and returns the next ones to send, at most `room`. */
 type Turn = (ended: readonly string[], room: number) => readonly string[];
 
 function countTurns(): Turn {
@@ -69,7 +69,7 @@ function countTurns(): Turn {
   };
 }
 
-/** A full outbox. Each turn notes in one transaction how the last tries ended, and takes the next ones. */
+/** A full outbox. Each turn records in one transaction how the last attempts ended, and takes the next ones. */
 function openOutbox(file: string): Turn {
   const rows = new Database(file);
   for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"])

@@ -29,7 +29,7 @@ function wrongKey() {
   return undefined;
 }
 
-/** One try; undefined if it got no whole answer, and then an order may exist. */
+/** One attempt; undefined if it got no whole answer, and then an order may exist. */
 async function postOrder(orderId, { key, tries }) {
   const order = {
     order_id: orderId,

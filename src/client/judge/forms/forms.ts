@@ -26,7 +26,7 @@ import type { World } from "../../../world.ts";
 import { oneAtATime } from "../../../core/mutex.ts";
 import { mapInLanes } from "../../lanes.ts";
 
-/** A receiver, and what its forms are made of. */
+/** A receiver, and the data for its forms. */
 export type FormReceiver = {
   readonly endpointId: string;
   readonly storeId: string;
@@ -46,7 +46,7 @@ export type FormReceiver = {
 /** An answer of a receiver, or why there is none. */
 type PostedAnswer = AnswerOf<"postToEndpoint">;
 
-/** The outside of sending forms; `post` sends one request to the receiver. */
+/** The functions for sending forms; `post` sends one request to the receiver. */
 export type FormsContext = {
   readonly world: Pick<World, "now" | "uuid" | "sleep">;
   readonly post: (request: DrillRequest, connection: "kept" | "fresh") => Promise<PostedAnswer>;
@@ -91,7 +91,7 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   return { results: sorted, repeated, names, usedRetired, probed };
 }
 
-/** `isOpen`: the receiver was busy when the forms were no longer wanted, so this says nothing of it. */
+/** `isOpen`: the receiver was busy when the forms were no longer wanted, so the result proves nothing. */
 type PacedAnswer = PostedAnswer & { readonly limited: boolean; readonly isOpen?: true };
 type Sender = ReturnType<typeof createSender>;
 
@@ -142,7 +142,7 @@ async function probe(
   return found;
 }
 
-/** Whether a receiver asks to come again: a 503 without a time may be its failure. */
+/** Whether a receiver asks for a later attempt: a 503 without a time may be its failure. */
 function isBusy({ status, retryAfter }: PostedAnswer): boolean {
   return status === 429 || (status === 503 && retryAfter !== null);
 }

@@ -1,5 +1,5 @@
 // Applications in any language, as benches of a search: a command that makes one purchase, alone or with a shop that is
-// started for each schedule (client/judge/served-shop.ts), or with one that runs.
+// started for each schedule (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import type { Bench, JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
@@ -10,7 +10,7 @@ import type { EnvironmentVariables } from "../view.ts";
 export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
   readonly world: ShopWorld["world"];
   readonly baseUrl: string;
-  /** The command of one purchase, and what there is of the shop; with `serve` the endpoint is a path. */
+  /** The command of one purchase, and the described parts of the shop; with `serve` the endpoint is a path. */
   readonly described: ShopDescription;
   /** Timeout of the command, in milliseconds. */
   readonly timeoutMs: number;

@@ -32,7 +32,7 @@ export type ExploreRun = {
   /** The rules that it has shown to hold or to be broken. */
   readonly shown: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly Broken[];
-  /** Whether the payment's event was lost for good. */
+  /** Whether the payment's event was lost permanently. */
   readonly isDropped: boolean;
   /** The runs of the purchase, and the last look, if there was one. */
   readonly purchases: readonly WatchedRun[];

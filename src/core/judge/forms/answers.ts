@@ -133,7 +133,7 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
   return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
 
-/** Only of one that refuses valid and forged events: one that accepts forgeries would accept any mistake. */
+/** Only for a receiver that refuses all events: one that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kind = kindsIn(results);
   const good = kind("good_event");

@@ -157,7 +157,7 @@ function causeOf(name: CaseName, pattern: Explained): DrillCause {
   if (kind === "unreachable") return whyUnreachable(name, pattern);
   if (kind === "lost") return whyLost(pattern.faultOf(name));
   if (kind === "unsent") return whyGivenUp(pattern);
-  // A form that is accepted although its fault shows it, or refused although another good event was not.
+  // A form that is accepted although its fault shows it, or refused although another valid event was not.
   return own !== undefined &&
     isBad === (kind === "taken") &&
     (isBad || pattern.kind("good_event") === "taken")

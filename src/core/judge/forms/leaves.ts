@@ -56,7 +56,7 @@ const FIRST_SENT = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature
 const LATER = ALL_NAMES.filter((name) => !FIRST_SENT.has(name));
 const MAY_BE_REFUSED = ALL_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
 const MUST_BE_REFUSED = ALL_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");
-/** Forms of another age that show no other mistake: old ones, and those from the future. */
+/** Forms of another age that show no other mistake: past and future times. */
 const [OLD = [], AHEAD = []] = [1, -1].map((sign) =>
   ALL_NAMES.filter((name) => {
     const { age = 0, cause } = DRILL_CASES[name];
@@ -68,10 +68,10 @@ const [OLD = [], AHEAD = []] = [1, -1].map((sign) =>
 const SUMS: Needs = {
   all: { taken: [...REORDERED_CASES, "good_event"], refused: ["bad_signature", "first_digit"] },
 };
-/** It refuses good events and badly signed ones alike, so that what it accepts shows what it expects. */
+/** It refuses valid and badly signed events alike, so the form that it accepts shows the expected signature. */
 const REFUSES_BOTH: readonly CaseName[] = ["bad_signature", "good_event"];
 
-/** Why good events are refused while others are accepted. */
+/** Why valid events are refused while others are accepted. */
 const ACCEPTS_OTHERS: readonly Leaf[] = [
   {
     cause: "inverted_check",

@@ -61,7 +61,7 @@ function endedAttempt(outcome: UnpaidEnd): readonly Step[] {
   return [create, ends(outcome), tell, look];
 }
 
-/** Buys again after an end, whatever that makes. */
+/** Buys again after an end, whatever the result is. */
 function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
   return on(of, create, ends(outcome), tell, look, { act: "create", of, expects: "nothing" });
 }
@@ -429,7 +429,6 @@ export const HISTORY_NAMES: readonly HistoryName[] = [
 /** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";
 
-/** The titles of all histories of a run. */
 export const HISTORY_TITLES = {
   [PLAIN_PURCHASE]: {
     part: "duplicates",

@@ -288,7 +288,6 @@ function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
   return doubled === undefined ? undefined : form(detailOf("csv_field"), doubled);
 }
 
-/** Texts that are no body at all. */
 function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
   const other = (what: DetailFact): BodyForm => ({

@@ -149,7 +149,6 @@ export function parseAmount(fields: ReadonlyMap<string, string>, currency: strin
   return refuseForm("amount_minor", expected, text);
 }
 
-/** Refuses the text that a field of a form has. */
 export function refuseForm(field: string, form: Part, text: string): Refused {
   return inField(field, refuseFact("field_form", { form, received: printableLiteral(text) }));
 }

@@ -57,7 +57,6 @@ type List<Item> = {
   readonly positionOf?: (item: Item) => number;
   /** The id of a row that can change. Default: rows do not change. */
   readonly rowId?: (item: Item) => string;
-  /** The page around the list. */
   readonly around?: (list: Html) => Html;
 };
 

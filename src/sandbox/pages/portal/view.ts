@@ -57,7 +57,6 @@ export type PartView = Pick<
 /** The result of an action, in words. Times in it are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
-/** A form that was refused, as it was sent. */
 export type RefusedForm = {
   /** The path to which the form was sent. */
   readonly action: string;

@@ -33,7 +33,6 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
 
-/** The newest checkout of an order. */
 function newestOf({ store }: PortalContext, { storeId }: View, orderId: string | null): Checkout | undefined {
   return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }

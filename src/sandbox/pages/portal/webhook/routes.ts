@@ -109,7 +109,6 @@ async function addedNotice({ id }: AnswerOf<"addEndpoint">, at: ActionContext): 
   return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
 }
 
-/** The newest deliveries of an event. */
 function deliveriesOf({ context, view }: ActionContext, eventId: string) {
   const any = { endpointId: null, checkoutId: null, state: null };
   const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
