@@ -348,7 +348,7 @@ test("a button sends waiting deliveries, and a delivery settled by a replay show
   await advance(1);
   expect(await deliveries("?state=due")).toEqual([]);
   const none = await portal.act(`${webhooks}/deliveries/retry`);
-  expect(none.text).toContain("No delivery to an enabled endpoint waits.");
+  expect(none.text).toContain("No delivery is waiting for an enabled endpoint.");
 });
 
 test("exactly the deliveries that failed since a time are sent again", async () => {

@@ -152,7 +152,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
     "? http://localhost:3000/hooks could not be reached, so the drill has no result
         STEP          EXPECTED  GOT
       → Nothing listens at its address. Is the receiver running, and on that port?
-      ✗ a good event  2xx       unreachable after 0 ms: connect ECONNREFUSED
+      ✗ a valid event  2xx       unreachable after 0 ms: connect ECONNREFUSED
                                 localhost:3000
     "
   `);

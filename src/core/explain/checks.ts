@@ -11,7 +11,7 @@ export const CHECKS = {
   scope: ["environment and scope", "环境与权限"],
   content: ["content", "内容"],
   key: ["idempotency key", "幂等键"],
-  store: ["store and capability", "商店与能力"],
+  store: ["store and capability", "商店与支付能力"],
   order: ["state of the order", "订单状态"],
   session: ["session", "会话"],
   service: ["the service itself", "服务自身"],

@@ -153,7 +153,7 @@ const CAUSES = {
   secret: {
     "400": [
       "the receiver refused the event, usually because it verifies the signature with another secret, or over a parsed body",
-      "接收端拒绝了它：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
+      "接收端拒绝了该事件：多半是验签失败，用了别的密钥，或对解析后的请求体验签",
     ],
     "401": [
       "the receiver requires a login that webhooks do not have: exempt this route; or its handler refused the signature",
@@ -171,7 +171,7 @@ const CAUSES = {
   enable: {
     "410": [
       "the receiver answered 410 (gone), so the endpoint was disabled",
-      "接收端声明该地址已不存在，因此接收端已停用",
+      "接收端返回 410（已不存在），因此已被停用",
     ],
   },
   event: {
@@ -266,7 +266,7 @@ const CAUSES = {
     ],
     "408": ["the receiver did not read the request in time (408)", "接收端未及时读完请求（408）"],
     "429": ["the receiver limits its rate; its Retry-After is honoured", "接收端限流；已遵守其 Retry-After"],
-    "4xx": ["the receiver refused the event; its answer says why", "接收端拒绝了它；原因见其响应"],
+    "4xx": ["the receiver refused the event; its answer says why", "接收端拒绝了该事件；原因见其响应"],
     "502": [
       "a proxy in front of the receiver got no valid answer from it (502): check that the receiver is running behind it",
       "接收端前面的代理没有从它得到有效响应（502）：请检查代理后面的接收端是否在运行",

@@ -73,7 +73,7 @@ export const EXPLAIN_SENTENCES = {
     `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
   ],
   checkoutsGone: [
-    "its checkouts are gone, because the store was restored since",
+    "its checkouts are gone, because the store has since been restored",
     "其收款单已不存在，因为商店此后被恢复过",
   ],
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
@@ -98,7 +98,7 @@ export const EXPLAIN_SENTENCES = {
     "，与该幂等键首次响应逐字节相同：未创建任何内容",
   ],
   checkoutGone: [
-    "; its checkout is gone, because the store was restored since",
+    "; its checkout is gone, because the store has since been restored",
     "；其收款单已不存在，因为商店此后被恢复过",
   ],
   wasReplayed: [
@@ -126,7 +126,7 @@ export const EXPLAIN_SENTENCES = {
   nothing: ["nothing", "无"],
   /** The name of a delivery by its cause; the event's original delivery has no name. */
   called: {
-    replay: ["replay", "重放"],
+    replay: ["replay", "重新推送"],
     duplicate: ["duplicate by a fault", "故障造成的重复"],
   } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Words>>,
   endpoints: (count: number) => [`${count} endpoints`, `${count} 个接收端`],

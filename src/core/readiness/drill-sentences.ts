@@ -41,7 +41,7 @@ export const STEP_RESULTS = {
     `${count} 个请求没有发送：演练提前停止`,
   ],
   many_redirects: (count) => [`more than ${count} redirects`, `重定向超过 ${count} 次`],
-  other_id: ["another order_id", "另一个 order_id"],
+  other_id: ["another order_id", "另一个订单号"],
   shared_order: ["the order of another purchase", "另一次购买的订单"],
   none_sent: ["no create was received", "没有收到创建请求"],
   blind: ["exit code 0, and no answer", "退出码 0，且没有响应"],

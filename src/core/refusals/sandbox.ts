@@ -87,7 +87,7 @@ export const SANDBOX_REFUSALS = {
     form_field_twice: "the form must have the field {field} only once",
   },
   not_found: {
-    no_merchant: ["there is no merchant {merchant}", "没有商家 {merchant}"],
+    no_merchant: ["there is no merchant {merchant}", "没有商户 {merchant}"],
     no_store: ["there is no store {store}", "没有商店 {store}"],
     no_store_yet: ["there is no store yet", "还没有商店"],
     no_object_here: "no object in this sandbox has the id {object}",

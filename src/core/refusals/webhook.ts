@@ -127,7 +127,7 @@ export const WEBHOOK_REFUSALS = {
     ],
     endpoint_of_listener: [
       "endpoint {endpoint} belongs to checkout listen; drill the receiver to which it forwards",
-      "接收端 {endpoint} 是 checkout listen；请演练它背后的接收端",
+      "接收端 {endpoint} 属于 checkout listen；请演练它转发到的接收端",
     ],
   },
 } as const;

@@ -99,12 +99,12 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(LOST, at(2, "rate_limit")),
     },
     keys_case: {
-      title: ["creates of order_ids that differ in case or a zero", "order_id 仅大小写或一个零不同的创建"],
+      title: ["creates of order_ids that differ in case or a zero", "订单号仅大小写或一个零不同的创建"],
       neighbours: "other_case",
       steps: THREE_ALIKE,
     },
     keys_digits: {
-      title: ["creates of order_ids whose digits are similar", "order_id 数字相似的创建"],
+      title: ["creates of order_ids whose digits are similar", "订单号数字相似的创建"],
       neighbours: "digits",
       steps: THREE_ALIKE,
     },
@@ -166,7 +166,7 @@ export const CLIENT_HISTORIES = {
       causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
-      title: ["creates that are refused for good", "创建一直被拒绝"],
+      title: ["creates that are always refused", "创建一直被拒绝"],
       isAlone: true,
       steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
       causes: { client_ends: "never_gives_up" },

@@ -260,16 +260,19 @@ const EVENT_HISTORIES = each(EVENTS, {
   order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
   order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
-    title: ["an event of a type that comes later", "以后才有的事件类型"],
+    title: ["an event of a later version's type", "后续版本的事件类型"],
     steps: nothingBy(...CHANGES_NOTHING.unknown),
     causes: UNKNOWN_TYPE,
   },
-  twin_case: twin("other_case", "failed", ["an order_id that differs in case", "order_id 仅大小写不同"]),
-  twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "order_id 更长的订单"]),
-  twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "order_id 更短的订单"]),
-  twin_pattern: twin("pattern", "failed", ["a pattern that fits another order_id", "order_id 是匹配的模式"]),
-  twin_end: twin("same_end", "expired", ["an order_id with the same end", "order_id 结尾相同"]),
-  twin_head: twin("same_head", "cancelled", ["long order_ids that begin alike", "order_id 很长且开头相同"]),
+  twin_case: twin("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
+  twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
+  twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
+  twin_pattern: twin("pattern", "failed", [
+    "a pattern that fits another order_id",
+    "订单号是可匹配另一订单号的模式",
+  ]),
+  twin_end: twin("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
+  twin_head: twin("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
     title: ["payments on other terms, then its own", "先收到其他金额或币种的支付，再收到自己的"],
     steps: nothingBy(...CHANGES_NOTHING.onOtherTerms),
@@ -283,13 +286,13 @@ const EVENT_HISTORIES = each(EVENTS, {
   other_amount: otherTerms(["a payment of another amount", "另一金额的支付"], "less", "more"),
   other_currency: otherTerms(["a payment in another currency", "另一币种的支付"], "other_currency"),
   other_checkouts: {
-    title: ["other checkouts of its order_id that end unpaid", "同一 order_id 的其他收款单未支付就结束"],
+    title: ["other checkouts of its order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
     steps: [create, cancel, tell, ...ALL_ENDS_TOLD],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
-    title: ["orders of another system, with each end and paid", "其他系统的订单，包括各种结局和已支付"],
+    title: ["orders of another system, with each outcome", "其他系统的订单，包括各种结局和已支付"],
     needs: ["create"],
     steps: [
       create,
@@ -304,8 +307,11 @@ const EVENT_HISTORIES = each(EVENTS, {
     ],
     causes: { ...MIXED, takes_events: "refuses_others" },
   },
-  look_alikes: lookAlikes("look_alike", ["order_ids an accent or a zero apart", "order_id 仅差重音或一个零"]),
-  same_numbers: lookAlikes("same_number", ["order_ids that are the same number", "order_id 是同一数字"]),
+  look_alikes: lookAlikes("look_alike", [
+    "order_ids that differ by an accent or a zero",
+    "订单号仅差重音或一个零",
+  ]),
+  same_numbers: lookAlikes("same_number", ["order_ids that are the same number", "订单号是同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
     steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
@@ -316,11 +322,11 @@ const EVENT_HISTORIES = each(EVENTS, {
     "API 返回 401、403、429 时的支付",
   ]),
   webhook_api_fails: underAnswers(API_FAILS, [
-    "payments while the API answers 500, or nothing whole",
+    "payments while the API answers 500 or incompletely",
     "API 返回 500 或不完整响应时的支付",
   ]),
   api_refuses: {
-    title: ["a payment after the API has refused questions", "API 拒绝查询之后的支付"],
+    title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],
     steps: [
       create,
       ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), known, wait(700)]),
@@ -350,7 +356,7 @@ const EVENT_HISTORIES = each(EVENTS, {
   second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
   second_early: {
-    title: ["bought again before the end is told", "得知结束之前再次下单"],
+    title: ["bought again before the shop knows the end", "得知结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
       ...on("a", create, known, ends("failed"), EARLY, FIRST, pay, tell, look, FIRST, look),
@@ -386,7 +392,7 @@ const EVENT_HISTORIES = each(EVENTS, {
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: ["bought again and paid, then what changes nothing", "再次下单并支付，之后是不应有影响的事件"],
+    title: ["bought again and paid, then events without effect", "再次下单并支付，之后是不应有影响的事件"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },

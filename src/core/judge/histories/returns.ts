@@ -113,7 +113,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
-    title: ["return while the payment is pending", "支付处于 pending 时返回"],
+    title: ["return while the payment is pending", "支付处理中时返回"],
     steps: [create, known, ends("declined"), visit, look, tell, visit, look, pay, tell, look],
     causes: BELIEVES,
   },
@@ -161,7 +161,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
   },
   return_longer_session: {
     needs: ["names"],
-    title: ["return with the session of a longer order_id", "使用 order_id 更长的订单的会话返回"],
+    title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
     neighbours: "shorter",
     steps: [create, known, ...BESIDE, pay, tell, ...on("b", returning({ session: "a" }), look)],
     causes: MIXES_ORDERS,

@@ -14,7 +14,7 @@ const CLIENT_CAUSES = {
   ],
   new_key: [
     "A retry gets 409 order_conflict, because it has a new key: create one key for each purchase, store it before the first attempt or derive it only from the purchase, and send it with every attempt. Here order_conflict stops a second order, which the interface does not promise (decision 8).",
-    "重试因使用新的幂等键收到 409 order_conflict：请为每次购买生成一个幂等键，在首次尝试之前保存或只由购买内容推导，每次尝试都使用它。此处 order_conflict 阻止了第二个订单，但接口并不保证这一点（decision 8）。",
+    "重试因使用新的幂等键收到 409 order_conflict：请为每次购买生成一个幂等键，在首次尝试之前保存或只由购买内容推导，每次尝试都使用它。此处 order_conflict 阻止了第二个订单，但接口并不保证这一点（见约定 8）。",
   ],
   second_create: [
     "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue, a double click or a customer who comes back: show the open page, and check whether the order exists before another create.",
@@ -30,7 +30,7 @@ const CLIENT_CAUSES = {
   ],
   alike: [
     "The first create of an order gets 409 idempotency_key_reused: different order_ids have the same key, so that the second customer gets the first customer's order, or a 409. Derive the key from the whole, unchanged order_id, or generate a random key for each purchase and store it.",
-    "订单的首次创建就收到 409 idempotency_key_reused：不同的 order_id 生成了同一个幂等键，第二位顾客会得到第一位的订单，或收到 409。请用完整且未改动的 order_id 生成幂等键，或为每次购买随机生成并保存。",
+    "订单的首次创建就收到 409 idempotency_key_reused：不同的订单号生成了同一个幂等键，第二位顾客会得到第一位的订单，或收到 409。请用完整且未改动的订单号生成幂等键，或为每次购买随机生成并保存。",
   ],
   reports_failure: [
     "The command reports a failure although it received its order, so the shop tells the customer that the purchase failed, or starts again.",
@@ -47,7 +47,7 @@ const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",
-      "产生了另一个 order_id 的订单：重试时使用了新的 order_id。",
+      "产生了另一个订单号的订单：重试时使用了新的订单号。",
     ],
     order_again: [
       "The purchase created another order after the first one had ended.",
@@ -66,7 +66,7 @@ const JUDGE_CAUSES = {
     "创建的响应返回之前事件先到达，之后的支付没有入账：商店此时还不认识该订单，并记住了这一点。请在发送创建请求之前保存订单，或在保存之前返回 503。",
   ],
   shares_order: [
-    "Two purchases got one order and one payment page: draw the order number in the statement that stores it, under a unique index, and use it once.",
+    "Two purchases got one order and one payment page: generate the order number in the statement that stores it, under a unique index, and use it once.",
     "两次购买得到了同一个订单和同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引，且只使用一次。",
   ],
   fails_undisturbed: [
@@ -165,11 +165,11 @@ const JUDGE_CAUSES = {
     `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
   ],
   refuses_plain: [
-    "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` tells. 404: its webhook path is another. No answer: it is not running, or listens on another port.",
+    "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",
     "商店拒绝了普通购买的真实事件。400 或 401：通常是用另一密钥验证，或对解析后的请求体验证，`checkout checklist run webhooks` 会指出。404：webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
   ],
   loses_plain: [
-    "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view is that of a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
+    "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view shows a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
     "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
   ],
   books_unverified: [
@@ -177,7 +177,7 @@ const JUDGE_CAUSES = {
     "收到签名错误的事件后就入账：在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
   books_unknown_type: [
-    "An event of a type that this version does not have books the order, or changes a paid one: the shop takes every type that it does not know for a payment, or for an end. Ignore unknown types, and answer 2xx.",
+    "An event of a type that this version does not have books the order, or changes a paid one: the shop treats every unknown type as a payment or as an end. Ignore unknown types, and answer 2xx.",
     "收到本版本没有的事件类型就入账，或改变了已支付的订单：商店把不认识的类型都当作支付或结局。请忽略未知类型，并返回 2xx。",
   ],
   lost_early: [
@@ -218,15 +218,15 @@ const JUDGE_CAUSES = {
   ],
   mixes_up: [
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
-    "一个订单的事件改变了另一个 order_id 相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的 order_id 查找订单。",
+    "一个订单的事件改变了另一个订单号相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
   ],
   other_terms: [
     "A payment of another amount or currency is booked as this order: compare amount_minor, also if it is higher, and currency of the event or answer with the order before booking it.",
     "另一金额或币种的支付被当作本订单入账：入账前请把事件或响应的 amount_minor（更高也算不同）和 currency 与订单比较。",
   ],
   place_taken: [
-    "A payment of another checkout with this order_id came first, and the order's own payment, answered with 2xx, is not booked: the shop most likely remembers events by type and order_id, or closes the order. Know an event by its event_id, and keep a state for each data.id.",
-    "先收到同一 order_id 的另一收款单的支付，之后本订单自己的支付返回了 2xx 却没有入账：很可能按类型和 order_id 记住事件，或关闭了订单。请用 event_id 识别事件，并为每个 data.id 分别保存状态。",
+    "A payment of another checkout with this order_id came first, and the order's own payment, answered with 2xx, is not booked: the shop most likely remembers events by type and order_id, or closes the order. Identify an event by its event_id, and keep a state for each data.id.",
+    "先收到同一订单号的另一收款单的支付，之后本订单自己的支付返回了 2xx 却没有入账：很可能按类型和订单号记住事件，或关闭了订单。请用 event_id 识别事件，并为每个 data.id 分别保存状态。",
   ],
   lost_late: [
     "The shop answered 2xx to a payment event whose created_at is a day old, and did not book it: the service repeats an event for a day after an outage. Compare Checkout-Timestamp, which is new with each attempt, with your clock, not created_at.",
@@ -234,14 +234,14 @@ const JUDGE_CAUSES = {
   ],
   books_others: [
     "The order is booked by an event of another checkout with its order_id, which nobody has paid: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
-    "同一 order_id 的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
+    "同一订单号的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
   ],
   refuses_others: [
     "An event of an order that your shop does not know is refused for good: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
-    "对商店不认识的订单的事件一直拒绝：同一门店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
+    "对商店不认识的订单的事件一直拒绝：同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
   ],
   books_by_job: [
-    "A part of the shop that asks the API and the webhook book the same payment: each looks whether the order is paid and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
+    "The code that asks the API and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
     "查询 API 的程序和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
@@ -269,15 +269,15 @@ const JUDGE_CAUSES = {
     "顾客在下单一段时间之后才支付，却没有入账：商店已停止查询该订单，或按自己的时限取消了它。收款单结束之前订单都是未完成的：请等待最终事件，迟到的支付也要入账。",
   ],
   gives_up_refused: [
-    "The API refused questions about an open order with 401 and 429, and the payment that followed was not booked: such an answer says nothing about the order. Leave it open, and ask again later.",
+    "The API refused requests about an open order with 401 and 429, and the payment that followed was not booked: such an answer says nothing about the order. Leave it open, and ask again later.",
     "API 用 401 和 429 拒绝了对未完成订单的查询，之后的支付没有入账：这样的响应不说明订单的状态。请保持订单未完成，稍后再查询。",
   ],
   lost_after_outage: [
-    "The API answered 503 for some questions and then came back, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and took no answer for unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
+    "The API answered 503 to some requests and then recovered, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and treated a missing answer as unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
     "API 对若干次查询返回 503，之后恢复；随后的支付返回了 2xx 却没有入账：商店停止了查询，并把没有响应当作未支付。无法查询的事件请返回 503，以便重新推送。",
   ],
   lost_by_return: [
-    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips what finds the order locked, or writes back what it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
+    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips an event that finds the order locked, or writes back what it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
     "生成订单的返回页面期间支付事件到达，或反过来；返回了 2xx，支付却没有入账：商店跳过了遇到锁的请求，或写回了之前读到的内容。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
   ],
   second_attempt: [
@@ -293,15 +293,15 @@ const JUDGE_CAUSES = {
     "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：用首次的幂等键发送了另一请求体。新的一次需要新的 Idempotency-Key。",
   ],
   gives_up_again: [
-    "The customer bought the order again while its checkout was open, pending or just paid; the shop gave that checkout up, and its payment is not booked. Show the open page again, and book the payment of each checkout of the order.",
+    "The customer bought the order again while its checkout was open, pending or just paid; the shop abandoned that checkout, and its payment is not booked. Show the open page again, and book the payment of each checkout of the order.",
     "收款单未结束、处理中或刚支付时顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示未结束的页面；该订单每一收款单的支付都要入账。",
   ],
   create_resets: [
-    "The customer went back and bought a paid order again, and the order is no longer paid: creating must not write a paid order anew.",
+    "The customer went back and bought a paid order again, and the order is no longer paid: a create must not overwrite a paid order.",
     "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得重写已支付的订单。",
   ],
   pays_twice: [
-    "The customer went back and bought a paid order again, and got another checkout, which can be paid too: look whether the order is paid before you create one.",
+    "The customer went back and bought a paid order again, and got another checkout, which can be paid too: check whether the order is paid before you create a checkout.",
     "顾客返回并再次购买已支付的订单，得到了另一个可以支付的收款单：创建之前请先查看订单是否已支付。",
   ],
   double_click: [
@@ -310,26 +310,26 @@ const JUDGE_CAUSES = {
   ],
   conflict_new_order: [
     "A create was answered with 409, and the shop took another order_id: report the conflict, or repeat the same request.",
-    "创建请求收到 409 后，商店换用了另一个 order_id：请报告冲突，或重复相同的请求。",
+    "创建请求收到 409 后，商店换用了另一个订单号：请报告冲突，或重复相同的请求。",
   ],
   never_gives_up: [
     "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not pass by themselves. Stop, and report them.",
     "每次创建都被 403 拒绝，命令却没有以失败结束：400、401、403 和 409 不会自行消失。请停止并报告。",
   ],
   believes_return: [
-    "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and take only succeeded for paid.",
+    "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and treat only succeeded as paid.",
     "因为顾客返回就入账。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
   ],
   gives_up: [
-    "The customer returned before the payment was final, and the shop gave the order up: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
+    "The customer returned before the payment was final, and the shop abandoned the order: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
     "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持未完成，直到收到 webhook。",
   ],
   mixes_orders: [
     "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
-    "顾客返回时使用了另一个订单的会话，支付因此记到错误的订单上，或没有入账：请查询与订单一起保存的会话，并比较响应中完整的 order_id。",
+    "顾客返回时使用了另一个订单的会话，支付因此记到错误的订单上，或没有入账：请查询与订单一起保存的会话，并比较响应中完整的订单号。",
   ],
   books_by_both: [
-    "Return page and webhook book the same payment: each looks whether the order is paid and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
+    "The return page and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
     "返回页面和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   believes_without_api: [

@@ -25,8 +25,8 @@ export const NOT_JUDGED = {
     "the shop refused all events after a restart, so this was not run",
     "重启之后商店拒绝所有事件，因此没有运行",
   ],
-  interrupted: ["the run was interrupted before", "运行在此之前被中断"],
-  unpayable: (why) => [`it could not be played: ${why}`, `无法运行：${why}`],
+  interrupted: ["the run was interrupted before this part", "运行在此之前被中断"],
+  unpayable: (why) => [`it could not be run: ${why}`, `无法运行：${why}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 export const NOTES = {
@@ -40,7 +40,7 @@ export const NOTES = {
   ],
   own_ids: [
     "Your shop refused an order_id of this form before it sent a create, so this was not tried.",
-    "商店在发送创建请求之前就拒绝了这种形式的 order_id，因此没有检查。",
+    "商店在发送创建请求之前就拒绝了这种形式的订单号，因此没有检查。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 

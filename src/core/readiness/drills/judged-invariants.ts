@@ -96,7 +96,7 @@ export const JUDGED_INVARIANTS = {
     ],
   },
   stays_up: {
-    rule: ["the shop goes on, whatever is sent to it", "无论收到什么，商店都继续运行"],
+    rule: ["the shop keeps running, whatever is sent to it", "无论收到什么，商店都继续运行"],
     remedy: [
       "The process of the shop has ended: read its output for the error that nobody caught, and let it answer 4xx or 5xx instead.",
       "商店的进程已结束：请在其输出中查找未捕获的错误，改为返回 4xx 或 5xx。",

@@ -59,7 +59,7 @@ export const DRILL_CAUSES = {
     "接受空签名：空的请求头或空的签名列表被当作正确。请在比较之前拒绝。",
   ],
   takes_empty_secret: [
-    "It accepts requests signed with an empty secret, and anybody can sign so. An unset variable is among its secrets: leave that variable out, and do not start without a secret.",
+    "It accepts requests signed with an empty secret, and anybody can sign like that. An unset variable is among its secrets: leave that variable out, and do not start without a secret.",
     "接受用空密钥签名的请求，而任何人都能这样签名。密钥列表里有一个未设置的变量：请将其去掉，没有密钥时不要启动。",
   ],
   takes_guessed_secret: [
@@ -67,7 +67,7 @@ export const DRILL_CAUSES = {
     "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
-    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null, None or the like, and anybody can sign so. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
+    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null, None or the like, and anybody can sign like that. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
     "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null、None 等签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
   ],
   secret_unset: (id) => [
@@ -287,7 +287,7 @@ export const DRILL_CAUSES = {
     "起初接受有效事件，收到无效请求之后就不再接受：因此封禁了发送方，或者有缺陷。伪造的请求会让本服务也被拒之门外。",
   ],
   refuses_after_check: [
-    "It tells valid events from forged ones, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
+    "It distinguishes valid events from forged events, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
   default_names: (names) => [

@@ -70,7 +70,7 @@ export const PAYMENT_TEXTS = {
     succeeded: ["Payment successful", "支付成功"],
     failed: ["Payment failed", "支付失败"],
     cancelled: ["Payment cancelled", "支付已取消"],
-    expired: ["This checkout has expired", "订单已过期"],
+    expired: ["This checkout has expired", "本次支付已过期"],
   },
   resultHint: {
     succeeded: ["You can close this page.", "您可以关闭此页面。"],
@@ -137,19 +137,22 @@ export const PAYMENT_TEXTS = {
   cancelInWallet: ["Cancel", "取消"],
   cancelHint: ["The customer changes their mind", "顾客改变主意，取消支付"],
   tooLate: ["Pay too late", "过期后支付"],
-  tooLateHint: ["The checkout expires, then the payment is confirmed", "订单先过期，之后才收到支付确认"],
+  tooLateHint: ["The checkout expires, then the payment is confirmed", "收款单先过期，之后才收到支付确认"],
   walkAway: ["Walk away", "不操作，直接离开"],
-  walkAwayHint: ["Nothing happens; the checkout stays open until it expires", "订单保持待支付状态，直至过期"],
+  walkAwayHint: [
+    "Nothing happens; the checkout stays open until it expires",
+    "收款单保持待支付状态，直至过期",
+  ],
   walkedAway: ["You walked away", "您已离开钱包"],
   walkedAwayHint: [
     "Nothing was sent. The checkout stays open until it expires.",
-    "未提交任何结果，订单保持待支付状态，直至过期。",
+    "未提交任何结果，收款单保持待支付状态，直至过期。",
   ],
   backToWallet: ["Back to the wallet", "返回钱包"],
   walletDeclined: ["Payment declined", "支付被拒"],
   tryAgain,
   triesAgain: ["A new attempt has started.", "已重新发起支付。"],
-  payAnyway: ["Pay anyway, too late", "仍要支付（订单已结束）"],
+  payAnyway: ["Pay anyway, too late", "仍要支付（收款单已结束）"],
 } satisfies Texts;
 
 function tryAgain(left: number): Words {

@@ -22,7 +22,7 @@ export const SHARED_TEXTS = {
   homeTitle: ["checkout sandbox", "checkout 沙箱"],
   homeHint: [
     "The Hosted Checkout and Orders Service on this machine. Merchants call its API; customers pay at the address that the API returns.",
-    "在本机运行的托管收银台与订单服务。商家调用其 API，顾客在 API 返回的地址上支付。",
+    "在本机运行的托管收银台与订单服务。商户调用其 API，顾客在 API 返回的地址上支付。",
   ],
   homeApi: ["API", "API"],
   homeControl: ["Control API (requires a token)", "控制 API（需要令牌）"],

@@ -6,7 +6,7 @@ export const CHECKOUTS_TEXTS = {
   search: ["order_id, any id, or text", "订单号、任意 ID 或文字"],
   kinds: {
     order: ["Order", "订单"],
-    checkout_session: ["Checkout session", "结账会话"],
+    checkout_session: ["Checkout session", "收银会话"],
   },
   columnMethod: ["Method", "支付方式"],
   answer: ["Last webhook answer", "最近一次 Webhook 响应"],
@@ -21,7 +21,7 @@ export const CHECKOUTS_TEXTS = {
   retries: ["retrying", "重试中"],
   noCheckouts: [
     "Orders and checkout sessions will appear here when they are created.",
-    "创建订单或结账会话后，会立即显示在这里。",
+    "创建订单或收银会话后，会立即显示在这里。",
   ],
   byAmount: ["none, by amount", "不用价格，按金额"],
   amountHint: ["without a price; default: 1000", "不用价格时填写；默认 1000"],
@@ -47,7 +47,7 @@ export const CHECKOUTS_TEXTS = {
   expires: ["Expires", "过期时间"],
   paymentPage: ["Payment page", "支付页面"],
   openPage: ["Open payment page", "打开支付页面"],
-  acts: ["Simulate the payer", "代替顾客操作"],
+  acts: ["Simulate the payer", "代替付款人操作"],
   outcomes: {
     succeeded: ["Pay", "支付"],
     declined: ["Decline", "支付被拒"],

@@ -17,12 +17,12 @@ const KEYS: readonly (readonly [keys: readonly string[], does: Words])[] = [
     ["next and previous row", "下一行、上一行"],
   ],
   [["Enter"], ["open the row", "打开该行"]],
-  [["g c"], ["checkouts", "订单"]],
+  [["g c"], ["checkouts", "收款单"]],
   [["g w"], ["webhooks", "Webhook"]],
   [["g r"], ["requests", "请求"]],
   [["g l"], ["launch", "上线"]],
-  [["p"], ["pay this checkout", "支付此订单"]],
-  [["r"], ["replay", "重放"]],
+  [["p"], ["pay this checkout", "支付此收款单"]],
+  [["r"], ["replay", "重新推送"]],
   [["?"], ["this list", "此列表"]],
 ];
 

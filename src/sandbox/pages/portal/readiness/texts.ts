@@ -19,7 +19,7 @@ export const LAUNCH_TEXTS = {
   run: ["Checklist", "检查清单"],
   drillKinds: {
     webhook: ["Webhook drill", "Webhook 演练"],
-    duplicates: ["Duplicates drill", "重复事件演练"],
+    duplicates: ["Duplicates drill", "重复推送演练"],
     idempotency: ["Idempotency drill", "幂等演练"],
     browser_return: ["Browser return drill", "浏览器返回演练"],
   },
@@ -49,7 +49,7 @@ export const LAUNCH_TEXTS = {
   ],
   retrieved: (count: number) => [
     `Paid checkouts that were retrieved meanwhile: ${count}`,
-    `期间查询过的已支付订单：${count}`,
+    `期间查询过的已支付收款单：${count}`,
   ],
   neverRun: ["never run", "从未运行"],
   drillPassed: ["passed", "通过"],
@@ -91,7 +91,7 @@ export const LAUNCH_TEXTS = {
   notices: {
     skipped: {
       webhook: ["The webhook drill is skipped for 7 days.", "7 天内不要求 Webhook 演练。"],
-      duplicates: ["The duplicates drill is skipped for 7 days.", "7 天内不要求重复事件演练。"],
+      duplicates: ["The duplicates drill is skipped for 7 days.", "7 天内不要求重复推送演练。"],
       idempotency: ["The idempotency drill is skipped for 7 days.", "7 天内不要求幂等演练。"],
       browser_return: ["The browser return drill is skipped for 7 days.", "7 天内不要求浏览器返回演练。"],
     },
@@ -125,9 +125,9 @@ export const LAUNCH_TEXTS = {
     "Points that the interface leaves open, and on which your integration relies, will be listed here.",
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
-  chosen: ["Decision here", "此处的选择"],
+  chosen: ["Decision here", "本沙箱约定"],
   inEffect: ["In effect in this store", "本商店的实际名称"],
-  asChosen: ["as decided", "与选择一致"],
+  asChosen: ["as decided", "与约定一致"],
   first: ["First use", "首次"],
   shownBy: ["Evidence", "依据"],
 } satisfies Texts;

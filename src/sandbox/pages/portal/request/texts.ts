@@ -13,7 +13,7 @@ export const REQUEST_TEXTS = {
   ],
   valuesOnly: [
     "Headers and bytes are stored only for refused requests. This request was reconstructed from the accepted values. With its key it gets the same answer as before; for a new order, use a new key and order_id.",
-    "只有被拒绝的请求会保留请求头和原始字节。此处由已接受的值拼成：使用此幂等键会得到与之前相同的响应；要创建新订单，请换用新的幂等键和 order_id。",
+    "只有被拒绝的请求会保留请求头和原始字节。此处由已接受的值拼成：使用此幂等键会得到与之前相同的响应；要创建新订单，请换用新的幂等键和订单号。",
   ],
   notKept: [
     "Headers and bytes are stored only for refused requests.",

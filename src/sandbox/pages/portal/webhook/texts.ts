@@ -19,7 +19,7 @@ export const WEBHOOK_TEXTS = {
   },
   signedByBoth: (count: number) => [
     `Signed with ${count} of the endpoint’s own secrets, newest first: its secret was rotated, and the old secret is still valid.`,
-    `使用该接收端自己的 ${count} 个密钥签名，新的在前：密钥已轮换，旧密钥此间仍有效。`,
+    `使用该接收端自己的 ${count} 个密钥签名，新的在前：密钥已轮换，旧密钥目前仍有效。`,
   ],
   verifies: ["The signature is valid.", "签名验证通过。"],
   verifiesNot: (why: string) => [`The signature is not valid: ${why}.`, `签名验证不通过：${why}。`],
@@ -34,7 +34,7 @@ export const WEBHOOK_TEXTS = {
     ],
   },
   checkIt: ["Verify in a terminal", "在终端中验证"],
-  cause: ["Likely cause", "可能的原因"],
+  cause: ["Likely cause", "可能原因"],
   next: ["Next", "接下来"],
   nextAttempt: ["next attempt at", "下次尝试时间："],
   noNext: ["No further attempt.", "不再尝试。"],
@@ -78,7 +78,7 @@ export const WEBHOOK_TEXTS = {
   inOrder: ["One delivery at a time", "一次只推送一个"],
   ca: ["CA certificates in PEM, for https", "CA 证书（PEM 格式，用于 https）"],
   add: ["Add the endpoint", "添加接收端"],
-  olderSecret: ["The previous secret, which is still valid", "之前的密钥，此间仍有效"],
+  olderSecret: ["The previous secret, which is still valid", "之前的密钥，目前仍有效"],
   shownOnce: [
     "Configure your receiver with it. It is not shown again after a reload; the button below shows it again.",
     "仅显示这一次，请现在交给接收端；用下方的按钮可再次查看。",
@@ -160,10 +160,10 @@ export const WEBHOOK_TEXTS = {
   nextOf: {
     succeeded: ["Nothing: the delivery was accepted.", "无需处理。"],
     failed: [
-      "Nothing: the delivery was given up. Replay delivers the same event again.",
-      "无：已放弃。重新推送会再次发送同一事件。",
+      "No further attempt: the delivery was given up. Replay delivers the same event again.",
+      "已放弃，不再尝试。重新推送会再次发送同一事件。",
     ],
-    dropped: ["Nothing: the delivery was dropped.", "无：不会推送。"],
+    dropped: ["Nothing: the delivery was dropped.", "已丢弃，不会推送。"],
   },
   replayTo: ["Replay to", "再次推送至"],
   waitsForEarlier: [
@@ -232,7 +232,7 @@ export const WEBHOOK_TEXTS = {
     ],
     retried: (count: number, more: boolean) => {
       if (count === 0)
-        return ["No delivery to an enabled endpoint waits.", "没有等待发送到启用的接收端的推送。"];
+        return ["No delivery is waiting for an enabled endpoint.", "启用的接收端没有等待中的推送。"];
       return [
         `Waiting deliveries that are now sent: ${count}.${more ? " More wait: use the same button again." : ""}`,
         `现在发送等待中的推送：${count} 个。${more ? "还有更多：再次点击即可继续。" : ""}`,
