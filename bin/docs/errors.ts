@@ -6,7 +6,7 @@ export function errorsPage(): string {
   return page("Error codes", [
     wrapped(
       "A refusal is JSON: `{ok: false, request_id, error: {code, message}}`. The message names the field, the expected value " +
-        "and the value that came. `checkout explain <request_id>` says which rule refused a request, and why.".replaceAll(
+        "and the received value. `checkout explain <request_id>` says which rule refused a request, and why.".replaceAll(
           "<request_id>",
           "REQUEST_ID",
         ),

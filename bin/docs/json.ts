@@ -29,7 +29,7 @@ export function jsonPage(): string {
       ["to read", "from", "jq"],
       READINGS.map(([what, from, jq]) => [what, code(`${from} --json`), filter(jq)]),
     ),
-    wrapped("`exec` and `mcp` print what the other program prints."),
+    wrapped("`exec` prints what its command prints, `mcp` the messages of its protocol."),
   ]);
 }
 

@@ -20,7 +20,7 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_ORDER_ID", "set by a drill or explore for its command: the order_id to create or to show"],
   ["CHECKOUT_SESSION_ID", "set by a drill or explore for its command: the id of the checkout to show"],
   ["CHECKOUT_EXEC_FOLDER", "set by exec for its command: the folder of the sandbox's journal"],
-  ["CHECKOUT_EXEC_URL", "set by exec for its command: the sandbox's address; the journal is in that folder"],
+  ["CHECKOUT_EXEC_URL", "set by exec for its command: the sandbox's address"],
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 

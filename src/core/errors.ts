@@ -16,9 +16,9 @@ type ErrorRow = {
 const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
 const USE_TEST_KEY = "use a test key (svc_test_…): v1 does not accept live keys";
 const ACTIVATE_STORE =
-  "request its activation, or use an active one; in the sandbox: checkout admin activate";
+  "request its activation, or use an active store; in the sandbox: checkout admin activate";
 const ACTIVATE_CAPABILITY =
-  "request its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
+  "request its activation, or use an active capability; in the sandbox: checkout admin enable-capability <name>";
 
 /** The closed list (decision 4). Statuses other than interface 18's are for cases that it does not describe. */
 export const ERRORS = {

@@ -17,19 +17,19 @@ const SECRETS = {
   },
   signingSecret: {
     variable: "CHECKOUT_SANDBOX_SIGNING_SECRET",
-    meaning: "the signing secret of that store",
+    meaning: "the signing secret of the first store of a new sandbox",
     isValid: isSigningSecret,
     form: "whsec_ and 32 to 128 letters, digits, - or _",
   },
   controlToken: {
     variable: "CHECKOUT_SANDBOX_CONTROL_TOKEN",
-    meaning: "the control token of a sandbox",
+    meaning: "the control token that the sandbox accepts",
     isValid: isToken,
     form: "16 to 128 letters, digits, - or _",
   },
   adminToken: {
     variable: "CHECKOUT_SANDBOX_ADMIN_TOKEN",
-    meaning: "the admin token of a sandbox",
+    meaning: "the admin token that the sandbox accepts",
     isValid: isToken,
     form: "16 to 128 letters, digits, - or _",
   },

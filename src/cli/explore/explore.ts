@@ -41,7 +41,7 @@ export function registerExplore(group: Group): void {
     exitCodes: {
       0: "every judged invariant held",
       1: "an invariant is broken",
-      3: "no result; git bisect run needs 125 for it",
+      3: "no result; map it to 125 for git bisect run",
     },
     examples: [
       "checkout explore -- npm run checkout-once",

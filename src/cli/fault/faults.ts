@@ -145,10 +145,7 @@ function matchOptions(): Option[] {
       "probability that a match gets the fault, 0 to 1 (default: 1)",
       parseProbability,
     ),
-    valueOption(
-      "--seed <text>",
-      "random seed for --probability (default: a random one, which faults list shows)",
-    ),
+    valueOption("--seed <text>", "random seed for --probability (default: random; faults list shows it)"),
     valueOption(
       "--times <n>",
       "maximum number of requests or deliveries that the fault applies to (default: 1; with --until, no limit)",

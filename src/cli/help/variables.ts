@@ -18,9 +18,9 @@ export const SYSTEM_VARIABLES = {
   https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",
   all_proxy: "proxy if http_proxy or https_proxy is not set",
   no_proxy: "hosts that are reached without a proxy",
-  HTTP_PROXY: "as http_proxy",
-  HTTPS_PROXY: "as https_proxy",
-  ALL_PROXY: "as all_proxy",
-  NO_PROXY: "as no_proxy",
+  HTTP_PROXY: "same as http_proxy",
+  HTTPS_PROXY: "same as https_proxy",
+  ALL_PROXY: "same as all_proxy",
+  NO_PROXY: "same as no_proxy",
   npm_command: "set by npx: hints then begin with npx checkout",
 } as const;

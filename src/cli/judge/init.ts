@@ -68,7 +68,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   orderIdOf: {
     message:
-      "Pattern with one group that finds the order_id in the answer, if your shop draws its own (empty: it does not)",
+      "Pattern with one group that finds the order_id in the answer, if your shop generates its own (empty: it does not)",
     validate: (answer) => isPattern(answer) || PATTERN,
     isAsked: ({ create }) => create !== "",
   },

@@ -72,7 +72,7 @@ export function shopOptions(): readonly Option[] {
     valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
     valueOption(
       "--order-id-of <regex>",
-      "pattern with one group that finds the order_id in the output of --create, if your shop draws its own",
+      "pattern with one group that finds the order_id in the output of --create, if your shop generates its own",
       parsePattern,
     ),
     commandOption(

@@ -70,7 +70,7 @@ const ALL_PARTS: ReadonlySet<Part> = new Set(["duplicates", "browser_return", "i
 const EXIT_CODES = {
   0: "every invariant held",
   1: "an invariant is broken: each has a cause",
-  3: "not judged: something that an item of the checklist needs",
+  3: "something that an item of the checklist needs was not judged",
 } as const;
 
 export function registerChecklistRun(group: Group): void {
@@ -135,7 +135,7 @@ const PARTS = [
     name: "idempotency",
     part: "idempotency",
     summary:
-      "run the part on creates: lose their answers, kill your client during one, and buy similar orders and again",
+      "run the part on creates: lose their answers, kill your client during a create, buy similar orders, and buy again",
     examples: [
       'checkout checklist run idempotency --create "node create-order.js"',
       'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',

@@ -57,7 +57,7 @@ export function registerChecklistWebhooks(group: Group): void {
     { ...group, command },
     {
       name: "webhooks",
-      summary: "send valid and invalid webhooks to your endpoint, and check which ones it accepts",
+      summary: "send valid and invalid webhooks to your endpoint, and check which of them it accepts",
       exitCodes: {
         0: "passed",
         1: "failed: each failed step has a cause",

@@ -72,7 +72,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
       ),
       switchOption(
         "--new-attempt",
-        "create another, with a new managed key, after the last one failed, was cancelled or expired",
+        "create a new checkout, with a new managed key, after the last one failed, was cancelled or expired",
       ),
       switchOption("--dry-run", "print the request without sending it"),
       switchOption("--open", "open checkout_url in the browser"),

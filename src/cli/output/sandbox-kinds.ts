@@ -54,7 +54,7 @@ export const SANDBOX_KINDS = {
     shape: shapes.sandboxStatus,
   },
   log_line: {
-    about: "one line of the log each",
+    about: "one line of the log",
     commands: ["sandbox logs"],
     jq: ".line",
     shape: shapes.logLine,
@@ -213,7 +213,7 @@ export const SANDBOX_KINDS = {
     operations: ["requestProduction", "adminAct"],
   },
   acts: {
-    about: "the acts so far",
+    about: "the recorded acts",
     commands: ["admin log"],
     jq: ".acts[].action",
     operations: ["adminLog"],
@@ -243,7 +243,7 @@ export const SANDBOX_KINDS = {
     shape: shapes.validConfig,
   },
   config_plan: {
-    about: "what differs between the file and the sandbox, or was applied",
+    about: "the differences between the file and the sandbox, or the applied changes",
     commands: ["config diff", "config apply"],
     jq: '.changes[] | select(.action != "keep").name',
     shape: z.extend(z.partial(configOperations.applyConfig.answer, { made: true }), {

@@ -20,7 +20,7 @@ export function registerAssumptions(group: Group): void {
   register<AssumptionsOptions>(group, {
     name: "assumptions",
     summary:
-      "list the gaps in the interface, how the sandbox fills them, and the ones your integration relied on",
+      "list the gaps in the interface, how the sandbox fills them, and which of these assumptions your integration relied on",
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only assumptions that your integration relied on")],
     run: runnerFor("assumptions", {

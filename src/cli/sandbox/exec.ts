@@ -68,7 +68,7 @@ export function registerExec(group: Group): void {
       ),
       valueOption(
         "--seed <text>",
-        "random seed of these faults (default: a random one, printed if the command fails)",
+        "random seed of these faults (default: random; printed if the command fails)",
       ),
       switchOption(
         "--admin",

@@ -18,8 +18,8 @@ export function registerSandboxStop(group: Group): void {
   register(group, {
     name: "stop",
     ofStore: false,
-    summary: "stop this folder's sandbox, and wait until it has ended; exit 0 even if none is running",
-    exitCodes: { 0: "stopped, or none was running" },
+    summary: "stop this folder's sandbox, and wait until it has ended; exit 0 even if no sandbox is running",
+    exitCodes: { 0: "stopped, or no sandbox was running" },
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],
     run: runStop,
   });

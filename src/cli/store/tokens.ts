@@ -26,7 +26,7 @@ export function rightsOptions() {
   return [
     valueOption(
       "--role <role>",
-      "store: everything in the store but tokens and acts of the administrator; viewer: reads, and sees no secrets (default: store)",
+      "store: full access to the store, without tokens and administrator actions; viewer: read access, without secrets (default: store)",
       choiceParser(STORE_ROLES),
     ),
     valueOption(
@@ -67,7 +67,7 @@ export function registerTokens(group: Group): void {
   });
   register(group, {
     name: "list",
-    summary: "list the tokens, links and portal sessions of the stores, with revoked ones",
+    summary: "list the tokens, links and portal sessions of the stores, including revoked ones",
     examples: ["checkout tokens list", "checkout tokens list --store Alice --json"],
     run: runList,
   });

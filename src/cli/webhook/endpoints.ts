@@ -105,8 +105,8 @@ const CHANGES: readonly Change[] = [
   },
   {
     action: "enable",
-    summary: "enable an endpoint; queued events are delivered first, then new ones",
-    done: "is enabled: queued events are delivered first, then new ones",
+    summary: "enable an endpoint; queued events are delivered first, then new events",
+    done: "is enabled: queued events are delivered first, then new events",
   },
   {
     action: "disable",

@@ -56,7 +56,7 @@ type Since = EventStart | { readonly position: number };
 export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: "list events, oldest first; with --wait, wait for the next ones",
+    summary: "list events, oldest first; with --wait, wait for the next events",
     exitCodes: { 7: "with --wait: no matching event in time" },
     examples: [
       "checkout events list --order-id order-1001",
@@ -79,7 +79,7 @@ export function registerEvents(group: Group): void {
       ),
       valueOption("--before <event_id>", "next_before of the previous page, to show the next page", parseId),
       limitOption("events"),
-      ...webhookWaitOptions("wait for the next matching event; with --since, only if there is none yet"),
+      ...webhookWaitOptions("wait for the next matching event; with --since, only if no event matches yet"),
     ],
     conflicts: [
       ["checkout", "orderId"],

@@ -43,7 +43,7 @@ export function registerTrigger(group: Group): void {
     name: "trigger <type>",
     summary: "cause an event on a real order or session, new or existing",
     choices: EVENT_TYPES,
-    exitCodes: { 5: "the status of the order rules the event out" },
+    exitCodes: { 5: "the order's status does not allow the event" },
     examples: [
       "checkout trigger order.succeeded",
       "checkout trigger checkout_session.expired --price-id price_ticket",
