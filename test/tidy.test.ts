@@ -132,7 +132,7 @@ const AMBIENT = new Set([
 /** Code that a test suite loads: there an error can be of another realm. */
 const IN_TEST_SUITES = /^(core|store|web|sandbox|host\/|testing|world)/;
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
-/** An offence that is none in the real world. */
+/** A rule that does not apply to the real world. */
 const OUTSIDE = new RegExp(`: (?:${[...AMBIENT, ...AMBIENT_MEMBERS].join("|")})$`);
 /**
  * A merchant's server has no World to pass in; there the machine's clock is the default. What a test runner's console
@@ -726,7 +726,10 @@ function importedOnDemand(node: Node): string[] {
   return called?.type === "StringLiteral" ? [called.value] : [];
 }
 
-/** The names that a file imports, each after the path of its file. As a whole, or on demand: any word of it may be one. */
+/**
+ * The names that a file imports, each after the path of its file. A file that is imported as a whole or on demand may
+ * use any name.
+ */
 function namesImported(file: SourceFile): string[] {
   const words = (): readonly string[] => [...new Set(file.text.match(/\w+/g))];
   const found: string[] = [];

@@ -155,7 +155,10 @@ function writeOpened(file: number, content: string | Uint8Array): void {
   }
 }
 
-/** False if that fails: that must not hide another failure. A later command removes it by the pid in its name. */
+/**
+ * Returns false if the removal fails, because that must not hide another failure. A later command removes it by the pid
+ * in its name.
+ */
 export function discardFile(path: string): boolean {
   try {
     rmSync(path, { recursive: true, force: true });

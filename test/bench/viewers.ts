@@ -53,7 +53,7 @@ export async function measurePages(bench: Bench): Promise<Figure[]> {
     for (let count = 0; count < LOADS; count += 1) {
       const began = performance.now();
       const { text } = await browser.get(address);
-      // The first ones warm the program up.
+      // The first rounds warm the program up.
       if (count >= LOADS / 10) times.push(performance.now() - began);
       else if (size === 0) size = gzipSync(text).length / 1024;
     }

@@ -265,7 +265,7 @@ function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
       return ({ status, attempts }) => attempts.length > 0 || isEnd(status);
     case "cancel": {
       const { attempt } = act;
-      // A wallet cancels for its own attempt alone: that one is open no more.
+      // A wallet cancels only for its own attempt, which is no longer open.
       if (attempt === null) return ({ status }) => isEnd(status);
       return ({ attempts }) => attempt > lastSeen || attempts[attempt - 1] !== null;
     }
@@ -368,7 +368,7 @@ function bearer(credential: string): Readonly<Record<string, string>> {
   return { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
 }
 
-/** Sends one request and records its result. Undefined where no whole answer came. */
+/** Sends one request and records its result. Undefined if no whole answer came. */
 async function send(load: Load, kind: Kind, call: Call): Promise<Answer | undefined> {
   const wasKilled = load.isKilled;
   const answer = await exchange(load.service, call);

@@ -306,7 +306,7 @@ async function openSite(seed: number): Promise<Site> {
   return { random: seededRandom(seed), tokens: new Map(), keys: 0, looks: 0, service };
 }
 
-/** Creates an order and opens its page. Undefined where the order is open or paid. */
+/** Creates an order and opens its page. Undefined if the order is open or paid. */
 async function create(site: Site, orderId: string): Promise<string | undefined> {
   site.keys += 1;
   const answer = await send(site, {

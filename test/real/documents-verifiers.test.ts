@@ -237,7 +237,7 @@ test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse 
 
 type Answer = (init: RequestInit) => Promise<Response>;
 
-/** The receiver of a block, by the framework that it is written for; undefined where that is not installed. */
+/** The receiver of a block, by the framework that it is written for; undefined if that is not installed. */
 function served(block: string, secrets: string): readonly [framework: string, answer: Answer] | undefined {
   const Body = (() => undefined).constructor as FunctionConstructor;
   const run = (names: string, ...values: unknown[]): unknown =>

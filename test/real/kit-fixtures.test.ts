@@ -115,7 +115,7 @@ test("the kit says what it needs on an older Node and on Bun", () => {
     );
 });
 
-/** The program of jest, from the registry the first time; undefined where that cannot be reached. */
+/** The program of jest, from the registry the first time; undefined if that cannot be reached. */
 async function jestFromRegistry(): Promise<string | undefined> {
   const cache = join(ROOT, "node_modules/.cache");
   const folder = join(cache, `jest-${JEST}`);

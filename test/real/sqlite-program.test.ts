@@ -21,7 +21,7 @@ function sqlite(path: string, words: string, input = ""): string {
   return stdout;
 }
 
-/** The version of the machine's sqlite3, as far as it can read the files; undefined where there is none. */
+/** The version of the machine's sqlite3, as far as it can read the files; undefined if there is none. */
 function versionHere(): string | undefined {
   const { stdout } = spawnSync("sqlite3", ["--version"], { encoding: "utf8" });
   const [version = ""] = (stdout ?? "").split(" ");

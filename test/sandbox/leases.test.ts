@@ -195,8 +195,8 @@ function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
 }
 
 /**
- * After each chosen request, and before it where that is not the moment after another one; in `npm test` every tenth of
- * these moments, by the seed.
+ * After each chosen request, and before it unless that is also after another one; `npm test` takes every tenth of these
+ * moments, by the seed.
  */
 function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: boolean })[] {
   const chosen = new Set(chosenOf(points).filter(({ request }) => FULL || !killedAt.has(request)));
@@ -255,7 +255,7 @@ for (const kind of KINDS)
     await site.create("before-all-drills");
     const points = await requestsOf(site, kind);
     const moments = momentsOf(points);
-    // The lease, what is done under it, and its end: where no part before had them.
+    // The lease, the actions under it, and its end, unless an earlier part has covered them.
     expect(points.length).toBeGreaterThanOrEqual(4);
     const isWhole = kind === "duplicates" || kind === "webhook";
     expect(moments.length).toBeGreaterThanOrEqual(isWhole ? (FULL ? 3 : 1) : FULL ? 1 : 0);

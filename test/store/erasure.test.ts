@@ -118,7 +118,7 @@ function tablesOf(raw: Database.Database): string[] {
     .filter((name) => !IN_NO_STORE.has(name));
 }
 
-/** Erases a store, as a sandbox does; returns how many transactions of at most so many steps it took. */
+/** Erases a store, as a sandbox does; returns the number of transactions, each of at most this many steps. */
 async function erase(store: Store, erasure: Erasure, steps = Infinity): Promise<number> {
   await store.write(() => store.erasures.begin(erasure));
   let count = 0;

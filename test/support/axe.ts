@@ -16,7 +16,7 @@ export async function axeFaults(
   page: Page,
   { rules, within = "html", atLeast = 1 }: AxeOptions = {},
 ): Promise<string[]> {
-  // Evaluated where the policy of the page does not reach, and once for each document.
+  // Evaluated outside the page's policy, once for each document.
   if (await page.evaluate<boolean>("window.axe === undefined")) await page.evaluate(AXE);
   const only = rules === undefined ? {} : { runOnly: rules };
   // Style sheets and media are loaded for a rule of sound and film alone, and the pages have neither.

@@ -111,7 +111,7 @@ function signing(by: (known: { readonly secret: string; readonly text: string })
   });
 }
 
-/** Whether an event was made so many seconds ago, or less. */
+/** Whether an event is at most this many seconds old. */
 function madeWithin(incoming: Incoming, seconds: number): boolean {
   const { created_at: at } = readOrNone(incoming);
   return Math.abs(incoming.now - Date.parse(String(at))) <= seconds * 1000;

@@ -37,7 +37,7 @@ async function unpackedChromium(): Promise<string> {
   return folder;
 }
 
-/** The package unpacks into the temporary folder, and its libraries only where it takes the machine for a Lambda. */
+/** The package unpacks into the temporary folder, and its libraries only if it takes the machine for a Lambda. */
 async function unpackInto(folder: string): Promise<void> {
   const before = { TMPDIR: process.env["TMPDIR"], AWS_EXECUTION_ENV: process.env["AWS_EXECUTION_ENV"] };
   const beside = {

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const DIST = join(ROOT, "dist");
 const STAMP = ".package.stamp";
 
-/** Copies what the last build has made to a folder: no chunks of older builds, no executable. */
+/** Copies the output of the last build to a folder: no chunks of older builds, no executable. */
 export function copyBuilt(to: string): void {
   const made = readFileSync(join(DIST, STAMP), "utf8").matchAll(/^[0-9a-f]{64} (.+)$/gm);
   for (const name of [...Array.from(made, ([, path = ""]) => path), STAMP])

@@ -26,7 +26,7 @@ const BUDGET = "10m";
 type Result = { readonly schedules: number; readonly broken: readonly { readonly invariant: string }[] };
 
 /**
- * Explores a careful shop as a user does, with one seed after the other, until at least so many schedules were run.
+ * Explores a careful shop as a user does, with one seed after the other, until at least this many schedules were run.
  * Returns their number and the invariants that were found broken and confirmed. `isBusy`: another process uses a core
  * all the while.
  */

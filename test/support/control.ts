@@ -24,7 +24,7 @@ export type Control = {
     name: Name,
     call: Call<Name>,
   ) => Promise<ControlResult<AnswerOf<Name>>>;
-  /** An answer; throws where there is none. */
+  /** An answer; throws if there is none. */
   readonly call: <Name extends OperationName>(name: Name, call: Call<Name>) => Promise<AnswerOf<Name>>;
 };
 

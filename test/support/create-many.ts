@@ -15,7 +15,7 @@ export type ManyCreates = {
 
 /** One answer, as the process prints it. */
 export type ManyAnswer = {
-  /** `201 created`, `201 replayed`, `409 order_conflict`, or what was in the way of an answer. */
+  /** `201 created`, `201 replayed`, `409 order_conflict`, or the reason for a missing answer. */
   readonly outcome: string;
   /** The digest of the exact bytes of the body. */
   readonly bodySha256: string;

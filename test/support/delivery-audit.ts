@@ -26,7 +26,7 @@ export type Witness = {
   readonly faults: string[];
   /** The maximum number of concurrent requests so far. */
   readonly mostAtOnce: () => number;
-  /** From now on another process sends: what was on its way from the last one is over. */
+  /** From now on another process sends: requests in flight from the last process have ended. */
   readonly nextRun: () => void;
   /** Called in the moment in which a request has come whole, or its answer goes out. */
   watch: (moment: "request" | "answer") => void;
@@ -110,7 +110,7 @@ export async function openWitness(options: {
   return witness;
 }
 
-/** Whether every earlier event of the checkout was taken: who wants one of them wants all. */
+/** Whether every earlier event of the checkout was accepted: an endpoint subscribes to all of them or none. */
 function isInOrder(event: WebhookEvent, taken: Map<string, Set<number>>): boolean {
   const before = takenOf(event, taken);
   const earlier = Array.from({ length: sequenceOf(event) - 1 }, (_unused, index) => index + 1);

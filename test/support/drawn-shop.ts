@@ -41,7 +41,7 @@ export function openDrawnShop(
   };
 }
 
-/** The event of an order in a request; undefined for what is none. */
+/** The event of an order in a request; undefined for any other request. */
 function eventIn({ body }: HttpRequest): HookEvent | undefined {
   try {
     const event = JSON.parse(Buffer.from(body).toString("utf8")) as Partial<HookEvent> | null;

@@ -10,7 +10,7 @@ type Answer = {
   readonly path: string;
   status: number;
   readonly headers: Headers;
-  /** The body as JSON has it. */
+  /** The body, parsed as JSON. */
   body: Body;
 };
 type Body = {
@@ -178,7 +178,7 @@ export function groupedDrifts(): readonly Drifts[] {
   return groups;
 }
 
-/** Serves what a service answers with these drifts, until the test ends; returns its origin. */
+/** Serves a service with these drifts until the test ends; returns its origin. */
 export async function openDrifting(origin: string, drifts: readonly Drift[]): Promise<string> {
   const server = createServer((incoming, response) => {
     void (async () => {

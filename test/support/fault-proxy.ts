@@ -17,7 +17,7 @@ export type FaultProxy = {
   readonly port: number;
   /** The service behind it: a port on this machine. */
   readonly forwardTo: (port: number) => void;
-  /** Lets the next exchange meet a fault; the ones after it pass untouched. */
+  /** Applies a fault to the next exchange; later exchanges pass untouched. */
   readonly failNext: (fault: Fault) => void;
   /** Bytes of the latest answer that came from the service, head and body. */
   readonly latestAnswerBytes: () => number;
@@ -88,6 +88,6 @@ function passAnswer(client: Socket, passage: Passage, chunk: Buffer): void {
   }
   const end = (): unknown => (ending === "reset" ? client.resetAndDestroy() : client.destroy());
   if (allowed.length === 0) end();
-  // A reset drops what was not read yet: a client in this process reads before the next turn of the loop.
+  // A reset drops unread bytes: a client in this process reads before the next turn of the loop.
   else client.write(allowed, () => setImmediate(() => setImmediate(end)));
 }

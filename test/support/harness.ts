@@ -53,7 +53,7 @@ export type CommandOptions = {
   readonly killed?: AbortSignal;
 };
 
-/** A command that goes on until it is stopped. */
+/** A command that runs until it is stopped. */
 export type RunningCommand = {
   /** Its output so far. */
   readonly text: () => { readonly stdout: string; readonly stderr: string };
@@ -252,7 +252,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     return { code, ...world.output.text() };
   }
 
-  /** Runs a command that must succeed without a word on stderr; what it prints as JSON. */
+  /** Runs a command that must succeed with empty stderr; returns its JSON output. */
   async function ask<Value = Record<string, unknown>>(
     line: string | readonly string[],
     command: CommandOptions = {},
@@ -269,7 +269,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     return (await ask<{ readonly data: CreatedOrder }>(words)).data;
   }
 
-  /** Runs a command that goes on until it is stopped, and returns once it has said something. It ends with the test. */
+  /** Runs a command until it is stopped, and returns at its first output. It ends with the test. */
   async function launch(argv: readonly string[], command: CommandOptions = {}): Promise<RunningCommand> {
     const world = createWorld(argv, command);
     const ended = main(world, command.version).then((code) => {

@@ -27,7 +27,7 @@ export async function openHttpReceiver(answer: RequestListener, host = "127.0.0.
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/hooks`;
 }
 
-/** The whole body of a request; undefined where the rest of it never came. */
+/** The whole body of a request; undefined if the rest of it never came. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {

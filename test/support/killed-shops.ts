@@ -22,7 +22,7 @@ type Hook = {
   readonly disk: Disk;
   /** Lost when the process is killed. */
   readonly memory: Map<string, string>;
-  /** A slow step: what comes after it is not done if the process is killed meanwhile. */
+  /** A slow step: the work after it is not done if the process is killed meanwhile. */
   readonly slowStep: () => Promise<void>;
 };
 

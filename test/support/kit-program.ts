@@ -1,4 +1,7 @@
-/** Prints what the package gives of a seed, in memory or in the folder that is its argument: of any Node, to compare. */
+/**
+ * Prints the results of a seed with the package, in memory or in the folder of the argument, to compare versions of
+ * Node.
+ */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { transcript } from "./kit-transcript.ts";

@@ -42,7 +42,7 @@ test("comes after that", async ({ sandbox, store }) => {
 });
 `;
 
-/** The tests in a file: by its runner, and where that one wants the time of a test. */
+/** The tests in a file: its runner, and the position of a test's timeout. */
 export function suiteOf(
   start: string,
   timeout: { readonly options?: string; readonly after?: string },

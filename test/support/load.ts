@@ -46,7 +46,7 @@ export function openRows({ ready }: Pick<SandboxHere, "ready">): Database.Databa
   return rows;
 }
 
-/** Sends an order once. Undefined where no whole answer came. */
+/** Sends an order once. Undefined if no whole answer came. */
 export function sendCreate(
   { port, apiKey, agent }: Service,
   { key, orderId }: Create,

@@ -11,8 +11,8 @@ export type Look = {
 export type ShowAs = (look: Look) => Promise<void>;
 
 /**
- * The looks of a tab. What the tab has already is not set once more: a new theme or width takes as long as what is looked
- * for. So one page is shown in some looks, and the next page in the same looks from the last to the first.
+ * The looks of a tab. Settings that the tab already has are not set again: a new theme or width takes as long as the
+ * examination. So one page is shown in some looks, and the next page in the same looks from the last to the first.
  */
 export function looksOf(page: Page, height: number): ShowAs {
   let now: Partial<Look> = {};

@@ -13,9 +13,9 @@ const LANGUAGES = {
 /** The shells in which commands to copy are run. */
 const SHELLS = ["sh", "bash", "dash", "zsh", "fish", "ksh", "pwsh"] as const;
 
-/** A language that tests run where the machine has it. */
+/** A language that tests run if the machine has it. */
 export type TestedLanguage = keyof typeof LANGUAGES;
-/** A shell that tests run where the machine has it. */
+/** A shell that tests run if the machine has it. */
 export type TestedShell = (typeof SHELLS)[number];
 
 /** The shells that this machine has. Tests run them all, and none is skipped: the end of a run says which were missing. */

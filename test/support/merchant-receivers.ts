@@ -12,9 +12,9 @@ export type Incoming = {
   readonly connection: number;
   readonly rawHeaders: readonly string[];
   readonly rawBody: Buffer;
-  /** Not a number where no such header came. */
+  /** Not a number if no such header came. */
   readonly timestamp: number;
-  /** Undefined where no such header came. */
+  /** Undefined if no such header came. */
   readonly signature: string | undefined;
   /** The expected signature of another text in place of the body. */
   readonly over: (body: string | Uint8Array) => string;
@@ -39,7 +39,7 @@ export type Answer =
 /** A merchant's receiver: what it answers, or that it throws. */
 export type Receiver = (incoming: Incoming) => Answer;
 
-/** Puts a receiver where requests come in; what it throws is the 500 of its framework. */
+/** Connects a receiver to incoming requests; an error that it throws is the 500 of its framework. */
 export function serve(
   receiver: Receiver,
   options: {
@@ -104,7 +104,7 @@ export function telling({ rawBody, rawHeaders, secret, now }: Incoming): Answer 
 }
 
 /**
- * A handmade one with every part in its place; the wrong ones differ from it in one. `isSigned` judges one signature of
+ * A handmade correct receiver; each wrong receiver differs from it in one part. `isSigned` judges one signature of
  * those in the header, or that there is none.
  */
 export function handmade(parts: {
@@ -120,7 +120,7 @@ export function handmade(parts: {
   };
 }
 
-/** The body as JSON, which there always is; throws where it is none. */
+/** The body as JSON, which there always is; throws if it is none. */
 export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   readonly event_id: string;
   readonly type: string;

@@ -330,7 +330,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     class extends CarefulShop {
       private readonly closed = new Set<string>();
       private sent = 0;
-      // Each click on a second attempt has a key of its own, and a refused one closes the order.
+      // Each click on a second attempt has its own key, and a refused attempt closes the order.
       override async create(orderId: string, key: string): Promise<Checkout | undefined> {
         this.sent += 1;
         const made = await super.create(orderId, key.endsWith("-1") ? key : `${key}-${this.sent}`);

@@ -256,7 +256,7 @@ export const ODD_ENDPOINTS = [
   ...REDIRECTS,
   ...STATUSES,
 ];
-/** Causes that show only when the time is over. */
+/** Causes that are known only after the timeout. */
 export const STILL = new Set(["silent", "slow_body", "tls_silent", "unfinished_head"]);
-/** Causes that say only who knows more. */
+/** Causes that need further knowledge. */
 export const UNNAMED = new Set(["4xx", "5xx", "other"]);

@@ -4,8 +4,8 @@ import { causeOfError } from "../../src/store/connection/storage-failure.ts";
 import { openWatchedDatabase, type WatchedDatabase } from "../../src/store/connection/watched-database.ts";
 
 /**
- * Opens the named databases one after the other and reads each; prints for each why it cannot, or "opened". A path may
- * end with "=" and a number: so many descriptors are left while it is opened; default: all.
+ * Opens and reads the named databases one after the other; prints "opened" or the error for each. A path may end with
+ * "=" and the number of descriptors that are left during its opening; default: all.
  */
 for (const argument of process.argv.slice(2)) {
   const [path = "", left] = argument.split("=");

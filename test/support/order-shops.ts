@@ -49,8 +49,8 @@ export type ShopPlan = {
   /** Whether it acts on an event that is badly signed, with these headers; it is refused in any case. */
   readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
   /**
-   * Where it reads the id of an event, if it verifies the signature alone. Default: it refuses a header with another id
-   * than the body, as our verifier does.
+   * The place from which it reads the id of an event, if it verifies only the signature. Default: it refuses a header
+   * with another id than the body, as our verifier does.
    */
   readonly readsId?: "body" | "header";
   /** The status for a wrong signature, default 400. */

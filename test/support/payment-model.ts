@@ -33,7 +33,7 @@ function next(payment: Payment, act: Act): Payment {
     case "start":
       return start(payment);
     case "cancel":
-      // A wallet cancels for its own attempt alone.
+      // A wallet cancels only for its own attempt.
       return act.attempt === null || payment.attempts[act.attempt - 1] === null
         ? end(payment, "cancelled")
         : payment;
@@ -82,7 +82,7 @@ export function formOf(id: string, act: FormAct): { readonly path: string; reado
   }
 }
 
-/** The token that the forms of a page carry; undefined where it has no form. */
+/** The token that the forms of a page carry; undefined if it has no form. */
 export function formTokenIn(page: string): string | undefined {
   return /name="token" value="([^"]+)"/.exec(page)?.[1];
 }

@@ -13,9 +13,9 @@ export type Hand = {
   readonly type: (name: string, text: string, within?: string) => Promise<void>;
   /** Types into the search field of the bar, and presses Enter, which counts as a click. */
   readonly search: (text: string) => Promise<void>;
-  /** Waits until a text is in sight. */
+  /** Waits until a text is visible. */
   readonly sees: (text: string | RegExp) => Promise<void>;
-  /** Notes a dead end where a text is in sight that must not be. */
+  /** Records a dead end if a forbidden text is visible. */
   readonly misses: (text: string) => Promise<void>;
   /** Clicks the button of a form that is refused in place: the same page with 400, and the sentence at its field. */
   readonly isRefused: (button: string, field: string) => Promise<void>;
@@ -34,7 +34,7 @@ export type HandCount = {
   readonly deadEnds: string[];
 };
 
-/** Thrown where a page has no way forward: the task ends there. */
+/** Thrown if a page has no way forward: the task then ends. */
 export class DeadEnd extends Error {}
 
 /** The elements that lead to another page: no summary, no box, and no link within the page. */

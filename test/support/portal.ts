@@ -7,7 +7,7 @@ export type Page = {
   readonly html: string;
   /** The visible text: the markup without its tags, with single spaces. */
   readonly text: string;
-  /** Where the browser is sent on to; undefined where it is not. */
+  /** The address of the redirect; undefined if there is none. */
   readonly location: string | undefined;
   readonly headers: Answered["headers"];
 };
@@ -16,9 +16,9 @@ export type Page = {
 export type Portal = {
   /** Loads a page of the portal. */
   readonly get: (path: string) => Promise<Page>;
-  /** Posts a form of the portal's own pages with this sign-in's token, and does not follow what it is sent on to. */
+  /** Posts a form of the portal's own pages with this sign-in's token, and does not follow a redirect. */
   readonly post: (path: string, fields?: Readonly<Record<string, string>>) => Promise<Page>;
-  /** Posts a form, and loads the page that follows it; fails the test where none does. */
+  /** Posts a form, and loads the page that follows; fails the test if there is none. */
   readonly act: (path: string, fields?: Readonly<Record<string, string>>) => Promise<Page>;
   /** The token in the forms of this sign-in. */
   readonly formToken: string;
@@ -43,7 +43,7 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   const act: Portal["act"] = async (path, fields) => {
     const { location, status, text } = await post(path, fields);
     if (location === undefined) throw new Error(`the form was answered ${status}: ${text}`);
-    // A browser keeps what is behind the # to itself.
+    // A browser does not send the part behind the #.
     return get(location.replace(/#.*/, ""));
   };
   return { get, post, act, formToken, cookie, host, home };

@@ -5,8 +5,8 @@ import { connect, createServer, type AddressInfo } from "node:net";
 const MAX_DRAWS = 20;
 
 /**
- * A port where a connection is refused at both loopback addresses, and that nobody gets who asks for any: connections of
- * ours hold it while the process lives. Who names the port may listen there.
+ * A port that refuses connections at both loopback addresses, and that is never drawn as a free port: connections of
+ * ours hold it while the process lives. A server that names the port can listen there.
  */
 export async function heldPort(host = "127.0.0.1"): Promise<number> {
   for (let draws = 0; draws < MAX_DRAWS; draws += 1) {

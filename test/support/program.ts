@@ -112,7 +112,7 @@ export function beginHere(
 
 /**
  * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about
- * its process. A process of its own takes ten times as long. It ends with the test.
+ * its process. A separate process takes ten times as long. It ends with the test.
  */
 export async function launchHere(
   args: readonly string[],

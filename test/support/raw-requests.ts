@@ -234,8 +234,8 @@ function readCode(body: string, requestId: string): string {
 }
 
 /**
- * Reads whole answers until nothing is left; interim ones (100 Continue) are passed over. Where the method is "?", some
- * of the requests were HEAD: an answer without a body is taken for one to them.
+ * Reads whole answers until nothing is left; interim answers (100 Continue) are skipped. If the method is "?", some
+ * requests were HEAD: an answer without a body counts as an answer to one of them.
  */
 export function readAnswers(bytes: Buffer, method: string): Answer[] {
   const answers: Answer[] = [];
@@ -275,8 +275,8 @@ export function insist(holds: boolean, what: string): void {
 }
 
 /**
- * Sends bytes, or one part of them after the other, on a connection of their own; returns all that came until the
- * server closed it, or until it stays silent.
+ * Sends bytes, or one part of them after the other, on a separate connection; returns everything received until the
+ * server closes it or stays silent.
  */
 export function send(
   { sandbox }: Pick<Site, "sandbox">,

@@ -681,7 +681,7 @@ export function clientOf(parts: Parts): Client {
   };
 }
 
-/** Puts a client in a command line's place. It is cut off where the command is killed, and keeps its disk. */
+/** Runs a client in place of a command line. A kill of the command stops it, and its disk stays. */
 export function installClient(
   harness: Pick<Harness, "setShell" | "programOn" | "clock" | "cwd">,
   client: Client,

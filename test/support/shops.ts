@@ -15,7 +15,7 @@ export const HAS_PYTHON = hasLanguage("python");
 const FOLDER = join(import.meta.dirname, "../shops");
 const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
   express: [process.execPath, join(FOLDER, "express/shop.js")],
-  // Without the packages of the machine, of which some run code of theirs at each start.
+  // Without the machine's packages, some of which run code at each start.
   python: ["python3", "-S", join(FOLDER, "python/shop.py")],
 };
 

@@ -105,7 +105,7 @@ export function openTab(
 /** The site that an address is typed on. */
 const typed = (_to: URL): string => "none";
 
-/** Elements that a person does not see, nor what they contain. */
+/** Elements that a person does not see, including their contents. */
 const OUT_OF_SIGHT = "[hidden], [type=hidden], head, dialog:not([open]), details:not([open]) > :not(summary)";
 
 /** The fields that a browser sends with a form of our pages. */

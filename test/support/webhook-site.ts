@@ -108,7 +108,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
   return {
     harness,
     control,
-    /** Removes what is at a path of the control API. */
+    /** Deletes the object at a path of the control API. */
     remove: (path: string) => control(path, undefined, "DELETE"),
     receiver,
     addEndpoint,

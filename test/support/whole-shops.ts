@@ -32,7 +32,7 @@ export const GO_CACHE = join(ROOT, "node_modules/.cache/go");
 /** The built program, as a shell starts it. */
 const BUILT = `"${process.execPath}" "${PROGRAM}"`;
 
-/** Python without the packages of the machine, of which some run code of theirs at each start. */
+/** Python without the machine's packages, some of which run code at each start. */
 const PYTHON = `#!/bin/sh
 PATH=\${PATH#*:} exec python3 -S "$@"
 `;
@@ -55,7 +55,7 @@ export function headOf(file: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** A new folder with a whole shop, in which what the shop imports is installed. */
+/** A new folder with a whole shop and its installed packages. */
 export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
@@ -88,7 +88,7 @@ function folderWith(file: string): string {
   return cwd;
 }
 
-/** Installs what a shop in Node imports. */
+/** Installs the packages that a shop in Node imports. */
 function install(cwd: string): void {
   writeFileSync(join(cwd, "package.json"), '{"type":"module"}\n');
   symlinkSync(join(ROOT, "node_modules"), join(cwd, "node_modules"));

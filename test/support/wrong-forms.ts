@@ -1,7 +1,7 @@
 /** The fields of a form, by their names. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** A form, what is wrong in it, and the field that is; empty: the sentence stands at the form as a whole. */
+/** A form, its mistake, and the wrong field; empty: the refusal is about the form as a whole. */
 type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
 
 /** A valid price, but for its method. */

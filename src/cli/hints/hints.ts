@@ -123,7 +123,7 @@ function withoutDestroying(message: string): string {
   return suggestion.split(/[^\w-]+/).some(isDestroying) ? first : message;
 }
 
-/** The whole line that was meant; undefined if the words do not tell it. */
+/** The whole line that was meant; undefined if the words do not determine it. */
 function correctedLineFor(
   { code }: CommanderError,
   { words, argv, world, program }: TypedLine,

@@ -87,7 +87,7 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   return [created, { field: "orderIdOf", ok: found === made.orderId, text: named }];
 }
 
-/** `isRead`: refuses a view from which nothing tells whether an order is paid. */
+/** `isRead`: refuses a view that does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
   const { order, got, isMissing, text } = await awaitKnown(bench, purchase);

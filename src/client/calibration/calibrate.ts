@@ -130,7 +130,7 @@ function passingReason(result: OutboundResult): string | undefined {
   return status >= 500 ? `the service failed: ${status}${after}` : undefined;
 }
 
-/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope says nothing. */
+/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope proves nothing. */
 function usableAnswer({ method }: ProbeRequest, { result, resent }: Asked): ProbeAnswer | undefined {
   if (!result.ok || passingReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;

@@ -47,7 +47,10 @@ export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReadin
   return awaitReading(bench, purchase, { isEnough, waitMs: KNOWN_MS });
 }
 
-/** How long a history waits for a payment to be shown, in milliseconds. Later is late; `judgeAgain` tells late from lost. */
+/**
+ * How long a history waits for a payment to be shown, in milliseconds. Later is late; `judgeAgain` distinguishes late
+ * from lost.
+ */
 export function patienceMs({
   shop,
   recording,

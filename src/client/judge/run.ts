@@ -351,7 +351,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   );
   const got = shop.served?.endings.slice(before)[0];
   if (got !== undefined) {
-    // First, because an end explains what was lost after it.
+    // First, because an end explains later losses.
     facts.unshift({ kind: "end", got });
     await bench.alone(async () => shop.served?.revive());
   }

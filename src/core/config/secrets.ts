@@ -8,7 +8,7 @@ import type { ConfigFile, RequestedStore } from "./schema.ts";
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
-/** Where the values are that the file only names: variables, and files of CA certificates. */
+/** The sources of values that the file only names: variables, and files of CA certificates. */
 type Sources = {
   readonly env: Variables;
   readonly readCertificates: (path: string) => Outcome<string, string>;

@@ -120,7 +120,7 @@ function refuseIssue(
   return inField(field, refuseFact("request_field", { why: issuePart(issue), known, received: got }));
 }
 
-/** What was expected; the English text comes from zod. */
+/** The expected value; the English text comes from zod. */
 function issuePart(issue: z.core.$ZodIssue | undefined): Part {
   const said = issue?.message ?? "is invalid";
   switch (issue?.code) {

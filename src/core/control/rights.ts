@@ -10,7 +10,7 @@ export type LeastRole = StoreRole | "owner" | "administrator";
 
 const RANKS: Readonly<Record<StoreRole | "owner", number>> = { viewer: 0, store: 1, owner: 2 };
 
-/** Whether a role may do what the least role may. */
+/** Whether a role includes the least role. */
 export function isPermitted(role: LeastRole, least: LeastRole): boolean {
   if (role === "administrator" || least === "administrator") return role === least;
   return RANKS[role] >= RANKS[least];

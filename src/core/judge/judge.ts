@@ -47,7 +47,7 @@ export function verdictsOn(facts: readonly Observation[]): {
   const broken: Broken[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renews = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
-  // A forged event that was booked tells more than its answer.
+  // A booked forged event proves more than its answer.
   const isLess = ({ kind }: Observation): boolean => kind === "forged";
   for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
     const wasPaid = fact.kind === "look" && before.has(fact.of);

@@ -13,7 +13,7 @@ const TABLES = `
 /** A status moves on and never back: events can come late, and in another order than they happened. */
 const RANKS = { created: 0, pending: 1, failed: 2, cancelled: 2, expired: 2, succeeded: 2 };
 
-/** The shop's books, in a file of its folder: purchases, what is known of their payment, and what was handed out. */
+/** The shop's books, in a file of its folder: purchases, the known facts about their payments, and delivered goods. */
 export function openBooks(folder) {
   const db = new Database(join(folder, "books.db"));
   db.pragma("journal_mode = WAL");

@@ -30,7 +30,7 @@ async function serve() {
     response.redirect(303, await createOrder(books, orderId));
   });
 
-  // What a customer who comes back has done is for the service to say.
+  // Only the service knows what a returning customer has done.
   app.get("/thanks", async (request, response) => {
     const { order_id: orderId = "", session_id: sessionId = "" } = request.query;
     if (has("believes_the_return")) books.setStatus(orderId, "succeeded");
@@ -48,6 +48,6 @@ async function serve() {
   const server = app.listen(Number(PORT), "127.0.0.1", () => {
     console.log(`http://127.0.0.1:${server.address().port}`);
   });
-  // It ends with who started it.
+  // It ends with its starter.
   process.stdin.resume().on("close", () => process.exit());
 }

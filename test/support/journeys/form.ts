@@ -24,7 +24,7 @@ export type Form = {
   /** Creates the empty folder of a new user. */
   readonly folder: () => string;
   readonly begin: (words: readonly string[], options: FormOptions) => Begun;
-  /** The program as a command line of a shop starts it; null where the form has no shell. */
+  /** The program as a shop's command line starts it; null if the form has no shell. */
   readonly shell: string | null;
   /** Which half of the command lines it types in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;

@@ -28,8 +28,8 @@ export type Site = {
    */
   readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Finished>;
   /**
-   * Types a command line that no journey is about with `--json`, and returns what it prints: in a release one of the form,
-   * otherwise one of the sources in this process, which takes a tenth of the time.
+   * Types a command line that no journey is about with `--json`, and returns what it prints: in a release a line of the
+   * form, otherwise of the sources in this process, which takes a tenth of the time.
    */
   readonly ask: <Said = Readonly<Record<string, string>>>(line: string) => Promise<Said>;
   /** Begins a command line that runs on, and waits for its first line. */
@@ -111,7 +111,7 @@ export async function openSite(form: Form): Promise<Site> {
   };
 }
 
-/** A command line that has ended with this code; fails where it has not. */
+/** A command line that has ended with this code; fails if it has not. */
 function expectCode(words: readonly string[], done: Finished, code: number): Finished {
   if (done.code === code) return done;
   const said = `${done.stdout}${done.stderr}`.slice(-600);

@@ -1,5 +1,5 @@
-// Runs a schedule of a search: its history, played in a store whose clock is moved, and what it sent and was sent. The
-// benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
+// Runs a schedule of a search: its history, played in a store whose clock is moved, and its requests in both
+// directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
 import { isDroppedForGood } from "../../../core/judge/deliveries.ts";
 import { verdictsOn, type Broken } from "../../../core/judge/judge.ts";
 import { type LookFact, type Observation } from "../../../core/judge/observation.ts";

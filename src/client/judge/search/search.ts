@@ -174,7 +174,7 @@ async function confirmAll(
   const confirmed: Finding[] = [];
   for (const one of results)
     if (typeof one === "object" && !confirmed.some((other) => isSame(one, other))) confirmed.push(one);
-  // A forged event that was booked tells more than its answer.
+  // A booked forged event proves more than its answer.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
   confirmed.sort((one, other) => rank(one) - rank(other));
   return { confirmed, unsteady: results.filter((one) => typeof one === "string") };

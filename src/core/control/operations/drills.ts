@@ -19,7 +19,7 @@ const MAX_HEADERS = 20;
 const MAX_POSTED = 200_000;
 
 const recorded = {
-  /** Identifies what was drilled; for `idempotency` it is the store. */
+  /** Identifies the subject of the drill; for `idempotency` the store. */
   subject: drillText,
   steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
 };

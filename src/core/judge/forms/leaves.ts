@@ -40,7 +40,7 @@ const NO_HEADERS: readonly CaseName[] = ["no_headers", "no_headers_form"];
 const FORMLESS: readonly CaseName[] = [
   ...(["short_signature", "empty_signature", "dots", "percent", "non_hex", "many_signatures"] as const),
 ];
-/** Signed with what a program finds in place of a secret, for an event by which it may choose one. */
+/** Signed with a value that a program finds in place of a secret, for an event by which it may choose one. */
 const UNSET: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
 const PRINTED: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
 const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
@@ -196,7 +196,7 @@ const TAKEN: readonly Leaf[] = [
 /** Why something that must be accepted was answered with 4xx. */
 const REFUSED: readonly Leaf[] = [
   { cause: "no_route", everything: "refused", seen: ({ isNowhere }) => isNowhere },
-  // Texts that are never the same, such as a random id, tell nothing.
+  // Texts that are always different, such as a random id, prove nothing.
   { cause: "refuses_all", everything: "refused", differ: ["good_event", "second_of_three"] },
   { cause: "refuses_all", everything: "refused", differ: ["bad_signature", "first_digit"] },
   { cause: "refuses_after_check", everything: "refused", differ: ["good_event", "bad_signature"] },

@@ -14,7 +14,7 @@ type Probe = {
   readonly body: string;
 };
 
-/** Each is signed with one mistake that receivers make, to tell the mistake of one that refuses everything. */
+/** Each is signed with one mistake that receivers make, to find the mistake of a receiver that refuses everything. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
   keys: {

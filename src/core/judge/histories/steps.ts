@@ -86,7 +86,7 @@ export function apiAnswers(fault: ApiFault, of: OrderName | "all" = "a"): Step {
 
 export const API_BUSY = apiAnswers({ action: "status", status: 503 });
 export const API_AWAY = apiAnswers({ action: "status", status: 503 }, "all");
-/** Answers that refuse a question, and answers that say nothing: neither tells anything of the order. */
+/** Answers that refuse a question, and answers that say nothing: neither proves anything about the order. */
 export const API_REFUSES = [
   { action: "status", status: 401 },
   { action: "status", status: 403 },
@@ -112,7 +112,7 @@ export const SECOND_ATTEMPT = {
 
 type Common = Pick<History, "part" | "needs" | "isAlone">;
 
-/** Histories with what they have in common. */
+/** Histories with their common fields. */
 export function each<Name extends string>(
   common: Common,
   rows: Readonly<Record<Name, Omit<History, "part">>>,
