@@ -152,6 +152,18 @@ test("shop check lists the answers that do not work", async () => {
   expect([right.code, right.stdout]).toEqual([0, expect.not.stringContaining("✗")]);
 });
 
+test("shop check leaves no endpoint of a shop that it has served", async () => {
+  const { site, harness } = await openSite();
+  const shop = describedShop(site);
+  const line = ["shop", "check", "--serve", "serve", "--create", "create-order"];
+  const view = ["--order-view", "/orders/{order_id}", "--paid-when", "paid"];
+  const { code, stderr } = await harness.run([...line, ...view]);
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining("✗")]);
+  expect(shop.served).toHaveLength(1);
+  const listed = await harness.run(["endpoints", "list", "--json"]);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ endpoints: [] });
+});
+
 test("shop init needs a terminal and a valid file", async () => {
   const { harness, init } = await openSite();
   const silent = await harness.run(["shop", "init"]);

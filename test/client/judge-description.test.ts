@@ -40,7 +40,7 @@ async function judge({
   const { harness } = site;
   if (section !== undefined)
     writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop: section }));
-  else await site.addEndpoint(`${SHOP}/hooks`);
+  else if (kind.polls !== true) await site.addEndpoint(`${SHOP}/hooks`);
   const line = ["checklist", "run", "duplicates", ...options];
   const { code, stdout, stderr } = await harness.run(line, { env });
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
@@ -169,6 +169,18 @@ test("explore takes view and serve from the section, and asks before it runs a c
   expect(harness.commands.length).toBe(count);
   const served = await harness.run([...line, "--trust-config", "--", "create-order"]);
   expect([served.code, harness.commands[count]?.commandLine]).toEqual([3, "serve --all"]);
+});
+
+test("a shop without an endpoint is judged by what it asks the API, and the field is named", async () => {
+  const described = ["--create", "create-order", ...VIEW, ...PATIENT];
+  const right = await judge({ kind: { polls: true }, options: described });
+  expect([right.code, right.findings, right.report.not_judged.map(({ field }) => field)]).toEqual([
+    0,
+    [],
+    expect.arrayContaining(["endpoint"]),
+  ]);
+  const wrong = await judge({ kind: { polls: true, books: 2 }, options: described });
+  expect(wrong.code).toBe(1);
 });
 
 test.each([

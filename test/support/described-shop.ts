@@ -19,6 +19,8 @@ export type ShopKind = {
   readonly books?: number;
   /** The names that it reads; default: ours. */
   readonly dialect?: Dialect;
+  /** Whether it has no endpoint, and asks for the payment when its view is opened. */
+  readonly polls?: true;
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
@@ -31,7 +33,7 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
-  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1, dialect }: ShopKind = {},
+  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1, dialect, polls }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
   const seen = new Set<string>();
@@ -93,6 +95,8 @@ export function describedShop(
     }
     const order = orders.get(pathname.replace(/^\/(orders|pages)\//, ""));
     if (order === undefined) return NOT_FOUND;
+    if (polls === true && order.status === "open" && (await told(order.id)).status === "succeeded")
+      Object.assign(order, { status: "paid", times: order.times + books });
     const { status, times, amount } = order;
     if (pathname.startsWith("/pages/"))
       return {

@@ -48,7 +48,7 @@ import {
 } from "./report.ts";
 import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
-import { endpointOf, judgeReceivers, NOTHING_TO_DRILL } from "./webhooks.ts";
+import { endpointOf, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 
 /** The bounds of a run's default budget, in milliseconds, and its multiple of the time until the shop shows a payment. */
@@ -271,7 +271,6 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     drill: "duplicates",
     timeoutMs: base.budgetMs + LEASE_REST_MS,
     signal,
-    nextAfter: { state_conflict: NOTHING_TO_DRILL },
   } as const;
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
     const call = operationsAt(context, { ...control, leaseId });
@@ -329,7 +328,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const shown = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
   printer.talk(`a payment is shown after ${shown}; histories, for at most ${durationText(base.budgetMs)}:`);
   const others: PartRecord[] = [];
-  const isForged = only === undefined && parts.has("webhook");
+  const isForged = only === undefined && parts.has("webhook") && plain.recording.isWithoutEvents !== true;
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
   if (isForged && isForgedFirst) others.push(...(await drillWebhooks(context, run)));
   const judged = [run.first, ...(await runHistories(bench, plan))];
@@ -378,6 +377,7 @@ function missingFields(
     bookings: shown !== null && shown.times === null,
     amount: shown !== null && shown.amountMinor === null,
     create: shop.create === undefined,
+    endpoint: plain.recording.isWithoutEvents === true,
     restart: shop.view !== undefined && restart === undefined && serve === undefined,
     quick: options.quick === true,
   } satisfies Record<MissingField, boolean>;

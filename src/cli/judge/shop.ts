@@ -1,12 +1,12 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedShop } from "../../client/judge/bench.ts";
 import { shopOf, type ShopDescription } from "../../client/judge/description.ts";
-import { fillAddress, parseShopTarget } from "../../client/judge/view.ts";
+import { fillAddress, parseShopTarget, sendLocally } from "../../client/judge/view.ts";
 import { ShopFailure, startShop } from "../../client/judge/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/resolve.ts";
 
@@ -18,6 +18,8 @@ type Binding = {
   readonly described: ShopDescription;
   /** Whether the run reads orders; without a view it is refused then. */
   readonly isRead: boolean;
+  /** Whether the endpoint of a served shop is removed again: a trial leaves nothing. */
+  readonly isTrial?: true;
   readonly signal: AbortSignal;
 };
 
@@ -76,6 +78,7 @@ async function serveShop(
     control,
     described,
     access,
+    isTrial,
     signal,
   }: Binding & {
     readonly access: Readonly<Record<string, string | undefined>>;
@@ -89,6 +92,11 @@ async function serveShop(
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...access, CHECKOUT_SIGNING_SECRET: signingSecret };
   const command = { commandLine: serve, receiverPath: path };
+  /** A shop whose endpoint is not described may have none. */
+  const hasNoPage = async (url: string): Promise<boolean> => {
+    const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
+    return answer.ok && answer.status === 404;
+  };
   const port = known === undefined ? undefined : Number(new URL(known.url).port);
   try {
     const shop = await startShop({ world: context.world, signal }, command, {
@@ -96,9 +104,17 @@ async function serveShop(
       kills: [],
       ...(port && { port }),
     });
-    if (known === undefined)
-      await callAt(context, control, { name: "addEndpoint", body: { url: shop.receiverUrl } });
-    return { ...shop, origin: `http://127.0.0.1:${shop.port}` };
+    const origin = `http://127.0.0.1:${shop.port}`;
+    if (known !== undefined) return { ...shop, origin };
+    if (described.endpoint === undefined && (await hasNoPage(`${origin}${path}`))) return { ...shop, origin };
+    const body = { url: shop.receiverUrl };
+    const { id } = await callAt(context, control, { name: "addEndpoint", body });
+    const stop = async (): Promise<void> => {
+      await shop.stop();
+      const removed = { name: "setEndpointState", id, body: { action: "remove" } } as const;
+      if (isTrial === true) await catchRefusal(callAt(context, control, removed));
+    };
+    return { ...shop, origin, stop };
   } catch (error) {
     if (!(error instanceof ShopFailure)) throw error;
     throw refuseUsage(`--serve: ${error.message}`, "the command must listen on the port in PORT");

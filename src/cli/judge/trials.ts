@@ -49,7 +49,7 @@ export function tryShop(
 ): Promise<readonly Trial[]> {
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, described, isRead, signal });
+    await using shop = await bindShop(context, { control, described, isRead, isTrial: true, signal });
     const newId = await orderIdsOfShop(context, control, world.freshId());
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });

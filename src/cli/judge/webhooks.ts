@@ -48,7 +48,7 @@ const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 const POST_TIMEOUT_MS = 120_000;
 
 const SHOW_ENDPOINTS = "checkout endpoints list shows the endpoints";
-export const NOTHING_TO_DRILL =
+const NOTHING_TO_DRILL =
   "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
 
 export function registerChecklistWebhooks(group: Group): void {

@@ -118,6 +118,8 @@ export type Recording = {
   readonly namesCheckout: boolean;
   /** The slowest answer to an event, in milliseconds. */
   readonly answerMs: number;
+  /** Whether it learns of payments from the API alone: the store has no endpoint. */
+  readonly isWithoutEvents?: boolean;
   /** Whether it refuses an event that it has accepted before. */
   readonly refusesAgain?: boolean;
 };

@@ -92,9 +92,10 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
   purchase.isTold = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
-  const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries) };
+  const isWithoutEvents = deliveries.length === 0;
+  const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries), isWithoutEvents };
   const told = { ...purchase, isTold: true };
-  if (!isBooked(seen) && deliveries.length === 0)
+  if (!isBooked(seen) && isWithoutEvents)
     return end(measured, paidAt, notJudged(factOf("no_endpoint"), "endpoint", seen.got));
   if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: told }, seen));
   else {

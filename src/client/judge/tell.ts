@@ -55,6 +55,10 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
       noteAnswers(purchase, { ...event, sent: form }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
+  // A shop without an endpoint asks for it.
+  const isAsked = bench.recording.isWithoutEvents === true;
+  if (isAsked && wanted.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
+    purchase.isTold = true;
   purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
 }
 
@@ -151,8 +155,11 @@ export function noteAnswers(
   }
   purchase.open = others;
   if (own.length > 0) purchase.taken ??= { eventId, type };
-  const isPayment = type.endsWith(".succeeded") && checkoutId === purchase.paid?.id;
-  if (own.length > 0 && isPayment) purchase.isTold = true;
+  if (own.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isTold = true;
+}
+
+function isPayment(type: string, checkoutId: string, { paid }: Purchase): boolean {
+  return type.endsWith(".succeeded") && checkoutId === paid?.id;
 }
 
 function isTaken({ status }: Answers[number]): boolean {

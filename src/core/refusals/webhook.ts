@@ -101,10 +101,6 @@ export const WEBHOOK_REFUSALS = {
       "no enabled endpoint subscribes to {type}; add an endpoint, or name one",
       "没有启用且订阅 {type} 的接收端；请添加或指定一个",
     ],
-    nothing_to_drill: [
-      "no enabled endpoint has its own address, so there is nothing to drill",
-      "没有启用且带地址的接收端，无可演练",
-    ],
     endpoints_changed: [
       "the endpoints changed during the drill, so the drill proves nothing",
       "演练期间接收端有变，因此结果无效",

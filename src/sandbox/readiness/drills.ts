@@ -68,7 +68,6 @@ function currentEndpoints(
   const endpoints = context.store.endpoints
     .of(storeId)
     .filter(({ kind, state }) => kind === "url" && state === "enabled");
-  if (endpoints.length === 0) return refuseFact("nothing_to_drill", {});
   const current = duplicatesSubject(endpoints);
   return subject === undefined || subject === current
     ? accept({ endpoints, subject: current })

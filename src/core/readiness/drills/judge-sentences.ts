@@ -62,6 +62,14 @@ export const MISSING_FIELDS = {
       "本次运行没有由商店创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
     ],
   },
+  endpoint: {
+    isRisk: true,
+    title: ["webhooks", "Webhook"],
+    note: [
+      "the store has no endpoint, so no webhook was sent, and your shop was judged by what it asks the API: set endpoint",
+      "商店没有接收端，因此没有发送 Webhook，只按商店向 API 的查询进行检查：请设置 endpoint",
+    ],
+  },
   amount: {
     isRisk: false,
     title: ["the booked amount", "入账金额"],
