@@ -265,7 +265,7 @@ test("every table returns each stored value in its own field", async () => {
     [store.checkouts.find(storeId, checkoutId), checkout],
     [store.checkouts.findAny(checkoutId), checkout],
     [store.checkouts.live(storeId, "order-1"), checkout],
-    [store.idempotencyKeys.take(storeId, "key-0001", 7), { ...response, createdAt: 6 }],
+    [store.idempotencyKeys.take(storeId, "key-0001", 7), { ...response, checkoutId, createdAt: 6 }],
     [store.events.find(eventId), { ...event, position: 1 }],
     [store.attempts.of(checkoutId), [attempt]],
     [store.attempts.lateResults(checkoutId), [{ checkoutId, attempt: 1, result: "failed", recordedAt: 7 }]],

@@ -3,7 +3,7 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 type BoundKey = StoredResponse & KeyReference & { readonly checkoutId: string; readonly createdAt: number };
-type BoundAnswer = StoredResponse & Pick<BoundKey, "createdAt">;
+type BoundAnswer = StoredResponse & Pick<BoundKey, "checkoutId" | "createdAt">;
 type KeyReference = { readonly storeId: string; readonly key: string };
 export type StoredAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
@@ -30,16 +30,11 @@ const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 export function idempotencyKeysTable(connection: Connection) {
   const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
-    `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
+    `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "checkoutId", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
   const remove = connection.prepare<KeyReference>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
-  const selectCheckout = connection
-    .prepare<[string, string], string>(
-      "SELECT checkout_id FROM idempotency_keys WHERE store_id = ? AND key = ?",
-    )
-    .pluck();
 
   const selectOfCheckout = connection.prepare<[string], StoredAnswer>(
     `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
@@ -58,7 +53,7 @@ export function idempotencyKeysTable(connection: Connection) {
     },
 
     /** The id of the checkout that a key created; undefined if there is none. */
-    checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
+    checkoutOf: (storeId: string, key: string): string | undefined => select.get(storeId, key)?.checkoutId,
 
     /** The key that created a checkout, with its answer; empty if the key was deleted after its 30 days. */
     ofCheckout: (checkoutId: string): StoredAnswer[] => selectOfCheckout.all(checkoutId),
