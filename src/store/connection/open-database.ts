@@ -56,6 +56,10 @@ function openWhole(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
+    // Pages. Each copy of the log into the database writes every page that changed since, and waits for the disk twice.
+    connection.pragma("wal_autocheckpoint = 4000");
+    // In KiB. A commit that moved rows between pages walks the whole cache.
+    connection.pragma("cache_size = -4000");
     migrate(connection, path, options);
   });
 }
