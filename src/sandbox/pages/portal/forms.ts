@@ -23,7 +23,7 @@ export function linkOut({ isSaved }: Pick<View, "isSaved">, address: string, tex
   return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
 }
 
-type ActionForm = {
+export type ActionForm = {
   readonly action: string;
   readonly label: Text;
   readonly fields?: Readonly<Record<string, string>>;
@@ -78,17 +78,22 @@ export function testOrderForm(view: View): Html {
   });
 }
 
-/** Shown after a question that names the effect, and immediately if it was refused. Works without JavaScript. */
+export type Confirmation = readonly [title: Text, question: Text, button: Text];
+
+/**
+ * A form that is shown after a question that names its effect, and immediately if it was refused. Works without
+ * JavaScript. Its button is red by default.
+ */
 export function formWithConfirmation(
   view: Pick<View, "formToken" | "refused" | "may">,
-  { label, question }: { readonly label: Text; readonly question: Text },
-  form: ActionForm,
+  [title, question, label]: Confirmation,
+  form: Omit<ActionForm, "label">,
 ): Html {
   if (!view.may("POST", form.action)) return html``;
   const isRefused = typedValues(view, form.action, form.fields) !== undefined;
   return html`<details class="asked" ${isRefused ? html`open` : ""}>
-    <summary>${label}</summary>
+    <summary>${title}</summary>
     <p>${question}</p>
-    ${actionForm(view, form)}
+    ${actionForm(view, { style: "danger", ...form, label })}
   </details>`;
 }

@@ -73,17 +73,13 @@ type ActionQuestion = { readonly action: AdministratorAction; readonly subject?:
 function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html {
   const fields = { action, ...(subject === undefined ? {} : { subject }) };
   const path = actionsPath(view);
-  return formWithConfirmation(
-    view,
-    { label: ADMIN_TEXTS.acts[action], question: ADMIN_TEXTS.questions[action] },
-    {
-      action: path,
-      label: ADMIN_TEXTS.acts[action],
-      fields,
-      content: inputField(ADMIN_TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
-      style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
-    },
-  );
+  const label = ADMIN_TEXTS.acts[action];
+  return formWithConfirmation(view, [label, ADMIN_TEXTS.questions[action], label], {
+    action: path,
+    fields,
+    content: inputField(ADMIN_TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
+    style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
+  });
 }
 
 const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
@@ -198,7 +194,7 @@ function auditLog(acts: readonly RecordedAction[]): Html {
       [ADMIN_TEXTS.number, String(number)],
       [COMMON_TEXTS.at, momentWithDate(at)],
       [ADMIN_TEXTS.who, actor === "merchant" ? ADMIN_TEXTS.merchantActor : ADMIN_TEXTS.administrator],
-      [ADMIN_TEXTS.what, html`<code>${action}</code>`, "head"],
+      [COMMON_TEXTS.act, html`<code>${action}</code>`, "head"],
       [COMMON_TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
       [COMMON_TEXTS.note, note ?? ""],
     ],

@@ -29,7 +29,6 @@ export const ADMIN_TEXTS = {
   ],
   number: ["No.", "编号"],
   who: ["Actor", "操作者"],
-  what: ["Action", "操作"],
   administrator: ["administrator", "管理员"],
   merchantActor: ["merchant", "商户"],
   recorded: (number: number, action: string) => [

@@ -5,7 +5,7 @@ import { merchantText } from "../../shared/merchant-text.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { amount, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
-import { FRAME_TEXTS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
@@ -49,7 +49,7 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     ),
   )}
   ${kind(
-    CHECKOUTS_TEXTS.endpoints,
+    COMMON_TEXTS.endpoints,
     endpoints.map(({ id, url }) => linkTo(storePath(view, `/webhooks/endpoints/${id}`), displayText(url))),
   )}
   ${kind(

@@ -29,7 +29,6 @@ export const CHECKOUTS_TEXTS = {
   amongRequests: ["Search the requests, including refused ones", "在请求中查找，包括被拒绝的请求"],
   foundTitle: (text: string) => [`Search: ${text}`, `搜索：${text}`],
   refusedOrders: ["Refused orders without a checkout", "被拒绝而没有收款单的订单"],
-  endpoints: ["Endpoints", "接收端"],
   events: ["Events of this type", "该类型的事件"],
   nothingFound: [
     "No order_id, description, address or event type in this store contains this text.",

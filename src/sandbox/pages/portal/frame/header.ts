@@ -214,11 +214,9 @@ function session(view: View, role: PortalRole): Html {
 }
 
 function signOutEverywhere(view: View): Html {
-  return formWithConfirmation(
-    view,
-    { label: FRAME_TEXTS.signOutEverywhere, question: FRAME_TEXTS.signOutEverywhereAsk },
-    { action: SIGN_OUT_EVERYWHERE_PATH, label: FRAME_TEXTS.signOutEverywhereSure, style: "danger" },
-  );
+  const { signOutEverywhere: title, signOutEverywhereAsk, signOutEverywhereSure } = FRAME_TEXTS;
+  const action = SIGN_OUT_EVERYWHERE_PATH;
+  return formWithConfirmation(view, [title, signOutEverywhereAsk, signOutEverywhereSure], { action });
 }
 
 function originFields({ call, query, formToken }: View): Html {

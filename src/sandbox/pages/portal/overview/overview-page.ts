@@ -41,7 +41,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
   const none =
     endpoints.length === 0
       ? html`${hintPart(OVERVIEW_TEXTS.noEndpoint)}
-          <p>${linkButton(storePath(view, "/webhooks"), OVERVIEW_TEXTS.addEndpoint)}</p>`
+          <p>${linkButton(storePath(view, "/webhooks"), COMMON_TEXTS.addEndpoint)}</p>`
       : hintPart(OVERVIEW_TEXTS.noneFailing);
   const list = table(
     OVERVIEW_TEXTS.failing,
@@ -52,16 +52,16 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
       const { due: waiting } = healthOf(context, view, id);
       const since =
-        failingSince === null ? reason : html`${OVERVIEW_TEXTS.since} ${listTime(failingSince, now)}`;
+        failingSince === null ? reason : html`${COMMON_TEXTS.since} ${listTime(failingSince, now)}`;
       return [
-        [OVERVIEW_TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
+        [COMMON_TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
           OVERVIEW_TEXTS.last,
           html`${last === undefined ? "" : answerBadge(last.status)}
             <span class="hint">${since ?? ""}</span>`,
         ],
         [
-          OVERVIEW_TEXTS.cause,
+          COMMON_TEXTS.cause,
           html`${cause ?? ""} <span class="hint">${last === undefined ? "" : (errorText(last) ?? "")}</span>`,
         ],
         [
@@ -99,7 +99,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
           "head",
         ],
         [COMMON_TEXTS.status, answerBadge(status)],
-        [OVERVIEW_TEXTS.code, html`<code>${code ?? ""}</code>`],
+        [COMMON_TEXTS.code, html`<code>${code ?? ""}</code>`],
         [COMMON_TEXTS.order, orderId === null ? "" : merchantText(orderId)],
         [COMMON_TEXTS.time, listTime(storeAt, now)],
       ];
@@ -130,11 +130,11 @@ function due(context: PortalContext, view: View, now: number): Html {
       ? ""
       : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${others}+` : String(others))}</span>`;
   const list = table(
-    OVERVIEW_TEXTS.due,
+    COMMON_TEXTS.due,
     items.filter((one) => one.what !== "expiry" || one === firstExpiry).slice(0, MAX_SHOWN),
     (item: PendingItem) => [
       [COMMON_TEXTS.time, listTime(item.at, now)],
-      [OVERVIEW_TEXTS.what, OVERVIEW_TEXTS.kinds[item.what]],
+      [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.what]],
       [
         COMMON_TEXTS.of,
         html`${linkTo(storePath(view, item.path), item.of)}${item === firstExpiry ? more : ""}`,
@@ -144,7 +144,7 @@ function due(context: PortalContext, view: View, now: number): Html {
     { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
   );
   return section(
-    OVERVIEW_TEXTS.due,
+    COMMON_TEXTS.due,
     list,
     items.length === 0 ? "" : html`<p>${linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.dueOn)}</p>`,
   );

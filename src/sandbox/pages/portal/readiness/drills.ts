@@ -41,8 +41,8 @@ export function runningDrills(
     ({ id, since }) =>
       html`<section class="panel running">
         <h2>
-          ${LAUNCH_TEXTS.run} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-          <span class="hint">${LAUNCH_TEXTS.since} ${ageOf(since, now)}</span>
+          ${LAUNCH_TEXTS.checklist} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
+          <span class="hint">${COMMON_TEXTS.since} ${ageOf(since, now)}</span>
         </h2>
         <p>${LAUNCH_TEXTS.heldBack}</p>
         <p>${LAUNCH_TEXTS.retrieved(leases.retrievesOf({ storeId, id }).length)}</p>
@@ -98,13 +98,13 @@ function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: n
     table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
       [
         LAUNCH_TEXTS.step,
-        html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.notOk)}
+        html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
         ${stepTitle(titlesOf(kind), step.name)}`,
         "head",
       ],
       [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
-      ...(hasCause ? ([[LAUNCH_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
+      ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
   const held = LAUNCH_TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
@@ -157,14 +157,7 @@ function waiveForm(view: View, kind: DrillKind): Html {
   const action = storePath(view, "/launch/waivers");
   const fields = { drill: kind };
   const typed = typedValues(view, action, fields);
-  return formWithConfirmation(
-    view,
-    { label: LAUNCH_TEXTS.waive, question: LAUNCH_TEXTS.waiveHint },
-    {
-      action,
-      label: LAUNCH_TEXTS.waiveNow,
-      fields,
-      content: inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typed }),
-    },
-  );
+  const content = inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typed });
+  const { waive, waiveHint, waiveNow } = LAUNCH_TEXTS;
+  return formWithConfirmation(view, [waive, waiveHint, waiveNow], { action, fields, content, style: "" });
 }

@@ -16,7 +16,6 @@ export const LAUNCH_TEXTS = {
   held: ["Held", "通过"],
   broke: ["Broken", "出错"],
   notJudged: ["Not judged", "未判定"],
-  run: ["Checklist", "检查清单"],
   drillKinds: {
     webhook: ["Webhook drill", "Webhook 演练"],
     duplicates: ["Duplicates drill", "重复推送演练"],
@@ -42,7 +41,6 @@ export const LAUNCH_TEXTS = {
     ],
   },
   running: ["running", "进行中"],
-  since: ["since", "开始于"],
   heldBack: [
     "The webhooks of this store are held until the drill ends.",
     "在演练结束前，此商店的 Webhook 会暂停发送。",
@@ -60,9 +58,7 @@ export const LAUNCH_TEXTS = {
   heldSteps: (count: number) => [`Steps that passed: ${count}`, `已通过的步骤：${count}`],
   step: ["Step", "步骤"],
   expected: ["Expected", "预期"],
-  cause: ["Likely cause", "可能原因"],
   ok: ["ok", "通过"],
-  notOk: ["failed", "未通过"],
   waived: ["skipped", "已跳过"],
   skippedUntil: ["until", "截止"],
   waive: ["Skip for 7 days", "跳过 7 天"],

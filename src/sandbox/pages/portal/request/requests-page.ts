@@ -74,7 +74,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
     [COMMON_TEXTS.method, html`<code>${method}</code>`],
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
     [COMMON_TEXTS.status, answerBadge(status)],
-    [REQUEST_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
+    [COMMON_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
     [REQUEST_TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [COMMON_TEXTS.order, orderId === null ? "" : orderOf(context, view, orderId)],
   ];

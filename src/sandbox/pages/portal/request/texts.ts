@@ -23,7 +23,6 @@ export const REQUEST_TEXTS = {
   requests: ["v1 requests", "v1 请求"],
   pathBegins: ["Path begins with", "路径开头"],
   byDrill: ["drill", "演练"],
-  code: ["Code", "错误码"],
   took: ["Duration", "耗时"],
   search: ["Order, code or request id", "订单、错误码或请求 ID"],
   lookOn: ["Search older requests", "继续往前查找"],

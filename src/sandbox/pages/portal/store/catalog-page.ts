@@ -37,16 +37,10 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
 function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
   const { id, description, currency, paymentMethod } = price;
   const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
-  const retire = formWithConfirmation(
-    view,
-    { label: TEXTS.retire, question: TEXTS.retireQuestion(id) },
-    {
-      action: storePath(view, "/catalog/retire"),
-      label: TEXTS.retireNow,
-      fields: { price_id: id },
-      style: "danger",
-    },
-  );
+  const retire = formWithConfirmation(view, [TEXTS.retire, TEXTS.retireQuestion(id), TEXTS.retireNow], {
+    action: storePath(view, "/catalog/retire"),
+    fields: { price_id: id },
+  });
   const lacking =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [

@@ -131,17 +131,19 @@ function preview(view: View, { items, isMore }: PendingItems, now: number): Html
   const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
     isMore && known === items.length ? `${Math.min(known, MAX_PENDING_ITEMS - 1)}+` : String(known);
-  const list = table(TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), { opens: true });
+  const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), {
+    opens: true,
+  });
   const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
   const counts = html`<p>${TEXTS.counts(count(soon), count(items.length))}</p>`;
-  return section(TEXTS.due, html`${counts} ${list}`, more);
+  return section(COMMON_TEXTS.due, html`${counts} ${list}`, more);
 }
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
   return [
     [COMMON_TEXTS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
-    [TEXTS.what, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
+    [COMMON_TEXTS.item, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
     [COMMON_TEXTS.of, linkTo(storePath(view, path), of), "head"],
   ];
 }

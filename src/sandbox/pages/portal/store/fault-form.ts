@@ -165,7 +165,7 @@ function matchFields(
       ),
     ],
     [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typed })],
-    [!isApi, endpointId, selectField(TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
+    [!isApi, endpointId, selectField(COMMON_TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
   ] as const;
   return fields.flatMap(([isOwn, name, shown]) => (isOwn || isTyped(typed, name) ? [shown] : []));
 }

@@ -103,11 +103,7 @@ function row(view: View, fault: FaultEntry): TableRow {
 
 function clear(view: View): Html {
   const action = storePath(view, "/faults/clear");
-  return formWithConfirmation(
-    view,
-    { label: TEXTS.clear, question: TEXTS.clearQuestion },
-    { action, label: TEXTS.clearNow, style: "danger" },
-  );
+  return formWithConfirmation(view, [TEXTS.clear, TEXTS.clearQuestion, TEXTS.clearNow], { action });
 }
 
 function profiles(view: View): Html {

@@ -29,11 +29,9 @@ export function parseKeyForm(fields: ReadonlyMap<string, string>): unknown {
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): TableRow {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
-  const revoke = formWithConfirmation(
-    view,
-    { label: TEXTS.revoke, question },
-    { action: storePath(view, `/keys/${keyId}/revoke`), label: TEXTS.revokeNow, style: "danger" },
-  );
+  const revoke = formWithConfirmation(view, [TEXTS.revoke, question, TEXTS.revokeNow], {
+    action: storePath(view, `/keys/${keyId}/revoke`),
+  });
   const state =
     revokedAt === null
       ? html`<span class="badge good">${TEXTS.inForce}</span>`

@@ -49,16 +49,9 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     TEXTS.origins,
     returnOrigins,
     ({ origin, path }) => {
-      const remove = formWithConfirmation(
-        view,
-        { label: COMMON_TEXTS.remove, question: TEXTS.removeQuestion(origin) },
-        {
-          action: storePath(view, "/settings/return-origins/remove"),
-          label: TEXTS.removeNow,
-          fields: { origin },
-          style: "danger",
-        },
-      );
+      const asked = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
+      const removal = storePath(view, "/settings/return-origins/remove");
+      const remove = formWithConfirmation(view, asked, { action: removal, fields: { origin } });
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
         [COMMON_TEXTS.path, html`<code>${path}</code>`],

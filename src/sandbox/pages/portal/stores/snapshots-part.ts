@@ -63,27 +63,15 @@ function snapshotRow(
 ): TableRow {
   const fields = { name };
   const replaced = found === undefined ? TEXTS.asTaken : contentOf(context, view, found);
-  const restore = formWithConfirmation(
-    view,
-    { label: TEXTS.restore, question: TEXTS.restoreQuestion(name, replaced) },
-    {
-      action: "/portal/snapshots/restore",
-      label: TEXTS.restoreNow,
-      content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
-      fields: { ...fields, ...pageField(view) },
-      style: "danger",
-    },
-  );
-  const remove = formWithConfirmation(
-    view,
-    { label: COMMON_TEXTS.remove, question: TEXTS.removeQuestion(name) },
-    {
-      action: storePath(view, "/snapshots/remove"),
-      label: TEXTS.removeNow,
-      fields,
-      style: "danger",
-    },
-  );
+  const restoring = [TEXTS.restore, TEXTS.restoreQuestion(name, replaced), TEXTS.restoreNow] as const;
+  const restore = formWithConfirmation(view, restoring, {
+    action: "/portal/snapshots/restore",
+    content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
+    fields: { ...fields, ...pageField(view) },
+  });
+  const removing = [COMMON_TEXTS.remove, TEXTS.removeQuestion(name), TEXTS.removeNow] as const;
+  const action = storePath(view, "/snapshots/remove");
+  const remove = formWithConfirmation(view, removing, { action, fields });
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
     ...(found === undefined ? [] : detailCells(found, replaced)),

@@ -3,9 +3,16 @@ import { NEW_MERCHANT } from "../../../../core/control/operations/stores.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral, displayText } from "../../../../core/text.ts";
-import { html, type Html, type Text } from "../../../../web/html.ts";
+import { html, type Html } from "../../../../web/html.ts";
 import { selectField, inputField, filledFields } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import {
+  actionForm,
+  formWithConfirmation,
+  storePath,
+  typedValues,
+  type ActionForm,
+  type Confirmation,
+} from "../forms.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
@@ -27,47 +34,29 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
   return filledFields(fields, ["name", "merchant"]);
 }
 
-export function resetForm(view: View, { storeId, name }: StoreEntry): Html {
+export function resetForm(view: View, { storeId, name: stored }: StoreEntry): Html {
+  const name = displayStoreName(stored);
   // Not below the store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
-    label: TEXTS.reset,
-    question: TEXTS.resetQuestion(displayStoreName(name)),
+    asked: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",
-    button: TEXTS.resetNow,
     fields: { store: storeId },
   });
 }
 
 export function deleteForm(view: View, store: StoreEntry): Html {
-  return namedForm(view, store.name, {
-    label: TEXTS.delete,
-    question: TEXTS.deleteQuestion(displayStoreName(store.name)),
-    action: storePath(store, "/delete"),
-    button: TEXTS.deleteNow,
-    fields: {},
-  });
+  const name = displayStoreName(store.name);
+  const asked = [TEXTS.delete, TEXTS.deleteQuestion(name), TEXTS.deleteNow] as const;
+  return namedForm(view, name, { asked, action: storePath(store, "/delete") });
 }
 
-/** A destructive action on a store, confirmed by typing the store's name. */
-function namedForm(
-  view: View,
-  name: string,
-  act: {
-    readonly label: Text;
-    readonly question: Text;
-    readonly action: string;
-    readonly button: Text;
-    readonly fields: Readonly<Record<string, string>>;
-  },
-): Html {
-  const { label, question, action, button, fields } = act;
+type NamedForm = Pick<ActionForm, "action" | "fields"> & { readonly asked: Confirmation };
+
+/** A destructive action on a store, confirmed by typing the store's name, as it is displayed. */
+function namedForm(view: View, name: string, { asked, action, fields = {} }: NamedForm): Html {
   const typed = typedValues(view, action, fields);
-  const content = inputField(TEXTS.typeName(displayStoreName(name)), "name", { required: true, typed });
-  return formWithConfirmation(
-    view,
-    { label, question },
-    { action, label: button, fields: { ...fields, ...pageField(view) }, content, style: "danger" },
-  );
+  const content = inputField(TEXTS.typeName(name), "name", { required: true, typed });
+  return formWithConfirmation(view, asked, { action, fields: { ...fields, ...pageField(view) }, content });
 }
 
 /** A form field with the store of the page that contains the form: a refused form is shown on that page again. */

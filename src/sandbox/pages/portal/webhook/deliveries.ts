@@ -33,7 +33,7 @@ export function deliveriesPage(
     style: "deliveries",
     filters: {
       // A removed endpoint still has its deliveries.
-      endpoint: { label: WEBHOOK_TEXTS.endpoint, options: known },
+      endpoint: { label: COMMON_TEXTS.endpoint, options: known },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
@@ -97,12 +97,12 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
       [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
       [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
       [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
-      [WEBHOOK_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
+      [COMMON_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
       [COMMON_TEXTS.answer, attemptResult(last)],
       [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
       [COMMON_TEXTS.state, deliveryState(delivery, now)],
     ];
-    return isOfOne ? cells.filter(([column]) => column !== WEBHOOK_TEXTS.endpoint) : cells;
+    return isOfOne ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
   };
 }
 

@@ -42,7 +42,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
           html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,
         ],
         [COMMON_TEXTS.order, orderLink(view, event)],
-        [WEBHOOK_TEXTS.endpoint, endpointLink(context, view, delivery)],
+        [COMMON_TEXTS.endpoint, endpointLink(context, view, delivery)],
         [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[delivery.cause]],
         [COMMON_TEXTS.time, momentWithDate(delivery.createdAt)],
         [WEBHOOK_TEXTS.next, nextWords(context, delivery)],

@@ -18,7 +18,7 @@ import {
   eventTypesText,
 } from "./endpoint-parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
-import { WEBHOOK_TEXTS } from "./texts.ts";
+import { WEBHOOK_TEXTS as TEXTS } from "./texts.ts";
 import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 import { retryForm } from "./webhooks-page.ts";
 
@@ -39,27 +39,24 @@ export function endpointPage(
       ${factList([
         ["ID", copyableText(endpoint.id)],
         [COMMON_TEXTS.state, endpointState(endpoint)],
-        [WEBHOOK_TEXTS.eventTypes, eventTypesText(endpoint)],
-        [WEBHOOK_TEXTS.howMany, endpoint.inOrder ? WEBHOOK_TEXTS.oneByOne : WEBHOOK_TEXTS.severalAtOnce],
-        ...(endpoint.ca === null ? [] : [[WEBHOOK_TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
+        [TEXTS.eventTypes, eventTypesText(endpoint)],
+        [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
+        ...(endpoint.ca === null ? [] : [[TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
+        [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
         [
-          WEBHOOK_TEXTS.lastDay,
-          html`${healthBadges(health)} <span class="hint">${WEBHOOK_TEXTS.healthHint}</span>`,
-        ],
-        [
-          WEBHOOK_TEXTS.nextAttemptColumn,
+          TEXTS.nextAttemptColumn,
           dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
         ],
-        [WEBHOOK_TEXTS.added, momentWithDate(endpoint.createdAt)],
+        [TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
       <div class="actions">${endpointActions(view, endpoint)}</div>
     </section>
     <section>
-      <h2>${WEBHOOK_TEXTS.deliveries}</h2>
-      ${deliveries.length === 0 ? noItems(WEBHOOK_TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, isOfOne: true })}
+      <h2>${TEXTS.deliveries}</h2>
+      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, isOfOne: true })}
       <p class="row">
         ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
-        <a href="${address(null)}">${WEBHOOK_TEXTS.filterThese}</a>
+        <a href="${address(null)}">${TEXTS.filterThese}</a>
       </p>
     </section>`;
   return { title: endpoint.url, main, live: "writes" };
@@ -70,38 +67,36 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
   const change = (action: string, label: Words): Html =>
     actionForm(view, { action: `${at}/state`, label, fields: { action } });
   const overlaps = [
-    [DEFAULT_OVERLAP_MS, WEBHOOK_TEXTS.oneDay],
-    [HOUR_MS, WEBHOOK_TEXTS.oneHour],
-    [7 * 24 * HOUR_MS, WEBHOOK_TEXTS.oneWeek],
-    [0, WEBHOOK_TEXTS.atOnce],
+    [DEFAULT_OVERLAP_MS, TEXTS.oneDay],
+    [HOUR_MS, TEXTS.oneHour],
+    [7 * 24 * HOUR_MS, TEXTS.oneWeek],
+    [0, TEXTS.atOnce],
   ] as const;
   const overlap = html`<label
-    >${WEBHOOK_TEXTS.overlap}
+    >${TEXTS.overlap}
     <select name="overlap_ms">
       ${overlaps.map(([span, label]) => html`<option value="${String(span)}">${label}</option>`)}
     </select></label
   >`;
-  return html`${actionForm(view, { action: `${at}/test`, label: WEBHOOK_TEXTS.test, style: "primary" })}
-    ${actionForm(view, { action: `${at}/secret`, label: WEBHOOK_TEXTS.showSecret })}
-    ${state === "enabled" ? retryForm(view, id) : change("enable", WEBHOOK_TEXTS.enable)}
-    ${state === "enabled" ? change("pause", WEBHOOK_TEXTS.pause) : ""}
-    ${formWithConfirmation(
-      view,
-      { label: WEBHOOK_TEXTS.rotate, question: WEBHOOK_TEXTS.rotateAsk },
-      { action: `${at}/rotate`, label: WEBHOOK_TEXTS.rotateSure, content: overlap },
-    )}
+  return html`${actionForm(view, { action: `${at}/test`, label: TEXTS.test, style: "primary" })}
+    ${actionForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
+    ${state === "enabled" ? retryForm(view, id) : change("enable", TEXTS.enable)}
+    ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
+    ${formWithConfirmation(view, [TEXTS.rotate, TEXTS.rotateAsk, TEXTS.rotateSure], {
+      action: `${at}/rotate`,
+      content: overlap,
+      style: "",
+    })}
     ${
       state === "disabled"
         ? ""
-        : formWithConfirmation(
-            view,
-            { label: WEBHOOK_TEXTS.disable, question: WEBHOOK_TEXTS.disableAsk },
-            { action: `${at}/state`, label: WEBHOOK_TEXTS.disableSure, fields: { action: "disable" } },
-          )
+        : formWithConfirmation(view, [TEXTS.disable, TEXTS.disableAsk, TEXTS.disableSure], {
+            action: `${at}/state`,
+            fields: { action: "disable" },
+            style: "",
+          })
     }
-    ${formWithConfirmation(
-      view,
-      { label: COMMON_TEXTS.remove, question: WEBHOOK_TEXTS.removeAsk },
-      { action: `${at}/remove`, label: WEBHOOK_TEXTS.removeSure, style: "danger" },
-    )} <a class="plain" href="${storePath(view, "/faults")}">${WEBHOOK_TEXTS.faults}</a>`;
+    ${formWithConfirmation(view, [COMMON_TEXTS.remove, TEXTS.removeAsk, TEXTS.removeSure], {
+      action: `${at}/remove`,
+    })} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;
 }

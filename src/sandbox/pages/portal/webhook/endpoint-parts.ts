@@ -17,14 +17,14 @@ const DAY_MS = 24 * 3_600_000;
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
   const now = storeTime(context, view.storeId);
   const list = table(
-    WEBHOOK_TEXTS.endpoints,
+    COMMON_TEXTS.endpoints,
     endpoints,
     (endpoint) => {
       const health = healthOf(context, view, endpoint.id);
       const { id, url, state } = endpoint;
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
-        [WEBHOOK_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
+        [COMMON_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
         [COMMON_TEXTS.state, endpointState(endpoint)],
         [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
         [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
@@ -88,7 +88,7 @@ export function endpointState(
     failingSince === null
       ? ""
       : html` <span class="hint why"
-          >${isFailing ? WEBHOOK_TEXTS.since : WEBHOOK_TEXTS.failingSince}
+          >${isFailing ? COMMON_TEXTS.since : WEBHOOK_TEXTS.failingSince}
           ${momentWithDate(failingSince)}</span
         >`;
   const name = isFailing ? WEBHOOK_TEXTS.failing : WEBHOOK_TEXTS.endpointStates[state];

@@ -8,7 +8,7 @@ import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { deliveriesPage } from "./deliveries.ts";
 import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
-import { FRAME_TEXTS } from "../texts.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -20,7 +20,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   const around = (list: Html): Html =>
     html`${webhookTabs(view, "deliveries")}
       <section>
-        <h2>${WEBHOOK_TEXTS.endpoints}</h2>
+        <h2>${COMMON_TEXTS.endpoints}</h2>
         ${
           endpoints.length === 0
             ? noItems(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
@@ -43,7 +43,7 @@ function addEndpointPart(view: View, isFirst: boolean): Html {
   const action = storePath(view, "/webhooks/endpoints");
   if (!view.may("POST", action)) return html``;
   return html`<details class="panel" ${isFirst || typedValues(view, action) !== undefined ? html`open` : ""}>
-    <summary>${WEBHOOK_TEXTS.addEndpoint}</summary>
+    <summary>${COMMON_TEXTS.addEndpoint}</summary>
     ${addEndpointForm(view)}
   </details>`;
 }
@@ -86,11 +86,9 @@ function replayFailedForm(context: PortalContext, view: View): Html {
     </select></label
   >`;
   const action = storePath(view, "/webhooks/deliveries/replay");
-  return formWithConfirmation(
-    view,
-    { label: WEBHOOK_TEXTS.replayFailed, question: WEBHOOK_TEXTS.replayFailedAsk },
-    { action, label: WEBHOOK_TEXTS.replayFailedSure, content: field },
-  );
+  const { replayFailed, replayFailedAsk, replayFailedSure } = WEBHOOK_TEXTS;
+  const form = { action, content: field, style: "" } as const;
+  return formWithConfirmation(view, [replayFailed, replayFailedAsk, replayFailedSure], form);
 }
 
 function replayNotice({ shownOnce }: View): Html {
