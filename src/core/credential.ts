@@ -35,7 +35,10 @@ const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
 export function formatTestKey(random: Uint8Array): string {
-  return formatSecret(TEST_PREFIX, random);
+  if (random.length !== API_KEY_RANDOM_BYTES)
+    throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
+  const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
+  return TEST_PREFIX + secret + checksum(secret);
 }
 
 /** Whether a token is limited to a store. Only such a token may leave its machine. */
@@ -45,14 +48,7 @@ export function isStoreToken(token: string): boolean {
 
 /** Formats 160 random bits as the token of a store, in the form of a test key. */
 export function formatStoreToken(random: Uint8Array): string {
-  return formatSecret(STORE_TOKEN_PREFIX, random);
-}
-
-function formatSecret(prefix: string, random: Uint8Array): string {
-  if (random.length !== API_KEY_RANDOM_BYTES)
-    throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
-  const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
-  return prefix + secret + checksum(secret);
+  return formatTestKey(random).replace(TEST_PREFIX, STORE_TOKEN_PREFIX);
 }
 
 /** The hash that the database stores instead of the key. */
@@ -96,20 +92,16 @@ export function isTestKey(text: string): boolean {
 
 /** The random bits of a test key as a number: the inverse of `formatTestKey`. Undefined for any other text. */
 export function testKeyBits(text: string): bigint | undefined {
-  return isTestKey(text) ? bitsOf(text.slice(TEST_PREFIX.length)) : undefined;
+  if (!isTestKey(text)) return undefined;
+  let bits = 0n;
+  for (const digit of text.slice(TEST_PREFIX.length, -CHECKSUM_LENGTH))
+    bits = bits * 62n + BigInt(BASE62.indexOf(digit));
+  return bits;
 }
 
 /** The random bits of a store's token as a number; undefined for any other text. */
 export function storeTokenBits(text: string): bigint | undefined {
-  const rest = text.startsWith(STORE_TOKEN_PREFIX) ? text.slice(STORE_TOKEN_PREFIX.length) : "";
-  return isTestKey(TEST_PREFIX + rest) ? bitsOf(rest) : undefined;
-}
-
-function bitsOf(text: string): bigint {
-  const secret = text.slice(0, SECRET_LENGTH);
-  let bits = 0n;
-  for (const digit of secret) bits = bits * 62n + BigInt(BASE62.indexOf(digit));
-  return bits;
+  return isStoreToken(text) ? testKeyBits(text.replace(STORE_TOKEN_PREFIX, TEST_PREFIX)) : undefined;
 }
 
 /** Whether a text has the prefix of test keys, which every service of this kind uses (interface 22). */

@@ -20,23 +20,24 @@ export function createGate({
 }: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
   const hosts = hostsOf(hostedHosts(SETTINGS));
   // The object of the token's store decides whether it knows the token.
-  const callerOf = (token: string) => (storeTokenBits(token) === undefined ? undefined : OWNER);
-  const tokens = { controlToken, adminToken, callerOf };
+  const identify = (_kind: "token", token: string) =>
+    storeTokenBits(token) === undefined ? undefined : OWNER;
+  const control = { controlToken, adminToken, tokens: { identify } };
   return (request, url) => {
     const checked = toHttpRequest(request, url);
     const isHere = guardRequest(checked, hosts[areaOf(checked).audience]).ok;
-    return isHere && isAdmitted(checked, SETTINGS, tokens);
+    return isHere && isAdmitted(checked, SETTINGS, control);
   };
 }
 
 function isAdmitted(
   request: HttpRequest,
   { origin }: Pick<HostedSettings, "origin">,
-  tokens: Parameters<typeof admitToControl>[0],
+  control: Parameters<typeof admitToControl>[0],
 ): boolean {
   const { method, target } = request;
   if (target.startsWith("/v1/")) return refuseBrowsers(request).ok;
-  if (target.startsWith(CONTROL_PREFIX)) return admitToControl(tokens, request).ok;
+  if (target.startsWith(CONTROL_PREFIX)) return admitToControl(control, request).ok;
   return method !== "POST" || requireOwnPage(request, origin).ok;
 }
 

@@ -1,6 +1,6 @@
-import { parseAuthorization } from "../core/credential.ts";
+import { isStoreToken, parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
-import { shardOfId, markOfKey, markOfToken, type Mark } from "./shared/marks.ts";
+import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
 /** The object of a store, of the first store or of the index, or the Worker itself. */
 type Place =
@@ -23,7 +23,7 @@ export function placeOf(path: string, authorization: string | null): Place {
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
   // A store's token reaches only its store, whichever store the path names.
   const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
-  const own = markOfToken(token);
+  const own = isStoreToken(token) ? markOfKey(token) : undefined;
   if (own !== undefined) return { kind: "store", mark: own };
   const [root, storeId = "", ...rest] = path.slice(CONTROL_PREFIX.length).split("/");
   if (root !== "stores" || storeId === "" || (rest.length === 1 && rest[0] === DELETE)) return INDEX;

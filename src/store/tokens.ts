@@ -54,9 +54,7 @@ export function tokensTable(connection: Connection) {
   const selectOf = connection.prepare<[string], TokenEntry>(
     `SELECT ${COLUMNS} FROM tokens WHERE store_id = ? ORDER BY created_at, id`,
   );
-  const use = connection.prepare<{ readonly id: string; readonly at: number }>(
-    "UPDATE tokens SET used_at = @at WHERE id = @id",
-  );
+  const use = connection.prepare<[at: number, id: string]>("UPDATE tokens SET used_at = ? WHERE id = ?");
   const revoke = connection.prepare<{ readonly id: string; readonly at: number }>(
     "UPDATE tokens SET revoked_at = @at WHERE (id = @id OR link_id = @id) AND revoked_at IS NULL",
   );
@@ -66,7 +64,7 @@ export function tokensTable(connection: Connection) {
     find: (id: string): TokenEntry | undefined => select.get(id),
     /** The tokens, links and sessions of a store, with revoked and expired ones; oldest first. */
     of: (storeId: string): TokenEntry[] => selectOf.all(storeId),
-    use: (id: string, at: number): void => void use.run({ id, at }),
+    use: (id: string, at: number): void => void use.run(at, id),
     /** Revokes a token, a session, or a link with its session. */
     revoke: (id: string, at: number): void => void revoke.run({ id, at }),
   };

@@ -121,17 +121,14 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   });
   if (sender.kind === "sandbox" && sender.polls) {
     const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
-    const link = createRegistration(world, { ...sender, ...plan, url });
-    const made = receive(context, options, { url, port: 0, link });
-    const { service } = made.webhooks;
-    return closedAtEnd({ ...made, listener: pollDeliveries(world, { link, service, host: "127.0.0.1:0" }) });
+    const polled = receive(context, options, { url, port: 0 });
+    const { link, webhooks } = polled;
+    if (link === undefined) throw new Error("a listener of a sandbox is registered there");
+    return closedAtEnd({ ...polled, listener: pollDeliveries(world, link, webhooks.service) });
   }
   let made: Omit<Session, "listener"> | undefined;
   const makeService = (taken: number) => {
-    const url = `${localOrigin(taken)}/`;
-    const link =
-      sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
-    made = receive(context, options, { url, port: taken, link });
+    made = receive(context, options, { url: `${localOrigin(taken)}/`, port: taken });
     return made.webhooks.service;
   };
   const silenceMs = plan.timeoutMs + SILENCE_MS;
@@ -146,13 +143,14 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
 function receive(
   context: Context,
   { plan, sender, seen }: SessionOptions,
-  { port, ...at }: Pick<Session, "url" | "link"> & { readonly port: number },
+  { url, port }: Pick<Session, "url" | "port">,
 ): Omit<Session, "listener"> {
   const { world, printer } = context;
+  const link = sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
   let last: HandledDelivery | undefined;
   let typeWidth = typeWidthOf(printer);
   const webhooks = createWebhookListener(world, {
-    source: hideSecrets(context, at.link ?? createFixedSource(sender, plan)),
+    source: hideSecrets(context, link ?? createFixedSource(sender, plan)),
     seen,
     plan,
     forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
@@ -165,7 +163,7 @@ function receive(
       printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
     },
     onStray: (why) =>
-      void momentOf(context, at.link).then(({ at: moment, real }) =>
+      void momentOf(context, link).then(({ at: moment, real }) =>
         printer.talk(
           [timeOfDay(moment), `not a delivery: ${printable(cutText(why, MAX_REASON_LENGTH))}`, ...real].join(
             "  ",
@@ -174,7 +172,7 @@ function receive(
       ),
     report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
   });
-  return { ...at, port, webhooks, last: () => last };
+  return { url, port, link, webhooks, last: () => last };
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */

@@ -1,12 +1,10 @@
 import { pathToFileURL } from "node:url";
-import type { AnswerOf } from "../../core/control/operations.ts";
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { isAnyId } from "../parsers.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import type { StoreRole } from "../../core/store/shapes.ts";
 import { refuseUsage, storageProblem, catchRefusal, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
@@ -44,8 +42,7 @@ export function registerOpen(group: Group): void {
 
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
-  const limit = linkLimit(context, options);
-  const { signInUrl, expiresAt } = await newSignIn(context, { id, limit });
+  const { signInUrl, expiresAt } = await newSignIn(context, options, id);
   const shown = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
   if (options.print === true)
     return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
@@ -68,10 +65,8 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 }
 
 /** A sign-in link to the first page of the store, or to the object with an id. */
-async function newSignIn(
-  context: Context,
-  { id, limit }: { readonly id: string | undefined; readonly limit: LinkLimit | undefined },
-): Promise<AnswerOf<"createSignIn">> {
+async function newSignIn(context: Context, options: OpenOptions, id?: string) {
+  const isLimited = isForStore(context, options);
   const target = await controlTarget(context);
   const { storeId } = target;
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
@@ -82,16 +77,14 @@ async function newSignIn(
     context.printer.talk(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = ofOrder ?? id;
   const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
-  const body = limit === undefined ? { to } : { to, storeId, ...limit };
+  const body = isLimited ? { to, storeId, role: options.role, validMs: options.valid } : { to };
   return callAt(context, target, { name: "createSignIn", body, nextAfter: NEXT_AFTER });
 }
 
-type LinkLimit = { readonly role: StoreRole | undefined; readonly validMs: number | undefined };
-
-/** The rights of a link for somebody else: a printed link to a named store. The user's own browser opens as the owner. */
-function linkLimit({ around }: Context, { print, role, valid: validMs }: OpenOptions): LinkLimit | undefined {
-  if (print === true && around.storeFlag !== undefined) return { role, validMs };
-  if (role === undefined && validMs === undefined) return undefined;
+/** Whether a link is for somebody else: a printed link to a named store. The user's own browser opens as the owner. */
+function isForStore({ around }: Context, { print, role, valid }: OpenOptions): boolean {
+  if (print === true && around.storeFlag !== undefined) return true;
+  if (role === undefined && valid === undefined) return false;
   throw refuseUsage(
     "--role and --valid are about a link to one store, so they need --print and --store",
     "for example: checkout open --print --store Alice --role viewer",

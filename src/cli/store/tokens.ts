@@ -1,5 +1,6 @@
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
-import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { encodeAnswer } from "../../core/control/operations.ts";
+import { VALIDITY_MS } from "../../core/control/rights.ts";
 import { STORE_ROLES, type StoreRole } from "../../core/store/shapes.ts";
 import { displayStoreName } from "../../core/config/store-name.ts";
 import { shortId } from "../../core/text.ts";
@@ -14,12 +15,7 @@ import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
-const MINUTE_MS = 60_000;
-const YEAR_MS = 366 * 24 * 60 * MINUTE_MS;
-
-export type RightsOptions = { readonly role?: StoreRole; readonly valid?: number };
-
-type CreateOptions = CommonOptions & RightsOptions;
+export type RightsOptions = CommonOptions & { readonly role?: StoreRole; readonly valid?: number };
 
 /** `--role` and `--valid`, of tokens and of links to the portal. */
 export function rightsOptions() {
@@ -32,14 +28,14 @@ export function rightsOptions() {
     valueOption(
       "--valid <duration>",
       "how long it is valid, such as 12h or 30d (default: 7d)",
-      durationParser(MINUTE_MS, YEAR_MS),
+      durationParser(VALIDITY_MS.least, VALIDITY_MS.most),
     ),
   ];
 }
 
 /** `checkout tokens create|list|revoke`. */
 export function registerTokens(group: Group): void {
-  register<CreateOptions>(group, {
+  register<RightsOptions>(group, {
     name: "create",
     summary: "create a token with which a colleague or a program acts on one store; it is shown only once",
     examples: [
@@ -85,26 +81,18 @@ export function registerTokens(group: Group): void {
   });
 }
 
-type ListedStore = {
-  readonly name: string;
-  readonly target: ControlTarget;
-  readonly listed: AnswerOf<"listTokens">;
-};
-
 /** The tokens of the named store; without `--store`, of each store. */
-async function listedStores(context: Context): Promise<readonly ListedStore[]> {
-  const target = await controlTarget(context);
-  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
-  const some = stores.filter(
-    ({ storeId }) => context.around.storeFlag === undefined || storeId === target.storeId,
-  );
-  const listed: ListedStore[] = [];
-  for (const { storeId, name } of some) {
-    const at = { ...target, storeId };
-    const call = { name: "listTokens", body: undefined } as const;
-    listed.push({ name, target: at, listed: await callAt(context, at, call) });
+async function listedStores(context: Context) {
+  const named = await controlTarget(context);
+  const { stores } = await callAt(context, named, { name: "listStores", body: undefined });
+  const found = [];
+  for (const { storeId, name } of stores) {
+    if (context.around.storeFlag !== undefined && storeId !== named.storeId) continue;
+    const target = { ...named, storeId };
+    const listed = await callAt(context, target, { name: "listTokens", body: undefined });
+    found.push({ name, target, listed });
   }
-  return listed;
+  return found;
 }
 
 async function runList(context: Context): Promise<number> {

@@ -173,11 +173,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const { world, printer, around } = context;
   const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
   const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
-  const withToken = (origin: string): ControlTarget => {
-    const token = tokenIn(world, role);
-    printer.hide(token);
-    return targetAt(context, origin, token);
-  };
+  const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
   const named = around.address();
   if (named === undefined) {
     const own = ofFolder();
@@ -235,12 +231,12 @@ export function sandboxOfFolder(context: Context, role: ControlRole = "control")
   const { port = null, control_token: controlToken = "" } = run ?? {};
   if (port === null) return undefined;
   const token = role === "control" ? controlToken : adminTokenIn(context);
-  context.printer.hide(token);
   return targetAt(context, localOrigin(port), token);
 }
 
 function targetAt(context: Context, origin: string, token: string): ControlTarget {
-  const { version, world } = context;
+  const { version, world, printer } = context;
+  printer.hide(token);
   const onOtherVersion = (other?: string): void => noteVersion(context, other);
   return { origin, token, version, onOtherVersion, timeoutMs: limitFromVariable(world.env, "timeout") };
 }

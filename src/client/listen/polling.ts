@@ -1,13 +1,9 @@
+import type { AnswerOf } from "../../core/control/operations.ts";
 import type { HttpResponse, Listener, Service, World } from "../../world.ts";
 import type { ListenerRegistration } from "./registration.ts";
 
-type PollingOptions = {
-  readonly link: Pick<ListenerRegistration, "fetch" | "answer">;
-  readonly service: Service;
-  /** The Host header that the service accepts. */
-  readonly host: string;
-};
-
+/** A name that the service of a listener without a port accepts. */
+const HOST = "127.0.0.1:0";
 /** Pause before a request that failed is made again, in milliseconds. */
 const PAUSE_MS = 1000;
 /** Maximum number of times that an answer is sent; after them, the sandbox has ended the attempt. */
@@ -23,13 +19,14 @@ const MAX_RETRY_AFTER = 64;
  */
 export function pollDeliveries(
   world: Pick<World, "sleep">,
-  { link, service, host }: PollingOptions,
+  link: Pick<ListenerRegistration, "fetch" | "answer">,
+  service: Service,
 ): Pick<Listener, "close"> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const underWay = new Map<string, Promise<void>>();
-  const handle = async (id: string, headers: Readonly<Record<string, string>>, body: string) => {
-    const rawHeaders = Object.entries({ ...headers, Host: host }).flat();
+  const handle = async ({ id, headers, body }: AnswerOf<"fetchDeliveries">["requests"][number]) => {
+    const rawHeaders = Object.entries({ ...headers, Host: HOST }).flat();
     const answer = answerOf(
       await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
     );
@@ -44,11 +41,10 @@ export function pollDeliveries(
       const fetched = await link.fetch([...underWay.keys()], signal);
       if (fetched.end !== "success") await world.sleep(PAUSE_MS, signal);
       else
-        for (const { id, headers, body } of fetched.value.requests)
-          underWay.set(
-            id,
-            handle(id, headers, body).finally(() => underWay.delete(id)),
-          );
+        for (const one of fetched.value.requests) {
+          const handled = handle(one).finally(() => underWay.delete(one.id));
+          underWay.set(one.id, handled);
+        }
     }
   };
   const polling = poll();

@@ -15,3 +15,7 @@ export function isPermitted(role: LeastRole, least: LeastRole): boolean {
   if (role === "administrator" || least === "administrator") return role === least;
   return RANKS[role] >= RANKS[least];
 }
+
+const DAY_MS = 24 * 3_600_000;
+/** How long a token or the session of a link is valid, in milliseconds. */
+export const VALIDITY_MS = { least: 60_000, default: 7 * DAY_MS, most: 366 * DAY_MS } as const;

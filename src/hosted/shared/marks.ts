@@ -44,17 +44,9 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   return Buffer.from(whole.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 
-/** The mark of an API key; undefined for a text that is not a test key. */
-export function markOfKey(apiKey: string): Mark | undefined {
-  return markInBits(testKeyBits(apiKey));
-}
-
-/** The mark of the token of a store; undefined for any other text. */
-export function markOfToken(token: string): Mark | undefined {
-  return markInBits(storeTokenBits(token));
-}
-
-function markInBits(bits: bigint | undefined): Mark | undefined {
+/** The mark of an API key or of the token of a store; undefined for any other text. */
+export function markOfKey(key: string): Mark | undefined {
+  const bits = testKeyBits(key) ?? storeTokenBits(key);
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
 }
 

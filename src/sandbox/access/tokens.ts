@@ -1,17 +1,18 @@
 // Tokens, links and sessions that are limited to one store. Their rows: store/tokens.ts; the commands: cli/store/tokens.ts.
 import { API_KEY_RANDOM_BYTES, formatStoreToken, hashKey } from "../../core/credential.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import { VALIDITY_MS } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import type { StoreRole, TokenEntry } from "../../core/store/shapes.ts";
+import type { TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewToken } from "../../store/tokens.ts";
 import type { World } from "../../world.ts";
 import { atStore } from "../at-store.ts";
-import type { LimitedCaller } from "./caller.ts";
+import type { Caller, LimitedCaller } from "./caller.ts";
 
-type TokenRights = { readonly storeId: string; readonly role: StoreRole };
-
-type IssuedToken = { readonly tokenId: string; readonly secret: string; readonly expiresAt: number };
+/** Default: the role `store`, for 7 days. */
+type Rights = RequestOf<"createToken"> & { readonly storeId: string };
 
 export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
@@ -26,28 +27,27 @@ type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;
 export function createTokens(world: TokensWorld, store: Store, report: (error: unknown) => void) {
   const { tokens } = store;
   const noteUse = createUseNotes(store, report);
-  const insert = (token: Omit<NewToken, "hash" | "tokenId" | "createdAt">, secret: string): IssuedToken => {
-    const tokenId = world.uuid(`${token.storeId} tokens`);
-    tokens.insert({ ...token, tokenId, hash: hashKey(secret), createdAt: world.now() });
-    return { tokenId, secret, expiresAt: token.expiresAt };
+  const insert = (row: Omit<NewToken, "hash" | "tokenId" | "createdAt">, token: string) => {
+    const { storeId, role, expiresAt } = row;
+    const tokenId = world.uuid(`${storeId} tokens`);
+    tokens.insert({ ...row, tokenId, hash: hashKey(token), createdAt: world.now() });
+    return { tokenId, token, role, storeId, expiresAt };
   };
-  const issue = (
-    given: TokenRights & Pick<NewToken, "kind" | "sessionMs">,
-    validMs: number,
-    secret: string,
-  ): Promise<Outcome<IssuedToken>> =>
-    atStore({ store, world }, given.storeId, () =>
-      accept(insert({ ...given, linkId: null, expiresAt: world.now() + validMs }, secret)),
-    );
   return {
-    /** Issues a token for programs. Refuses an unknown store. */
-    issueToken: (rights: TokenRights, validMs: number) =>
-      issue({ ...rights, kind: "token", sessionMs: null }, validMs, newStoreToken(world)),
-    /** Issues the code of a link, whose session lasts this long. Refuses an unknown store. */
-    issueLink: (rights: TokenRights, sessionMs: number) =>
-      issue({ ...rights, kind: "link", sessionMs }, LINK_MS, newCode(world)),
+    /** Issues a token for programs, or the code of a link whose session has these rights. Refuses an unknown store. */
+    issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Rights) => {
+      const isLink = kind === "link";
+      // In a hosted service the random bytes of API keys and of tokens name the store's object.
+      const token = isLink
+        ? newCode(world)
+        : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
+      const given = { storeId, role, kind, sessionMs: isLink ? validMs : null, linkId: null };
+      return atStore({ store, world }, storeId, () =>
+        accept(insert({ ...given, expiresAt: world.now() + (isLink ? LINK_MS : validMs) }, token)),
+      );
+    },
     /** Begins the session of a link, once. Undefined for a code that was used or revoked, has expired or is unknown. */
-    useLink: (code: string): Promise<IssuedToken | undefined> => {
+    useLink: (code: string) => {
       const secret = world.freshId();
       return store.write(() => {
         const now = world.now();
@@ -64,14 +64,12 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       const [found, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (found?.kind !== kind || !isActive(found, now)) return undefined;
       const { tokenId, storeId, role, expiresAt } = found;
-      noteUse(found, now);
+      void noteUse(found, now);
       return { role, storeId, tokenId, expiresAt };
     },
-    /** Whether a caller's token or session is still valid. */
-    isValid: ({ tokenId }: LimitedCaller): boolean => {
-      const found = tokens.find(tokenId);
-      return found !== undefined && isActive(found, world.now());
-    },
+    /** Whether a caller's token or session is still valid; always for a caller without limits. */
+    isValid: ({ tokenId }: Pick<Caller, "tokenId">): boolean =>
+      tokenId === null || isActive(tokens.find(tokenId), world.now()),
     /** Revokes a token, link or session of a store; a revoked one stays unchanged. Refuses with `not_found`. */
     revoke: (storeId: string, id: string): Promise<Outcome<TokenEntry>> =>
       atStore({ store, world }, storeId, () => {
@@ -80,30 +78,22 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         if (found.revokedAt === null) tokens.revoke(id, world.now());
         return accept({ ...found, revokedAt: found.revokedAt ?? world.now() });
       }),
-    /** Ends a session that its user leaves. */
-    leave: ({ tokenId }: LimitedCaller): Promise<void> =>
-      store.write(() => tokens.revoke(tokenId, world.now())),
   };
 }
 
 /** Notes a use at most once a minute. */
 function createUseNotes({ tokens, write }: Store, report: (error: unknown) => void) {
   const beingNoted = new Set<string>();
-  return ({ tokenId, usedAt }: TokenEntry, at: number): void => {
+  return async ({ tokenId, usedAt }: TokenEntry, at: number): Promise<void> => {
     if (at - (usedAt ?? -Infinity) < USE_NOTED_MS || beingNoted.has(tokenId)) return;
     beingNoted.add(tokenId);
-    const noted = write(() => tokens.use(tokenId, at)).catch(report);
-    void noted.finally(() => beingNoted.delete(tokenId));
+    await write(() => tokens.use(tokenId, at)).catch(report);
+    beingNoted.delete(tokenId);
   };
 }
 
-function isActive({ expiresAt, revokedAt }: TokenEntry, now: number): boolean {
-  return revokedAt === null && now < expiresAt;
-}
-
-/** In a hosted service the random bytes of API keys and of tokens name the store's object. */
-function newStoreToken({ randomBytes }: Pick<World, "randomBytes">): string {
-  return formatStoreToken(randomBytes(API_KEY_RANDOM_BYTES, "api key"));
+function isActive(found: TokenEntry | undefined, now: number): boolean {
+  return found?.revokedAt === null && now < found.expiresAt;
 }
 
 /** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */

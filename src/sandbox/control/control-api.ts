@@ -24,9 +24,9 @@ import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
-import { limitOf, permit, type Caller } from "../access/caller.ts";
+import { defaultStoreOf, knowsStore, permit, type Caller } from "../access/caller.ts";
 import { withoutSecrets } from "../access/redaction.ts";
-import { isStillValid, whileValid } from "../access/validity.ts";
+import { whileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseNoStore, refuseUnknownStore } from "../at-store.ts";
@@ -54,11 +54,11 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   routes: ROUTES,
   find,
   requestIds: "control",
-  admit: (context, request) => admitToControl(tokensOf(context), request),
+  admit: admitToControl,
   storeOf: (context, request) => {
     const found = find(request.method, splitTarget(request.target).path);
     if (!found.ok || !found.value.route.entersStore) return undefined;
-    const caller = admitToControl(tokensOf(context), request);
+    const caller = admitToControl(context, request);
     if (!caller.ok) return undefined;
     const storeId = findStore(context, caller.value, found.value.params["store_id"] ?? "");
     return storeId.ok && storeId.value !== "" ? storeId.value : undefined;
@@ -97,7 +97,7 @@ async function answerAs(
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permitted = permit(caller, { least: CONTROL_OPERATIONS[name].least, what: name });
+  const permitted = permit(caller, CONTROL_OPERATIONS[name].least, name);
   if (!permitted.ok) return permitted;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
@@ -117,7 +117,8 @@ async function answerAs(
   const whole = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
   const text = caller.role === "viewer" ? withoutSecrets(whole, context.secrets) : whole;
   // The line break marks the end of the result; the rest of the body only keeps the lease open.
-  const body = lasting ? context.leases.hold(requestId, `${text}\n`, isStillValid(context, caller)) : text;
+  const isAllowed = (): boolean => context.tokens.isValid(caller);
+  const body = lasting ? context.leases.hold(requestId, `${text}\n`, isAllowed) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
@@ -163,16 +164,9 @@ async function run<Name extends OperationName>(
  */
 function findStore({ store }: ControlContext, caller: Caller, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
-  const limit = limitOf(caller);
-  if (limit !== undefined)
-    return storeId === DEFAULT_STORE || storeId === limit.storeId
-      ? accept(limit.storeId)
-      : refuseUnknownStore(storeId);
-  if (storeId !== DEFAULT_STORE) {
-    return store.stores.names(storeId) === undefined ? refuseUnknownStore(storeId) : accept(storeId);
-  }
-  const first = store.stores.first();
-  return first === undefined ? refuseNoStore() : accept(first.id);
+  const id = storeId === DEFAULT_STORE ? defaultStoreOf(store, caller) : storeId;
+  if (id === undefined) return refuseNoStore();
+  return knowsStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
 }
 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
@@ -184,8 +178,4 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
     return refuseFact("query_twice", { parameter: name });
   }
   return accept(Object.fromEntries(fields));
-}
-
-function tokensOf({ controlToken, adminToken, tokens }: ControlContext) {
-  return { controlToken, adminToken, callerOf: (token: string) => tokens.identify("token", token) };
 }

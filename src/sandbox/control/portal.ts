@@ -1,4 +1,3 @@
-import { DEFAULT_VALIDITY_MS } from "../../core/control/operations/keys.ts";
 import { accept, mapValue } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { removeKey } from "../../core/portal/path.ts";
@@ -7,20 +6,18 @@ import { signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const portalHandlers = {
-  createSignIn: async (context, { body }) => {
+  createSignIn: async (context, { body: { to: asked, storeId, ...rights } }) => {
     const { portal, tokens } = context;
     if (portal.isOff) return refuseFact("portal_is_off", {});
-    const to = body.to && (removeKey(portal.path, body.to) ?? body.to);
+    const to = asked && (removeKey(portal.path, asked) ?? asked);
     const found = requireSearchTarget(context, to ?? "");
     if (!found.ok) return found;
-    const { storeId, role = "store", validMs = DEFAULT_VALIDITY_MS } = body;
     if (storeId === undefined) {
       const { code, expiresAt } = portal.issueCode();
       return accept({ signInUrl: signInLink(portal, code, to), expiresAt });
     }
-    const first = to ?? `/portal/${storeId}/start`;
-    return mapValue(await tokens.issueLink({ storeId, role }, validMs), ({ secret, expiresAt }) => ({
-      signInUrl: signInLink(portal, secret, first),
+    return mapValue(await tokens.issue("link", { storeId, ...rights }), ({ token, expiresAt }) => ({
+      signInUrl: signInLink(portal, token, to ?? `/portal/${storeId}/start`),
       expiresAt,
     }));
   },

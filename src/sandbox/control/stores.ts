@@ -2,7 +2,7 @@ import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { StoreDetails } from "../../store/stores.ts";
-import { limitOf, permitStore, type Caller } from "../access/caller.ts";
+import { permitStore, reaches, type Caller } from "../access/caller.ts";
 import { refuseUnknownStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import {
@@ -16,6 +16,7 @@ import { createStore } from "../runtime/seed.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { countEndpointsWithOwnSecret } from "../webhook/endpoint-secrets.ts";
 import { openStoredSecret } from "../webhook/signing-secret.ts";
+import type { NamedSnapshot } from "../../core/snapshot/shapes.ts";
 import type { StoreEntry } from "../../core/store/shapes.ts";
 
 export const storesHandlers = {
@@ -29,8 +30,7 @@ export const storesHandlers = {
     return accept({ ...rest, storeId });
   },
   listStores: async ({ store }, { caller }) => {
-    const own = limitOf(caller)?.storeId;
-    const all = store.stores.all().filter(({ id }) => own === undefined || id === own);
+    const all = store.stores.all().filter(({ id }) => reaches(caller, id));
     return accept({ stores: all.map(entryOf) });
   },
   storeAccess: async ({ store, masterKey }, { storeId }) => {
@@ -43,10 +43,12 @@ export const storesHandlers = {
     const ownSecrets = countEndpointsWithOwnSecret(store, storeId);
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets });
   },
-  reset: async (context, { body, caller }) => {
-    const named = requireOwnStore(caller, body.store);
-    if (!named.ok) return named;
-    const done = await resetStores(context, body.store);
+  reset: async (context, { body: { store: named }, caller }) => {
+    // A limited caller resets only its own store, by id. Every other name is unknown.
+    if (named === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
+    const permitted = permitStore(caller, named);
+    if (!permitted.ok) return permitted;
+    const done = await resetStores(context, named);
     if (!done.ok) return done;
     await context.wakeStores(done.value.map(({ storeId }) => storeId));
     return accept({ stores: done.value });
@@ -58,13 +60,9 @@ export const storesHandlers = {
     return createSnapshot(context, name, { storeId });
   },
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
-  listSnapshots: async (context, { caller }) => {
-    const own = limitOf(caller)?.storeId;
-    const all = listSnapshots(context, context.snapshotStorage);
-    return accept({ snapshots: all.filter(({ storeId }) => own === undefined || storeId === own) });
-  },
+  listSnapshots: async (context, { caller }) => accept({ snapshots: snapshotsOf(context, caller) }),
   restoreStoreSnapshot: async (context, { storeId, caller, body: { name, ...options } }) => {
-    if (limitOf(caller) !== undefined && (options.trust === true || options.adopt === true))
+    if (!reaches(caller, null) && (options.trust === true || options.adopt === true))
       return refuseFact("only_own_snapshots", {});
     const own = requireOwnSnapshot(context, caller, name);
     return own.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : own;
@@ -89,18 +87,15 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** A limited caller resets only its own store, by id. Refuses every other name as unknown. */
-function requireOwnStore(caller: Caller, named: string | undefined): Outcome<void> {
-  if (named !== undefined) return permitStore(caller, named);
-  return limitOf(caller) === undefined ? accept(undefined) : refuseFact("store_id_missing", {});
+/** A limited caller has only the snapshots of its own store alone. */
+function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
+  return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
 }
 
-/** A limited caller has only the snapshots of its own store alone. Refuses every other name as unknown. */
+/** Refuses every name of a snapshot that a limited caller does not have as unknown. */
 function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
-  const own = limitOf(caller)?.storeId;
-  if (own === undefined) return accept(undefined);
-  const found = listSnapshots(context, context.snapshotStorage).find((one) => one.name === name);
-  return found?.storeId === own ? accept(undefined) : refuseUnknownSnapshot(name);
+  const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((one) => one.name === name);
+  return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);
 }
 
 /** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */

@@ -86,7 +86,7 @@ export function createPortalAccess(
       const owner = signedIn?.limit === undefined ? signedIn : undefined;
       if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
       const begun = await ofStores.useLink(code);
-      const session = begun && sessions.find("merchant", begun.secret);
+      const session = begun && sessions.find("merchant", begun.token);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
     /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
@@ -94,7 +94,7 @@ export function createPortalAccess(
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
-      if (session.limit !== undefined) await ofStores.leave(session.limit);
+      if (session.limit !== undefined) await ofStores.revoke(session.limit.storeId, session.limit.tokenId);
     },
     /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
     endAll: (): number => {

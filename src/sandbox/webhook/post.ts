@@ -48,20 +48,17 @@ export async function postToReceiver(
   const before = world.monotonic();
   let endedAt: number | undefined;
   const end = (result: PostResult["result"]): PostResult => ({
-    result,
-    milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
-  });
-  // Answers are stored, and receivers may echo the webhook or print their secrets.
-  const endRedacted = (result: OutboundResult): PostResult =>
-    end(
-      result.ok && result.body !== ""
+    // Answers are stored, and receivers may echo the webhook or print their secrets.
+    result:
+      result !== "forbidden" && result.ok && result.body !== ""
         ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) }
         : result,
-    );
+    milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
+  });
   if (isPolledAddress(url) && heldBack(storeId) === undefined) {
     const { headers, body } = wanted;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
-    return endRedacted(await relay.send(request, deliveryTimeoutMs));
+    return end(await relay.send(request, deliveryTimeoutMs));
   }
   const target = parseTarget(url, targets);
   const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
@@ -80,7 +77,7 @@ export async function postToReceiver(
     tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,
   });
-  return endRedacted(result);
+  return end(result);
 }
 
 /** Bytes read after the stored part, so that a secret or card number that begins in that part is recognised. */

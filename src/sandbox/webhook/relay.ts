@@ -11,8 +11,7 @@ type RelayedRequest = {
 
 export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
-type Answer = Extract<OutboundResult, { ok: true }>;
-type HeldRequest = RelayedRequest & { readonly end: (result: OutboundResult) => void };
+type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
 /** A listener that has not fetched for this long is gone, in milliseconds: a fetch waits 20 s at most. */
 const ABSENT_MS = 25_000;
@@ -40,7 +39,7 @@ export function createRelay(
       if (last?.url !== request.url || monotonic() - last.at > ABSENT_MS) return ABSENT;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
-      requests.set(id, { ...request, end: resolve });
+      requests.set(id, { ...request, id, end: resolve });
       after(timeoutMs, () => resolve(NO_ANSWER));
       changed(request.storeId);
       return promise.finally(() => requests.delete(id));
@@ -48,12 +47,10 @@ export function createRelay(
     /** The requests without an answer to the store's enabled listener, oldest first. */
     held: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       fetched.set(storeId, { url, at: monotonic() });
-      return [...requests].flatMap(([id, held]) =>
-        held.storeId === storeId && held.url === url ? [{ ...held, id }] : [],
-      );
+      return [...requests.values()].filter((held) => held.storeId === storeId && held.url === url);
     },
     /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
-    answer: ({ storeId, id }: { readonly storeId: string; readonly id: string }, answer: Answer): boolean => {
+    answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
       const held = requests.get(id);
       if (held?.storeId !== storeId) return false;
       held.end(answer);

@@ -2,19 +2,14 @@ import * as z from "zod/mini";
 import { moment, wholeNumber } from "../../shape/fields.ts";
 import { keyEntry, keyScopes, STORE_ROLES, tokenEntry } from "../../store/shapes.ts";
 import { sandboxOperation, storeOperation } from "../operation.ts";
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-/** How long a token or the session of a link is valid if nobody says it, and at most, in milliseconds. */
-export const DEFAULT_VALIDITY_MS = 7 * DAY_MS;
-const MAX_VALIDITY_MS = 366 * DAY_MS;
+import { VALIDITY_MS } from "../rights.ts";
 
 /** The fields that limit a token or a link to a store. */
 export const storeRights = {
   /** A viewer reads, and sees no secrets. Default: `store`, everything but tokens and acts of the administrator. */
   role: z.optional(z.enum(STORE_ROLES)),
   /** Default: 7 days. */
-  validMs: z.optional(wholeNumber(MINUTE_MS, MAX_VALIDITY_MS)),
+  validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),
 };
 
 /** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 150). */

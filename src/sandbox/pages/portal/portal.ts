@@ -11,7 +11,7 @@ import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
-import { callerOfSession, limitOf, permit, permitStore } from "../../access/caller.ts";
+import { callerOfSession, defaultStoreOf, knowsStore, permit, permitStore } from "../../access/caller.ts";
 import { withoutSecrets } from "../../access/redaction.ts";
 import type { Area, AreaRequest } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
@@ -29,7 +29,7 @@ import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
-import type { PortalContext, Viewer } from "./view.ts";
+import type { May, PortalContext, Viewer } from "./view.ts";
 
 const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal"),
@@ -104,16 +104,14 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
+/** The session of a request, and what it may use: a page shows no form and no link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
-  return session && { ...session, may: (method, address) => mayUse(session, method, address) };
-}
-
-/** Whether a session may use an address, so that a page shows no form and no link that would be refused. */
-function mayUse(session: PortalSession, method: "GET" | "POST", address: string): boolean {
-  const [path = ""] = address.split(/[?#]/);
-  const found = find(method, path);
-  return found.ok && permitRoute(session, found.value).ok;
+  const may: May = (method, address) => {
+    const found = find(method, address.replace(/[?#].*/s, ""));
+    return found.ok && permitRoute(session, found.value).ok;
+  };
+  return session && { ...session, may };
 }
 
 function permitRoute(
@@ -123,7 +121,9 @@ function permitRoute(
   const { least } = route;
   if (least === null) return accept(undefined);
   if (session === undefined) return refuseFact("not_signed_in", {});
-  return permit(callerOfSession(session), { least, what: "this page", storeId: params["store_id"] });
+  const caller = callerOfSession(session);
+  const permitted = permit(caller, least, "this page");
+  return permitted.ok ? permitStore(caller, params["store_id"]) : permitted;
 }
 
 /** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
@@ -145,15 +145,14 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, least: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;
     const caller = callerOfSession(call.caller);
-    if (permitStore(caller, anything).ok && store.stores.names(anything) !== undefined)
+    if (knowsStore(store, caller, anything))
       return accept(redirectAfterForm(call, `/portal/${anything}/start`));
-    const limit = limitOf(caller);
-    const first = limit === undefined ? store.stores.first() : { id: limit.storeId };
+    const first = defaultStoreOf(store, caller);
     if (first === undefined) return refuseFact("no_store_at_all", {});
-    const page = `/portal/${first.id}/${anything}`;
+    const page = `/portal/${first}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const found = `/portal/${first.id}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
+    const found = `/portal/${first}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
   });
 }

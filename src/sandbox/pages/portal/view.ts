@@ -20,7 +20,7 @@ export type PortalContext = ControlContext &
   };
 
 /** Whether a viewer may open a page or send a form; what it may not is not shown. */
-type May = (method: "GET" | "POST", address: string) => boolean;
+export type May = (method: "GET" | "POST", address: string) => boolean;
 
 /** The session of a request; undefined on the sign-in pages. */
 export type Viewer = (PortalSession & { readonly may: May }) | undefined;

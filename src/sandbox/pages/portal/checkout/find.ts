@@ -1,6 +1,7 @@
 import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
+import { callerOfSession, defaultStoreOf, reaches } from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
@@ -38,17 +39,15 @@ export async function findInStore(
 /** Redirects a search of all stores to the object in the first store that has it, or to a search of the first store. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
-  const limit = call.caller?.limit;
-  const path = limit === undefined ? findPageInAnyStore(context, text) : undefined;
+  const caller = callerOfSession(call.caller);
+  const path = reaches(caller, null) ? findPageInAnyStore(context, text) : undefined;
   if (path !== undefined) return accept(redirectAfterForm(call, path));
-  const first = limit === undefined ? context.store.stores.first() : { id: limit.storeId };
+  const first = defaultStoreOf(context.store, caller);
   if (first === undefined) return refuseFact("no_store_at_all", {});
   return accept(
     redirectAfterForm(
       call,
-      text === ""
-        ? `/portal/${first.id}/checkouts`
-        : `/portal/${first.id}/find?q=${encodeURIComponent(text)}`,
+      text === "" ? `/portal/${first}/checkouts` : `/portal/${first}/find?q=${encodeURIComponent(text)}`,
     ),
   );
 }

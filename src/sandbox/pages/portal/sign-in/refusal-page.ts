@@ -7,6 +7,7 @@ import { readForwardedHosts, headerLines, splitTarget } from "../../../../web/ht
 import type { Words } from "../../../../core/language.ts";
 import { parseForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
+import { callerOfSession, defaultStoreOf, knowsStore, type Caller } from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
 import { refusalAnswer, type RefusalContext } from "../../shared/error-page.ts";
@@ -38,9 +39,7 @@ export function portalRefusalPage(
   const { path } = splitTarget(request.target);
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
   if (isSignIn || viewer === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
-  const { limit } = viewer;
-  const ofOwner = viewer.role === "merchant" ? storeIn(context, path) : {};
-  const params = limit === undefined ? ofOwner : { store_id: limit.storeId };
+  const params = viewer.role === "administrator" ? {} : storeIn(context, callerOfSession(viewer), path);
   const call = { request, requestId, ...splitTarget(request.target), params, caller: viewer };
   const view = viewOf(context, call);
   const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));
@@ -114,9 +113,9 @@ function wayOn(portal: PortalAccess, view: View): Html {
   </p>`;
 }
 
-/** The store in a path, otherwise the first store, so that the page has a menu. */
-function storeIn({ store }: PortalContext, path: string): Readonly<Record<string, string>> {
+/** The store in a path, otherwise the caller's own or first store, so that the page has a menu. */
+function storeIn({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
-  const found = store.stores.names(storeId) === undefined ? store.stores.first()?.id : storeId;
+  const found = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
   return found === undefined ? {} : { store_id: found };
 }
