@@ -110,7 +110,7 @@ test("the schema of a text that is refused in part states which part", () => {
     ["AddPriceRequest", "description", ["maxLength", "minLength", "not", "pattern"]],
     ["AddEndpointRequest", "url", ["maxLength", "not", "pattern"]],
     ["RegisterListenerRequest", "url", ["maxLength", "not", "pattern"]],
-    ["DeliverForDrillRequest", "subject", ["maxLength"]],
+    ["DrillStepFacts", "name", ["maxLength"]],
     ["ReplayEventRequest", "endpoint_id", ["format", "pattern"]],
     ["ReplayFailedRequest", "since", ["format", "pattern"]],
   ];

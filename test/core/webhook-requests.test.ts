@@ -4,7 +4,7 @@ import { buildProbes } from "../../src/core/judge/forms/probes.ts";
 import { bodyVariants } from "../../src/core/webhook/diagnosis/body-variants.ts";
 import { signatureOf } from "../../src/core/webhook/signature.ts";
 import { buildDrillRequest } from "../../src/core/judge/forms/requests.ts";
-import { CASE_NAMES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
+import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../src/core/readiness/drills/webhook.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const STORE = "019bc1f0-4e20-7aaa-8000-000000000009";
@@ -44,7 +44,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The fields of an event that a case changes, with their new values. */
 function changedBy(name: CaseName): Json {
-  const { body } = buildDrillRequest(name, { ...EVENTS, order: ORDER }, KEYS);
+  const { body } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: ORDER }, KEYS);
   const own = JSON.parse(createTestEvent(EVENTS.own, EVENTS.own.createdAt).body) as Json;
   const sent = JSON.parse(body) as Json;
   const before = name.startsWith("payment_") ? (JSON.parse(ORDER.body) as Json) : own;
@@ -71,7 +71,7 @@ test("a forged event differs from the genuine one only in the part that its case
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
   // An id without digits is another one too.
   const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
-  expect(JSON.parse(buildDrillRequest("other_store", unnamed, KEYS).body)).toMatchObject({
+  expect(JSON.parse(buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS).body)).toMatchObject({
     store_id: "a-stoerx",
   });
   // An order has it, too, if it has the field at all.
@@ -83,14 +83,16 @@ test("a forged event differs from the genuine one only in the part that its case
 });
 
 test("a body that is changed by one byte is a plausible event of another second", () => {
-  const { body, headers } = buildDrillRequest("changed_byte", { ...EVENTS, order: null }, KEYS);
+  const { body, headers } = buildDrillRequest(DRILL_CASES.changed_byte, { ...EVENTS, order: null }, KEYS);
   const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
   const differing = Array.from(own).filter((character, at) => character !== body[at]);
   expect([body.length, differing.length]).toEqual([own.length, 1]);
   const { created_at: at, ...rest } = JSON.parse(body) as Json;
   expect(new Date(String(at)).toISOString()).toBe(at);
   expect(rest).toEqual({ ...(JSON.parse(own) as Json), created_at: undefined });
-  expect(headers).toEqual(buildDrillRequest("good_event", { ...EVENTS, order: null }, KEYS).headers);
+  expect(headers).toEqual(
+    buildDrillRequest(DRILL_CASES.good_event, { ...EVENTS, order: null }, KEYS).headers,
+  );
 });
 
 /** The number of characters in which two texts of one length differ; undefined if their lengths differ. */
@@ -101,7 +103,7 @@ function differences(one: string, other: string): number | undefined {
 
 test("a forged signature differs from the correct one as its case says", () => {
   const signedAs = (name: CaseName): string => {
-    const { headers } = buildDrillRequest(name, { ...EVENTS, order: null }, KEYS);
+    const { headers } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";
   };
   const right = signedAs("good_event");

@@ -300,7 +300,7 @@ test("an id in a body or query must belong to the store in the path", async () =
     [`${other}/faults`, { action: "drop", match: { event_id: ids["events"] } }],
     [`${other}/faults`, { action: "drop", match: { endpoint_id: ids["endpoints"] } }],
     [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
-    [`${other}/drills/post`, { ...POST, endpoint_id: own, lease_id: ids["leases"] }],
+    [`${other}/drills/post`, { posts: [{ ...POST, endpoint_id: own }], lease_id: ids["leases"] }],
     [`${other}/listener`, { url: "http://localhost:3000/listener", since: { event_id: ids["events"] } }],
   ] as const;
   await settle();

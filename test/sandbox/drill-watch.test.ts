@@ -29,30 +29,32 @@ test("postToEndpoint sends a request unchanged, and only under a lease", async (
   const receiver = site.receiver(3000);
   const endpoint = await site.addEndpoint(receiver.url);
   receiver.answers = () => ({ status: 418, headers: { "retry-after": "7" }, body: "no tea" });
-  const wanted = { ...POST, lease_id: lease.id, endpoint_id: endpoint.id };
+  const wanted = { ...POST, endpoint_id: endpoint.id };
+  const post = (...posts: readonly object[]) =>
+    site.control<WireAnswerOf<"postToEndpoint">>("/drills/post", { lease_id: lease.id, posts });
   const seen: unknown[] = [];
   site.harness.setFault((request, pass) => {
     if (request.url.startsWith(receiver.url)) seen.push([request.method, request.url, request.lines]);
     return pass();
   });
-  const { data } = await site.control("/drills/post", wanted);
-  expect(data).toEqual({
-    url: receiver.url,
-    milliseconds: 0,
-    status: 418,
-    body: "no tea",
-    retry_after: "7",
-    error: null,
-    message: "",
-    fault: null,
-  });
+  expect((await post(wanted)).data.answers).toEqual([
+    {
+      url: receiver.url,
+      milliseconds: 0,
+      status: 418,
+      body: "no tea",
+      retry_after: "7",
+      error: null,
+      message: "",
+      fault: null,
+    },
+  ]);
   const headers = [
     { name: "X-Two", value: "1" },
     { name: "X-Two", value: "2" },
     { name: "X-One", value: "3" },
   ];
-  await site.control("/drills/post", { ...wanted, method: "PUT", suffix: "/", headers });
-  await site.control("/drills/post", { ...wanted, suffix: "?x=1" });
+  await post({ ...wanted, method: "PUT", suffix: "/", headers }, { ...wanted, suffix: "?x=1" });
   expect(seen).toEqual([
     ["POST", receiver.url, {}],
     ["PUT", `${receiver.url}/`, { "X-Two": ["1", "2"] }],
@@ -62,7 +64,8 @@ test("postToEndpoint sends a request unchanged, and only under a lease", async (
     [],
     expect.objectContaining({ deliveries: [] }),
   ]);
-  const codeOf = async (body: object) => (await site.control("/drills/post", body)).error?.code;
+  const codeOf = async (body: object) => (await post(body)).error?.code;
+  expect((await post()).error?.code).toBe("state_conflict");
   expect(await codeOf({ ...wanted, endpoint_id: lease.id })).toBe("not_found");
   await site.control(`/endpoints/${endpoint.id}/state`, { action: "pause" });
   expect(await codeOf(wanted)).toBe("state_conflict");
@@ -99,18 +102,11 @@ test("a receiver with a rate limit gets each request again after a pause, and th
   expect(await secondsOf(7, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32, 32]);
 });
 
-test("a drill sends an event again only if the receiver had closed the kept connection", async () => {
+test("a request is sent again only if the receiver had closed the kept connection", async () => {
   const site = await openSite();
   const receiver = site.receiver(3000);
-  await site.addEndpoint(receiver.url);
-  await site.order();
-  const [event] = await site.events();
-  const { id: leaseId } = await site.openLease("duplicates");
-  const deliver = (lease: string, eventId = event?.event_id) =>
-    site.control<WireAnswerOf<"deliverForDrill">>("/drills/duplicates/deliver", {
-      lease_id: lease,
-      event_id: eventId,
-    });
+  const endpoint = await site.addEndpoint(receiver.url);
+  const lease = await site.openLease("duplicates");
   const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable", onKept: boolean) => {
     const connections: (string | undefined)[] = [];
     site.harness.setFault((request, pass) => {
@@ -119,7 +115,12 @@ test("a drill sends an event again only if the receiver had closed the kept conn
       const lost = { ok: false, failure, message: "", onKept } as const;
       return request.connection === "kept" ? Promise.resolve(lost) : pass();
     });
-    const { answers } = (await deliver(leaseId)).data;
+    const { answers } = (
+      await site.control<WireAnswerOf<"postToEndpoint">>("/drills/post", {
+        lease_id: lease.id,
+        posts: [{ ...POST, endpoint_id: endpoint.id }],
+      })
+    ).data;
     return [connections, answers.map(({ status, error }) => ({ status, error }))];
   };
   const lost = { status: null, error: "connection_lost" };
@@ -127,9 +128,4 @@ test("a drill sends an event again only if the receiver had closed the kept conn
   expect(await sentAs("connection_lost", false)).toEqual([["kept"], [lost]]);
   expect(await sentAs("timeout", true)).toEqual([["kept"], [{ status: null, error: "timeout" }]]);
   expect(await sentAs("unreachable", false)).toEqual([["kept"], [{ status: null, error: "unreachable" }]]);
-  const unknown = "00000000-0000-7000-8000-000000000000";
-  expect((await deliver(unknown)).error?.code).toBe("not_found");
-  expect((await deliver(leaseId, unknown)).error?.code).toBe("not_found");
-  await site.control(`/leases/${leaseId}/end`, {});
-  expect((await deliver(leaseId)).error?.code).toBe("not_found");
 });

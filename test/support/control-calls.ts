@@ -4,6 +4,7 @@ import {
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
+import { duplicatesSubject } from "../../src/core/readiness/drills/drill.ts";
 import { polledAddress } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
 import type { Answered } from "./harness.ts";
@@ -75,6 +76,12 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
   };
   const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("duplicates")];
+  const subjectNow = async (): Promise<string> => {
+    const { endpoints } = (await call(`${STORE}/endpoints`)).body.data as {
+      readonly endpoints: readonly { id: string; url: string; kind: string }[];
+    };
+    return duplicatesSubject(endpoints.filter(({ kind }) => kind === "url"));
+  };
   const pid = (await call("/__sandbox/sandbox")).body.data?.["pid"];
   const calls = {
     listEndpoints: [`${STORE}/endpoints`],
@@ -112,17 +119,20 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
     adminLog: [`${STORE}/admin/acts`],
     listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
-    deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
     postToEndpoint: [
       `${STORE}/drills/post`,
       {
         lease_id: duplicates,
-        endpoint_id: endpoint,
-        method: "PUT",
-        suffix: "?x=1",
-        headers: [{ name: "X-One", value: "1" }],
-        body: "e30=",
-        connection: "fresh",
+        posts: [
+          {
+            endpoint_id: endpoint,
+            method: "PUT",
+            suffix: "?x=1",
+            headers: [{ name: "X-One", value: "1" }],
+            body: "e30=",
+            connection: "fresh",
+          },
+        ],
       },
     ],
     recordDrill: [
@@ -206,7 +216,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     if (status === 409) expect(answer.body.error?.message).toMatch(/^a hosted service has no /);
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
-    if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
+    if (name === "postToEndpoint") subject = await subjectNow();
     if (name === "listRequests") requestId = firstIdIn(answer);
     if (name === "createKey") key = String(answer.body.data?.["key_id"]);
     if (name === "createToken") token = String(answer.body.data?.["token_id"]);

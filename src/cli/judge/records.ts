@@ -107,7 +107,12 @@ export async function recordParts(
       records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;
     }
-    const subject = { duplicates: noted.subject, browser_return: shop.returnUrl, idempotency: "" }[part];
+    const { endpoints = [] } = noted;
+    const subject = {
+      duplicates: duplicatesSubject(endpoints),
+      browser_return: shop.returnUrl,
+      idempotency: "",
+    }[part];
     const body = { kind: part, subject: subject ?? "", leaseId, steps };
     const recorded = await callAt(context, control, { name: "recordDrill", body });
     records.push({ part, verdict, drillId: recorded.id, steps });

@@ -1,6 +1,7 @@
 // `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
+import { postOf } from "../../client/judge/events.ts";
 import { sendForms } from "../../client/judge/forms/forms.ts";
 import { findReceivers, type FoundReceiver } from "../../client/judge/forms/receivers.ts";
 import { fillAddress } from "../../client/judge/view.ts";
@@ -166,23 +167,15 @@ async function judgeReceiver(
     {
       world,
       isWanted,
-      post: async ({ headers, lines = {}, body, ...request }, connection) => {
-        const rows = Object.entries(headers).flatMap(([name, value]) =>
-          (lines[name] ?? [value]).map((line) => ({ name, value: line })),
-        );
-        const posted = await callAt(context, control, {
+      post: async (request, connection) => {
+        const { answers } = await callAt(context, control, {
           name: "postToEndpoint",
-          body: {
-            leaseId,
-            endpointId,
-            ...request,
-            headers: rows,
-            body: Buffer.from(body).toString("base64"),
-            connection,
-          },
+          body: { leaseId, posts: [postOf(endpointId, request, connection)] },
           timeoutMs: POST_TIMEOUT_MS,
           nextAfter: { state_conflict: NOTHING_TO_DRILL },
         });
+        const [posted] = answers;
+        if (posted === undefined) throw new Error("each request has an answer");
         ({ url } = posted);
         return posted;
       },

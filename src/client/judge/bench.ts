@@ -1,7 +1,7 @@
 // The shop and the sandbox of a run, and what a run knows of an order. Steps that use them: client/judge/play.ts.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
@@ -15,6 +15,7 @@ import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
+import type { JudgedEndpoint, SentAs } from "./events.ts";
 import type { ServedShop } from "./served-shop.ts";
 import {
   BROWSER_HEADERS,
@@ -61,7 +62,7 @@ export type JudgedShop = {
   readonly env: EnvironmentVariables;
 };
 
-type JudgeWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+type JudgeWorld = Pick<World, "send" | "run" | "sleep" | "monotonic" | "now" | "uuid">;
 
 export type Bench = {
   readonly world: JudgeWorld;
@@ -77,7 +78,8 @@ export type Bench = {
   /** Lets creates whose checkouts are found by comparing lists run one after the other. */
   readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
   readonly noted: {
-    subject: string | undefined;
+    /** The endpoints to which it delivers, known since its first delivery. */
+    endpoints?: readonly JudgedEndpoint[];
     /** Places where a secret was seen. `viewError`: why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
@@ -140,12 +142,9 @@ type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 export function createBench(
   given: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const noted = { subject: undefined, secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
+  const noted = { secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
   return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted, ...given };
 }
-
-/** How an event is sent: as a delivery, or with one difference. */
-export type SentAs = Omit<RequestOf<"deliverForDrill">, "leaseId" | "eventId" | "subject" | "together">;
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {

@@ -1,12 +1,11 @@
 // Deliveries to the shop in a history: events in any form, delivered again until the shop accepts them.
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { formatAmount } from "../../core/money.ts";
-import { nearAmount } from "../../core/judge/neighbours.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import type { OrderName, Step } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
-import { lastCheckout, NoOrder, type Bench, type Purchase, type SentAs } from "./bench.ts";
+import { lastCheckout, NoOrder, type Bench, type Purchase } from "./bench.ts";
+import { AS_DELIVERED, findEndpoints, postOf, requestsOf, sentAs, sentLike, type SentAs } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
 
 /** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service does. */
@@ -47,12 +46,15 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
     statuses === undefined
       ? events
       : statuses.flatMap((status) => events.filter((event) => event.status === status));
-  const idLike = same === undefined ? {} : { idLike: { eventId: await lastEventOf(play, "a"), same } };
+  const { world, dialect } = bench;
   for (const event of wanted) {
-    const form = { ...formOf(how, lastCheckout(purchase)), ...idLike };
-    const answers = await deliver(bench, purchase, { ...event, sent: form });
+    const sent =
+      same === undefined
+        ? sentAs(how, { id: world.uuid(), checkout: lastCheckout(purchase), dialect })
+        : sentLike(await lastEventOf(play, "a"), same);
+    const answers = await deliver(bench, purchase, { ...event, sent });
     if (how === undefined || how === "in_parts" || how === "late")
-      noteAnswers(purchase, { ...event, sent: form }, answers);
+      noteAnswers(purchase, { ...event, sent }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
   // A shop without an endpoint asks for it.
@@ -62,28 +64,15 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
   purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
 }
 
-/** Currencies of which at most one is an order's: few tables of rates have them. */
-const RARE_CURRENCIES = ["ISK", "XPF"];
-
-function formOf(
-  how: Extract<Step, { act: "tell" }>["how"],
-  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
-): SentAs {
-  if (how === undefined) return {};
-  if (how === "less" || how === "more")
-    return { elsewhere: { amountMinor: nearAmount(amountMinor, how), currency } };
-  if (how !== "other_currency") return { how };
-  const other = RARE_CURRENCIES.find((one) => one !== currency) ?? currency;
-  return { elsewhere: { amountMinor, currency: other } };
-}
-
 async function lastEventOf(play: Play, of: OrderName): Promise<string> {
   const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, of)).id)).at(-1);
   if (event === undefined) throw new NoOrder(factOf("no_payment"));
   return event.eventId;
 }
 
-export type Answers = AnswerOf<"deliverForDrill">["answers"];
+type Answer = Pick<AnswerOf<"postToEndpoint">["answers"][number], "status" | "error">;
+
+export type Answers = readonly (Answer & { readonly eventId: string })[];
 
 function forgedFacts(answers: Answers): readonly Observation[] {
   return answers.map((answer) => ({ kind: "forged", isAccepted: isTaken(answer), got: gotOf(answer) }));
@@ -105,39 +94,33 @@ export async function deliver(
     readonly together?: readonly string[];
   },
 ): Promise<Answers> {
-  const { call, leaseId, noted, signal, world } = bench;
-  const { eventId, type, sent = {}, together } = wanted;
-  const subject = noted.subject === undefined ? {} : { subject: noted.subject };
+  const { call, leaseId, noted, signal, world, dialect } = bench;
+  const { eventId, type, sent = AS_DELIVERED, together } = wanted;
   const at = world.monotonic();
-  const { subject: used, answers } = await call({
-    name: "deliverForDrill",
-    body: { leaseId, eventId, ...sent, ...(together && { together }), ...subject },
-    timeoutMs: DELIVER_TIMEOUT_MS,
-    signal,
-  });
-  noted.subject = used;
+  const endpoints = (noted.endpoints ??= await findEndpoints(call));
+  const connection = together === undefined ? "kept" : "fresh";
+  const ids = [eventId, ...(together ?? [])];
+  const events = await Promise.all(ids.map((id) => call({ name: "showEvent", id, body: undefined })));
+  const requests = events.flatMap((event) =>
+    requestsOf(world, event, { endpoints, dialect, sent }).map(([id, request]) => ({
+      eventId: event.eventId,
+      post: postOf(id, request, connection),
+    })),
+  );
+  // One endpoint after the other, so that a run has few requests in flight, but all of a moment together.
+  const moments = together === undefined ? requests.map((one) => [one]) : [requests];
+  const answers: Answers[number][] = [];
+  // Without an endpoint the sandbox refuses an empty request.
+  for (const round of endpoints.length === 0 ? [[]] : moments.filter(({ length }) => length > 0)) {
+    const body = { leaseId, posts: round.map(({ post }) => post) };
+    const posted = await call({ name: "postToEndpoint", body, timeoutMs: DELIVER_TIMEOUT_MS, signal });
+    for (const [of, { status, error }] of posted.answers.entries())
+      answers.push({ eventId: round[of]?.eventId ?? "", status, error });
+  }
   const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
-  purchase.sent.push({ at, text: `the run delivered ${sentText(type, sent)}: ${got}` });
+  purchase.sent.push({ at, text: `the run delivered ${sent.text.replace("{type}", type)}: ${got}` });
   return answers;
 }
-
-function sentText(type: string, { how, idLike, elsewhere }: SentAs): string {
-  if (elsewhere !== undefined) {
-    const { amountMinor, currency } = elsewhere;
-    return `the payment of another checkout with its order_id, of ${formatAmount(amountMinor, currency)}`;
-  }
-  const event = how === undefined ? type : FORM_TEXTS[how].replace("{type}", type);
-  return idLike === undefined ? event : `${event}, with an id that resembles another one`;
-}
-
-/** What the run has delivered in place of an event, for a story. */
-const FORM_TEXTS: Readonly<Record<NonNullable<SentAs["how"]>, string>> = {
-  forged: "a payment with a wrong signature",
-  other_id: "{type}, with another id in its header",
-  unknown_type: "an event of a type that does not exist",
-  in_parts: "{type}, in two parts",
-  late: "{type}, as the last attempt of its schedule",
-};
 
 /** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
 export function noteAnswers(
@@ -147,7 +130,7 @@ export function noteAnswers(
 ): void {
   const own = answers.filter(({ eventId }) => eventId === event.eventId);
   const refused = refusedIn(own);
-  const { eventId, type, checkoutId, sent = {} } = event;
+  const { eventId, type, checkoutId, sent = AS_DELIVERED } = event;
   const others = purchase.open.filter((one) => one.eventId !== eventId);
   if (refused !== undefined) {
     purchase.open = [...others, { eventId, type, checkoutId, sent, got: gotOf(refused) }];

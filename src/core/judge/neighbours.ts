@@ -48,8 +48,7 @@ export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b
   }
 }
 
-export const SAME_PARTS = ["head", "end"] as const;
-export type SamePart = (typeof SAME_PARTS)[number];
+export type SamePart = "head" | "end";
 
 /** Another event_id with the same head, and so the same number where that is rounded, or with the same end. */
 export function eventIdLike(id: string, same: SamePart): string {

@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
 import { openLease } from "../readiness/open-lease.ts";
-import { deliverForDrill, postToEndpoint, recordDrill } from "../readiness/drills.ts";
+import { postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 /** A drill as the API shows it. */
@@ -26,6 +26,5 @@ export const drillHandlers = {
     mapValue(await recordDrill(context, storeId, body), drillInEnglish),
   listRetrieves: async ({ leases }, { storeId, id }) =>
     mapValue(leases.check({ storeId, id }), () => ({ paidCheckouts: leases.retrievesOf({ storeId, id }) })),
-  deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
   postToEndpoint: (context, { storeId, body }) => postToEndpoint(context, storeId, body),
 } satisfies HandlersOf<"drills">;

@@ -15,9 +15,9 @@ import { buildProbes } from "../../../core/judge/forms/probes.ts";
 import {
   casesOf,
   buildDrillRequest,
-  eventOfCase,
+  eventOfForm,
   shouldContinue,
-  buildCaseRequest,
+  buildFormRequest,
   type DrillEvent,
   type OrderEvent,
 } from "../../../core/judge/forms/requests.ts";
@@ -44,7 +44,7 @@ export type FormReceiver = {
 };
 
 /** An answer of a receiver, or why there is none. */
-type PostedAnswer = AnswerOf<"postToEndpoint">;
+type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 
 /** The functions for sending forms; `post` sends one request to the receiver. */
 export type FormsContext = {
@@ -111,11 +111,10 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
     const own = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
-    const { eventId, ...basic } = buildDrillRequest(name, { own, first, order }, keys);
-    const request = buildCaseRequest(name, basic, keys);
-    const { limited, isOpen, ...sent } = await pace(() =>
-      post(request, DRILL_CASES[name].connection ?? "kept"),
-    );
+    const { [name]: one } = DRILL_CASES;
+    const { eventId, ...basic } = buildDrillRequest(one, { own, first, order }, keys);
+    const request = buildFormRequest(one, basic, keys);
+    const { limited, isOpen, ...sent } = await pace(() => post(request, one.connection ?? "kept"));
     const { milliseconds } = sent;
     const answer = answerOf(sent);
     return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
@@ -130,7 +129,7 @@ async function probe(
   { lanes, isWanted }: Pick<FormsContext, "isWanted"> & { readonly lanes: number },
 ): Promise<DrillCause | undefined> {
   const own = send.event();
-  const event = eventOfCase("good_event", { own, first: own, order: null });
+  const event = eventOfForm(DRILL_CASES.good_event, { own, first: own, order: null });
   let found: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: own.sentAt };
   await mapInLanes(buildProbes(event, keys), lanes, async (one) => {

@@ -8,7 +8,7 @@ import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
 export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
-  readonly world: ShopWorld["world"];
+  readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
   /** The command of one purchase, and the described parts of the shop; with `serve` the endpoint is a path. */
   readonly described: ShopDescription;

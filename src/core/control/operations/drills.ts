@@ -4,7 +4,6 @@ import { DRILL_KINDS, LEASE_KINDS } from "../../readiness/names.ts";
 import { CONNECTION_FAULTS } from "../../network/connection-fault.ts";
 import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
-import { SAME_PARTS } from "../../judge/neighbours.ts";
 import { storeOperation } from "../operation.ts";
 
 /** Maximum number of steps of a drill. */
@@ -12,8 +11,8 @@ const MAX_STEPS = 400;
 const MAX_PAGE = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
-/** Maximum number of further events that are sent together with an event. */
-const MAX_TOGETHER = 10;
+/** Maximum number of requests that are sent at the same moment. */
+const MAX_TOGETHER = 100;
 /** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
 const MAX_POSTED = 200_000;
@@ -23,6 +22,33 @@ const recorded = {
   subject: drillText,
   steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
 };
+
+const postedRequest = z.strictObject({
+  endpointId: z.uuid(),
+  method: z.enum(["POST", "PUT", "PATCH"]),
+  /** Added to the address. */
+  suffix: z.enum(["", "/", "?x=1"]),
+  /** A name can have several lines. */
+  headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).check(z.maxLength(MAX_HEADERS)),
+  /** In base64. */
+  body: z.string().check(z.maxLength(MAX_POSTED)),
+  /** Sends the body in two parts, with a pause between them. */
+  inParts: z.optional(z.boolean()),
+  /** Over a kept connection, as deliveries, or over a new one. */
+  connection: z.enum(["kept", "fresh"]),
+});
+const postedAnswer = z.object({
+  url: z.string(),
+  milliseconds: wholeNumber(0),
+  /** The answer; null if there was none. */
+  status: z.nullable(z.int()),
+  body: z.string(),
+  retryAfter: z.nullable(z.string()),
+  /** Why there was no answer, in the words of the network, and what was observed. */
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  message: z.string(),
+  fault: z.nullable(z.enum([...CONNECTION_FAULTS, "elsewhere"])),
+});
 
 /** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
@@ -66,84 +92,18 @@ export const drillOperations = {
       "Returns the ids of the paid checkouts that were retrieved from v1 since the lease began, one entry for each retrieve, except retrieves by commands of this program. Refuses a lease that has ended.",
     answer: () => z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
-  deliverForDrill: storeOperation("store", {
-    method: "POST",
-    path: "/drills/duplicates/deliver",
-    summary: "Sends an event under a lease",
-    description:
-      "Sends an event immediately to each enabled endpoint that receives its type, under the lease of a `duplicates` drill, and returns each receiver's answer; with further events, all of them at the same moment. The event is correctly signed unless a forged event is requested. Refuses a lease of another drill, and endpoints that have changed since the first delivery.",
-    request: () =>
-      z.strictObject({
-        leaseId: z.uuid(),
-        eventId: z.uuid(),
-        /**
-         * `forged`: instead, a badly signed event that claims that the order was paid; for a payment, with its
-         * event_id. `other_id`: with another id in the header for the event's id, which is not signed. `unknown_type`: a
-         * correctly signed event of a type that this version does not have, for the event's checkout. `in_parts`: the
-         * body in two parts, with a pause between them. `late`: as created before the whole default schedule of
-         * deliveries, like its last attempt.
-         */
-        how: z.optional(z.enum(["forged", "other_id", "unknown_type", "in_parts", "late"])),
-        /** Sends the event, signed, with an id that has the same head or end as the id of another event. */
-        idLike: z.optional(z.strictObject({ eventId: z.uuid(), same: z.enum(SAME_PARTS) })),
-        /** Sends the payment of another checkout with the order_id of the event, on these terms. */
-        elsewhere: z.optional(z.strictObject({ amountMinor: z.int(), currency: z.string() })),
-        /** Events that are sent at the same moment, each over its own connection. */
-        together: z.optional(z.array(z.uuid()).check(z.maxLength(MAX_TOGETHER))),
-        /** The subject in the first answer; the call is refused if the endpoints have changed since. */
-        subject: z.optional(drillText),
-      }),
-    answer: () =>
-      z.object({
-        /** Identifies the enabled endpoints. */
-        subject: z.string(),
-        answers: z.array(
-          z.object({
-            eventId: z.uuid(),
-            status: z.nullable(z.int()),
-            error: z.nullable(z.enum(DELIVERY_ERRORS)),
-          }),
-        ),
-      }),
-    refusals: ["state_conflict"],
-  }),
   postToEndpoint: storeOperation("store", {
     method: "POST",
     path: "/drills/post",
-    summary: "Sends a request to an endpoint under a lease",
+    summary: "Sends requests to endpoints under a lease",
     description:
-      "Sends one request as it is given to the address of an endpoint, or to the address to which its listener forwards, and returns the answer. It is no delivery: nothing is written. Refuses a lease that has ended, and an endpoint that is not enabled.",
+      "Sends requests as they are given, all at the same moment, each to the address of an endpoint, or to the address to which its listener forwards, and returns the answers. They are no deliveries: nothing is written. Refuses a lease that has ended, and an endpoint that is not enabled.",
     request: () =>
       z.strictObject({
         leaseId: z.uuid(),
-        endpointId: z.uuid(),
-        method: z.enum(["POST", "PUT", "PATCH"]),
-        /** Added to the address. */
-        suffix: z.enum(["", "/", "?x=1"]),
-        /** A name can have several lines. */
-        headers: z
-          .array(z.strictObject({ name: z.string(), value: z.string() }))
-          .check(z.maxLength(MAX_HEADERS)),
-        /** In base64. */
-        body: z.string().check(z.maxLength(MAX_POSTED)),
-        /** Sends the body in two parts, with a pause between them. */
-        inParts: z.optional(z.boolean()),
-        /** Over a kept connection, as deliveries, or over a new one. */
-        connection: z.enum(["kept", "fresh"]),
+        posts: z.array(postedRequest).check(z.maxLength(MAX_TOGETHER)),
       }),
-    answer: () =>
-      z.object({
-        url: z.string(),
-        milliseconds: wholeNumber(0),
-        /** The answer; null if there was none. */
-        status: z.nullable(z.int()),
-        body: z.string(),
-        retryAfter: z.nullable(z.string()),
-        /** Why there was no answer, in the words of the network, and what was observed. */
-        error: z.nullable(z.enum(DELIVERY_ERRORS)),
-        message: z.string(),
-        fault: z.nullable(z.enum([...CONNECTION_FAULTS, "elsewhere"])),
-      }),
+    answer: () => z.object({ answers: z.array(postedAnswer) }),
     refusals: ["state_conflict"],
   }),
   recordDrill: storeOperation("store", {

@@ -12,7 +12,7 @@ import {
   ORDER_CASE_NAMES,
   type CaseName,
 } from "../../readiness/drills/webhook.ts";
-import type { DrillRequest } from "../../readiness/drills/webhook-case.ts";
+import type { DrillRequest, Mutations } from "../../readiness/drills/webhook-case.ts";
 import { UNSENT_BY_SERVICE, type CaseResult } from "./answers.ts";
 
 /** Number of requests without an answer after which no more are sent. */
@@ -72,34 +72,33 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** A request with our header names, and the body in the store's dialect. Throws for a case of an order if there is no order. */
+/** A request with our header names, and the body in the store's dialect. Throws for a form of an order if there is no order. */
 export function buildDrillRequest(
-  name: CaseName,
+  form: Mutations,
   events: DrillEvents,
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const one = DRILL_CASES[name];
-  const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = one;
+  const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = form;
   const { dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
-  const bodyOf = (form: CaseName): string => eventBodyIn(dialect, eventOfCase(form, events).body);
-  const event = eventOfCase(name, events);
-  const secrets = secretsOf(name, event, { ...keys, ...events });
-  const body = signed(bodyOf(name), dialect);
+  const bodyOf = (one: Mutations): string => eventBodyIn(dialect, eventOfForm(one, events).body);
+  const event = eventOfForm(form, events);
+  const secrets = secretsOf(form, event, { ...keys, ...events });
+  const body = signed(bodyOf(form), dialect);
   const { sentAt = keys.realNow } = events.first;
-  const realNow = (one.reused === true ? sentAt : keys.realNow) - age * 1000;
+  const realNow = (form.reused === true ? sentAt : keys.realNow) - age * 1000;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
   const { headers } = deliveryRequest({ ...parts, body, secrets });
   const { [names.timestamp]: ofNow = "" } = headers;
-  const timestamp = one.timestamp ?? ofNow;
-  const signedBody = one.reused === true ? bodyOf("duplicate") : body;
+  const timestamp = form.timestamp ?? ofNow;
+  const signedBody = form.reused === true ? bodyOf({ event: "first" }) : body;
   const rawBody = Buffer.from(signedBody);
   const right = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
   // Two events without an id and a time of their own are the same bytes.
-  const isSame = one.reused === true && body === signedBody;
+  const isSame = form.reused === true && body === signedBody;
   const left = new Set(without.map((header) => names[header]));
   const ours = {
-    [names.eventId]: one.otherEventId === true ? events.own.id : event.id,
+    [names.eventId]: form.otherEventId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
     [names.signature]: signature(right),
   };
@@ -111,13 +110,13 @@ export function buildDrillRequest(
   };
 }
 
-export function buildCaseRequest(
-  name: CaseName,
+export function buildFormRequest(
+  form: Mutations,
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
 ): DrillRequest {
-  const { method = "POST", suffix = "", headers: changed = {}, lines, pack, ...one } = DRILL_CASES[name];
-  const { named = keepText, inParts } = one;
+  const { method = "POST", suffix = "", headers: changed = {}, lines, pack } = form;
+  const { named = keepText, inParts } = form;
   const all = Object.entries({ ...headersIn(dialect, headers), ...changed });
   const shown = all.flatMap(([header, value]) =>
     value === undefined ? [] : [[named(header), value] as const],
@@ -157,30 +156,29 @@ export function shouldContinue(results: readonly CaseResult[]): boolean {
 }
 
 function secretsOf(
-  name: CaseName,
+  { secret: which }: Mutations,
   { id: eventId }: OrderEvent,
   { own, secret, retiredSecret, url = "", dialect }: DrillEvents & DrillKeys,
 ): readonly string[] {
-  const { secret: which } = DRILL_CASES[name];
   if (which === undefined) return [secret];
   if (which === "another") return [retiredSecret ?? neverASecret(own)];
   const { signature: header } = headerNamesIn(dialect);
   return [which({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
-/** The event of a case. Throws for a case of an order if there is no order. */
-export function eventOfCase(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
-  const { event: which, accepted } = DRILL_CASES[name];
+/** The event of a form. Throws for a form of an order if there is no order. */
+export function eventOfForm({ event: which, accepted }: Mutations, events: DrillEvents): OrderEvent {
+  const { own, first, order } = events;
   if (accepted !== undefined) {
     const known = order?.others?.find(({ type }) => type === accepted);
-    if (known === undefined) throw new Error(`${name} needs an accepted event of its type`);
+    if (known === undefined) throw new Error(`no event ${accepted} was accepted`);
     return known;
   }
   if (which === undefined || which === "first") {
     const event = which === "first" ? first : own;
     return { id: event.id, body: createTestEvent(event, event.createdAt).body };
   }
-  if (order === null) throw new Error(`${name} needs an event of an order`);
+  if (order === null) throw new Error(`the form ${which} needs an event of an order`);
   if (which === "order") return order;
   const type = which === "payment" ? paymentType(order) : which;
   return { id: own.id, body: bodyOfType(type, { own, order }) };

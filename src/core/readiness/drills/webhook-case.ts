@@ -6,7 +6,6 @@ import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 import { changeEventIn, readEventIn, type Dialect } from "../../shape/dialect.ts";
-import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
 export type DrillRequest = {
@@ -200,10 +199,12 @@ export function indentBody(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
-/** The event as redelivered to a receiver that was down for an hour. */
-export const backdateEvent = claim(({ created_at: at }) =>
-  typeof at === "string" ? { created_at: toIso(Date.parse(at) - STALE_BY_SECONDS * 1000) } : {},
-);
+/** The event as created so many milliseconds before, such as for a receiver that was down since then. */
+export function backdate(byMs: number): NonNullable<Mutations["sent"]> {
+  return claim(({ created_at: at }) =>
+    typeof at === "string" ? { created_at: toIso(Date.parse(at) - byMs) } : {},
+  );
+}
 
 /** Changes one digit of a time or number: the body is still an event. A body without one gets a space at its end. */
 export function changeDigit(body: string): string {

@@ -6,7 +6,7 @@ import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
 import type { Words } from "../../language.ts";
 import {
   addSpaces,
-  backdateEvent,
+  backdate,
   badlySigned,
   changeDigit,
   changeEveryOther,
@@ -218,7 +218,7 @@ export const TEST_FORMS = {
   }),
   known_event: forged("known_before_check", { ...BAD, ...AGAIN }),
   reused_signature: forged("remembers_signature", { reused: true }),
-  made_hour_ago: genuine("reads_created_at", { signed: backdateEvent }),
+  made_hour_ago: genuine("reads_created_at", { signed: backdate(STALE_BY_SECONDS * 1000) }),
   forged_in_the_end: forged("verifies_sometimes", BAD),
   good_at_the_end: genuine("shuts_out"),
 } as const;

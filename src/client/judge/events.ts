@@ -1,0 +1,158 @@
+// The requests with which a run delivers events of the store: as the service would send them, or with one difference.
+import type { CheckoutEvent } from "../../core/checkout/event.ts";
+import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { buildDrillRequest, buildFormRequest, paymentType } from "../../core/judge/forms/requests.ts";
+import { eventIdLike, nearAmount, type SamePart } from "../../core/judge/neighbours.ts";
+import type { Step } from "../../core/judge/step.ts";
+import { isRecord } from "../../core/json.ts";
+import { formatAmount } from "../../core/money.ts";
+import {
+  backdate,
+  claim,
+  type DrillRequest,
+  type Mutations,
+} from "../../core/readiness/drills/webhook-case.ts";
+import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
+import { isSent, type Dialect } from "../../core/shape/dialect.ts";
+import { DEFAULT_DELIVERY_SCHEDULE } from "../../core/webhook/delivery.ts";
+import type { EndpointEntry, EventEntry } from "../../core/webhook/shapes.ts";
+import type { World } from "../../world.ts";
+import type { CallOperation } from "../control/control.ts";
+
+/** An enabled endpoint, and the secrets with which its events are signed. */
+export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
+  Pick<AnswerOf<"showSecret">, "inForce">;
+
+/** How an event is sent: its differences from a delivery. */
+export type SentAs = Mutations & {
+  /** What a story says of it; `{type}` is the event's type. */
+  readonly text: string;
+  /** The id of an event that is new or another one. Default: drawn. */
+  readonly ownId?: string;
+};
+
+export const AS_DELIVERED: SentAs = { text: "{type}" };
+
+/** Currencies of which at most one is an order's: few tables of rates have them. */
+const RARE_CURRENCIES = ["ISK", "XPF"];
+/** A status that this version does not have. */
+const UNKNOWN_STATUS = "disputed";
+const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
+
+/** How the events of a step are sent; `id` is one that no other event has. */
+export function sentAs(
+  how: Extract<Step, { act: "tell" }>["how"],
+  {
+    id,
+    checkout,
+    dialect,
+  }: {
+    readonly id: string;
+    readonly checkout: { readonly amountMinor: number; readonly currency: string };
+    readonly dialect: Dialect | undefined;
+  },
+): SentAs {
+  const { amountMinor, currency } = checkout;
+  switch (how) {
+    case undefined:
+      return AS_DELIVERED;
+    case "forged":
+      return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };
+    case "other_id": {
+      // Without an id in the body another id in the header is another event.
+      const text = "{type}, with another id in its header";
+      return { text, ...(isSent(dialect, "event_id") && { otherEventId: true }) };
+    }
+    case "unknown_type": {
+      const signed = claim(({ type, sequence, data }) => ({
+        event_id: id,
+        type: String(type).replace(/[^.]*$/, UNKNOWN_STATUS),
+        sequence: Number(sequence) + 1,
+        data: { ...(isRecord(data) && data), status: UNKNOWN_STATUS },
+      }));
+      return { text: "an event of a type that does not exist", ownId: id, otherEventId: true, signed };
+    }
+    case "in_parts":
+      return { text: "{type}, in two parts", inParts: true };
+    case "late":
+      return { text: "{type}, as the last attempt of its schedule", signed: backdate(SCHEDULE_MS) };
+    case "less":
+    case "more":
+      return sentElsewhere(id, nearAmount(amountMinor, how), currency);
+    case "other_currency":
+      return sentElsewhere(id, amountMinor, RARE_CURRENCIES.find((one) => one !== currency) ?? currency);
+  }
+}
+
+/** The payment of another checkout with the order_id of the event. */
+function sentElsewhere(id: string, amount: number, currency: string): SentAs {
+  const signed = claim(({ data }) => ({
+    sequence: 3,
+    data: { ...(isRecord(data) && data), id, amount_minor: amount, currency },
+  }));
+  const text = `the payment of another checkout with its order_id, of ${formatAmount(amount, currency)}`;
+  return { event: "payment", text, signed };
+}
+
+/** With an id that has the same head or end as the id of another event. */
+export function sentLike(eventId: string, same: SamePart): SentAs {
+  const id = eventIdLike(eventId, same);
+  const text = "{type}, with an id that resembles another one";
+  return { text, ownId: id, otherEventId: true, signed: claim(() => ({ event_id: id })) };
+}
+
+/** The enabled endpoints with an address. */
+export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
+  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
+  const on = endpoints.filter(
+    ({ kind, state, pausedBy }) => kind === "url" && (state === "enabled" || pausedBy === "drill"),
+  );
+  return Promise.all(
+    on.map(async ({ id, url, eventTypes }) => {
+      const { inForce } = await call({ name: "showSecret", id, body: undefined });
+      return { id, url, eventTypes, inForce };
+    }),
+  );
+}
+
+/** The requests of an event, one to each endpoint that subscribes to its type. */
+export function requestsOf(
+  world: Pick<World, "now" | "uuid">,
+  { eventId, type, body, createdAt }: EventEntry,
+  {
+    endpoints,
+    dialect,
+    sent,
+  }: {
+    readonly endpoints: readonly JudgedEndpoint[];
+    readonly dialect: Dialect | undefined;
+    readonly sent: SentAs;
+  },
+): readonly (readonly [endpointId: string, request: DrillRequest])[] {
+  const order = { id: eventId, body };
+  const sentType = sent.event === "payment" ? paymentType(order) : type;
+  // The forged copy of a payment has its event_id.
+  const isCopy = sent.signed === undefined && type.endsWith(".succeeded");
+  const own = { id: sent.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
+  const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
+  return endpoints
+    .filter(({ eventTypes }) => matchesPatterns(eventTypes, sentType as CheckoutEvent["type"]))
+    .map(({ id, inForce }) => {
+      const form: Mutations = { event: "order", secret: () => inForce, ...sent };
+      const built = buildDrillRequest(form, { own, first: own, order }, keys);
+      return [id, buildFormRequest(form, built, keys)];
+    });
+}
+
+/** A request to an endpoint in the form of the control API. */
+export function postOf(
+  endpointId: string,
+  { headers, lines = {}, body, ...request }: DrillRequest,
+  connection: "kept" | "fresh",
+): RequestOf<"postToEndpoint">["posts"][number] {
+  const rows = Object.entries(headers).flatMap(([name, value]) =>
+    (lines[name] ?? [value]).map((line) => ({ name, value: line })),
+  );
+  return { endpointId, ...request, headers: rows, body: Buffer.from(body).toString("base64"), connection };
+}
