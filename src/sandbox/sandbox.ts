@@ -283,9 +283,9 @@ async function catchUp(context: SandboxContext): Promise<void> {
     recoverDeliveries(context),
     store.write(() => store.credentials.revokeDrills(world.now())),
   ]);
-  if (store.exploreLeases.all().length > 0)
-    // A sandbox that was killed during an exploration is rare.
-    await (await import("./readiness/open-lease.ts")).undoLostExplorations(context);
+  if (store.leaseEffects.all().length > 0)
+    // A sandbox that was killed during a lease is rare.
+    await (await import("./readiness/open-lease.ts")).undoEffects(context);
   await context.wakeStores(store.clocks.storeIds());
 }
 

@@ -18,7 +18,7 @@ import { ADMIN_ACTIONS_DDL } from "./readiness/admin-actions.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL } from "./readiness/drills.ts";
 import { EXPLORATIONS_DDL } from "./readiness/explorations.ts";
-import { EXPLORE_LEASES_DDL } from "./readiness/explore-leases.ts";
+import { EXPLORE_LEASES_DDL, LEASE_EFFECTS_DDL } from "./readiness/lease-effects.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORE_DIALECT_DDL, STORE_DIALECT_NAMES_MIGRATION, STORES_DDL } from "./stores.ts";
@@ -92,6 +92,7 @@ export const SANDBOX_FILE: FileKind = {
     STORE_DIALECT_DDL,
     TOKENS_DDL,
     STORE_DIALECT_NAMES_MIGRATION,
+    LEASE_EFFECTS_DDL,
   ],
   filesToMoveAway: "all but journal.db* in its folder",
 };

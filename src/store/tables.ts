@@ -13,7 +13,7 @@ import { deliveryHealth } from "./webhook/delivery-health.ts";
 import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
 import { explorationsTable } from "./readiness/explorations.ts";
-import { exploreLeasesTable } from "./readiness/explore-leases.ts";
+import { leaseEffectsTable } from "./readiness/lease-effects.ts";
 import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
@@ -84,7 +84,7 @@ export function createTables(
     drills: drillsTable(connection),
     waivers: waiversTable(connection),
     explorations: explorationsTable(connection),
-    exploreLeases: exploreLeasesTable(connection),
+    leaseEffects: leaseEffectsTable(connection),
     idempotencyUses: idempotencyUsesTable(connection),
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),

@@ -34,7 +34,7 @@ const OF_NO_STORE = new Set([
   "log_mark",
   "erasures",
   "event_floor",
-  "explore_leases",
+  "lease_effects",
   "instance",
   "snapshot",
   "resets",

@@ -21,7 +21,7 @@ function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) =>
 }
 
 const heldStores = (harness: Harness): unknown[] =>
-  withRows(harness, (database) => database.prepare("SELECT store_id FROM explore_leases").pluck().all());
+  withRows(harness, (database) => database.prepare("SELECT store_id FROM lease_effects").pluck().all());
 
 /** The number of faults of the first store, and how far its clock was moved, in milliseconds. */
 async function effects(harness: Harness) {
@@ -30,11 +30,11 @@ async function effects(harness: Harness) {
   return { faults: faults.length, aheadMs: Date.parse(now) - harness.clock.now() };
 }
 
-async function openLease(harness: Harness, sandbox: RunningSandbox): Promise<string> {
+async function openLease(harness: Harness, sandbox: RunningSandbox, drill = "explore"): Promise<string> {
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const path = "/__sandbox/stores/default/leases";
-  const body = JSON.stringify({ drill: "explore", timeout_ms: 60_000 });
+  const body = JSON.stringify({ drill, timeout_ms: 60_000 });
   const answer = await sandbox.request({ method: "POST", path, headers, body });
   expect([answer.status, String(answer.body)]).toEqual([200, expect.any(String)]);
   return (JSON.parse(String(answer.body)) as { data: { id: string } }).data.id;
@@ -67,7 +67,7 @@ test("a start undoes the effects of a killed sandbox's exploration, and nothing 
   // As a kill leaves it: the leases in memory are gone. One store was deleted meanwhile.
   withRows(harness, (database) => {
     for (const store_id of [before.ready.store_id, "0199a3c4-5d00-7000-8000-0000000000ff"])
-      database.exec(insertion("explore_leases", { store_id }));
+      database.exec(insertion("lease_effects", { lease_id: store_id, store_id }));
   });
   // An hour and ten minutes by the moved clock, and 40 minutes by the real one: the order must not expire.
   harness.clock.advance(40 * 60_000);
@@ -77,4 +77,42 @@ test("a start undoes the effects of a killed sandbox's exploration, and nothing 
   expect(JSON.parse(await ask(harness, "orders get order-1 --json"))).toMatchObject({ status: "created" });
   await ask(harness, "stores use Tea");
   expect(await effects(harness)).toEqual({ faults: 1, aheadMs: 30 * 60_000 });
+});
+
+test("a start removes the faults that a killed sandbox's run has left, and no others", async () => {
+  const harness = createHarness();
+  const before = await harness.start();
+  await ask(harness, "faults add drop");
+  const added = JSON.parse(await ask(harness, "faults add delay --json")) as { fault: { id: string } };
+  await before.stop();
+  const { store_id } = before.ready;
+  withRows(harness, (database) => {
+    for (const fault_id of [added.fault.id, "0199a3c4-5d00-7000-8000-0000000000ff"])
+      database.exec(insertion("lease_effects", { lease_id: "l", store_id, fault_id }));
+  });
+  await harness.start();
+  expect(heldStores(harness)).toEqual([]);
+  const { faults } = JSON.parse(await ask(harness, "faults list --json")) as { faults: unknown[] };
+  expect(faults).toEqual([expect.objectContaining({ action: "drop" })]);
+});
+
+test("the faults of a run are on disk until its lease ends", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const lease = await openLease(harness, sandbox, "duplicates");
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    "Content-Type": "application/json",
+    "Checkout-Sandbox-Lease": lease,
+  };
+  const path = "/__sandbox/stores/default/faults";
+  const body = JSON.stringify({ action: "drop" });
+  const answer = await sandbox.request({ method: "POST", path, headers, body });
+  expect([answer.status, heldStores(harness)]).toEqual([200, [sandbox.ready.store_id]]);
+  await ask(harness, "faults add delay");
+  await sandbox.stop();
+  expect(heldStores(harness)).toEqual([]);
+  await harness.start();
+  expect((await effects(harness)).faults).toBe(1);
 });

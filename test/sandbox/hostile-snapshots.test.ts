@@ -7,7 +7,7 @@ import { controlOf, richSnapshot } from "../support/rich-snapshot.ts";
 
 /** Tables whose rows are not restored. */
 const NOT_RESTORED = new Set([
-  "explore_leases",
+  "lease_effects",
   "home",
   "log_mark",
   "resets",

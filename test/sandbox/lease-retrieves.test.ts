@@ -10,7 +10,7 @@ test("a retrieve is evidence if it told its store's merchant that the checkout i
   const report = (error: unknown): void => expect.fail(String(error));
   const leases = createLeases({ after: () => () => undefined }, { report, changed: () => undefined });
   leases.noteRetrieve(SHOP, PAID);
-  leases.open({ ...LEASE, drill: "duplicates", since: 0 }, { timeoutMs: 1, undo: () => undefined });
+  leases.open({ ...LEASE, drill: "duplicates", since: 0 }, { timeoutMs: 1, undo: () => Promise.resolve() });
   expect(leases.retrievesOf(LEASE)).toEqual([]);
   for (const status of ["created", "pending", "failed", "cancelled", "expired"] as const)
     leases.noteRetrieve(SHOP, { ...PAID, status });

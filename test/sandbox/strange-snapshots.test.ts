@@ -49,7 +49,7 @@ const TEXTS = [
 const NUMBERS = [-1, 0, 1, 2, 7, 99, 410, 1e6, 1e12, 2.5e14, -6e13, 2 ** 52];
 /** Tables that no snapshot restores, whose rows are about the snapshot or its sandbox. */
 const NOT_RESTORED =
-  /^(?:explore_leases|home|log_mark|opening|resets|committed_resets|erasures|event_floor|instance|snapshot|sqlite_.*)$/;
+  /^(?:lease_effects|home|log_mark|opening|resets|committed_resets|erasures|event_floor|instance|snapshot|sqlite_.*)$/;
 
 const ABSENT = "00000000-0000-7000-8000-00000000dead";
 

@@ -40,7 +40,7 @@ const IN_NO_STORE = new Set([
   "committed_resets",
   "erasures",
   "event_floor",
-  "explore_leases",
+  "lease_effects",
   "instance",
   "snapshot",
 ]);

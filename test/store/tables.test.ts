@@ -14,7 +14,7 @@ import type { IdempotencyUse } from "../../src/store/readiness/idempotency-uses.
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { EXPLORATIONS_DDL, explorationsTable } from "../../src/store/readiness/explorations.ts";
-import { EXPLORE_LEASES_DDL, exploreLeasesTable } from "../../src/store/readiness/explore-leases.ts";
+import { LEASE_EFFECTS_DDL, leaseEffectsTable } from "../../src/store/readiness/lease-effects.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { STORE_DIALECT_NAMES_MIGRATION } from "../../src/store/stores.ts";
 import { TOKENS_DDL, tokensTable } from "../../src/store/tokens.ts";
@@ -322,26 +322,29 @@ test("a revoked key is refused at once and stays in the list", async () => {
   store.close();
 });
 
-test("the migration for exploration leases adds a table with one row for each store", () => {
+test("the migration for effects of leases keeps the stores that are explored", () => {
   const opened = openDatabase(IN_MEMORY, {
-    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 3) },
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 15) },
   });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
-  connection.exec(EXPLORE_LEASES_DDL);
-  const table = exploreLeasesTable(connection);
-  expect(table.all()).toEqual([]);
-  for (const held of ["t", "s", "t"]) table.begin(held);
-  expect(table.all()).toEqual(["s", "t"]);
-  for (const held of ["t", "u"]) table.end(held);
-  expect(table.all()).toEqual(["s"]);
+  connection.exec("INSERT INTO explore_leases (store_id) VALUES ('s')");
+  connection.exec(LEASE_EFFECTS_DDL);
+  const table = leaseEffectsTable(connection);
+  const explored = { leaseId: "s", storeId: "s", faultId: "" };
+  expect(table.all()).toEqual([explored]);
+  const ofRun = ["f", "g"].map((faultId) => ({ leaseId: "l", storeId: "s", faultId }));
+  for (const effect of ofRun) table.note(effect);
+  expect(table.all()).toEqual(expect.arrayContaining([explored, ...ofRun]));
+  table.end("l");
+  expect(table.all()).toEqual([explored]);
   connection.close();
 });
 
 test("the migration of dialects renames their fields, and no name of a service", () => {
   const { length } = SANDBOX_FILE.migrations;
   const opened = openDatabase(IN_MEMORY, {
-    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 1) },
+    kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 2) },
   });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;

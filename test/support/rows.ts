@@ -120,7 +120,7 @@ const ROWS = {
   explorations: { store_id: "s", schedules: 1, broken: 0, places: "[]", at: 1 },
   erasures: { store_id: "s", kind: "reset" },
   resets: { store_id: "s" },
-  explore_leases: { store_id: "s" },
+  lease_effects: { lease_id: "l", store_id: "s", fault_id: "" },
   event_floor: { id: 1, position: 1 },
   instance: { id: 1 },
   snapshot: { id: 1, taken_at: 1, key: expression("zeroblob(32)") },

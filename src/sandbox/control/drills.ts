@@ -18,7 +18,7 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
-    const given = await openLease[drill](context, { storeId, id }, timeoutMs);
+    const given = await openLease(context, { storeId, id, drill }, timeoutMs);
     return mapValue(given, (more) => ({ id, storeId, ...more }));
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),

@@ -21,11 +21,12 @@ const SEED_BYTES = 8;
 
 /**
  * Adds a fault, or the faults of a profile, with one seed. Refuses conflicting fields with `invalid_parameter`, an
- * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`.
+ * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`. The faults
+ * of a lease end with it.
  */
 export function addFaults(
   context: FaultsContext,
-  storeId: string,
+  { storeId, leaseId }: { readonly storeId: string; readonly leaseId: string | undefined },
   wanted: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
   const terms = requestedFaults(wanted);
@@ -45,7 +46,10 @@ export function addFaults(
       const id = context.world.uuid(`${storeId} faults`);
       made.push({ ...one, id, storeId, seed: one.seed ?? seed, ...counts });
     }
-    for (const fault of made) store.faults.insert(fault);
+    for (const fault of made) {
+      store.faults.insert(fault);
+      if (leaseId !== undefined) store.leaseEffects.note({ leaseId, storeId, faultId: fault.id });
+    }
     return accept(made);
   });
 }

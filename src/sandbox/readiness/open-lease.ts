@@ -1,9 +1,9 @@
 // Opens a lease on a store, and undoes the changes of the lease at its end (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import type { LeaseKind } from "../../core/readiness/names.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { atStore, storeTime } from "../at-store.ts";
+import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
@@ -19,79 +19,71 @@ export type LeaseContext = UndoContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
   };
 
-/** Opens a lease of each kind; the value is what its holder is given. */
-export const openLease: Readonly<
-  Record<
-    LeaseKind,
-    (context: LeaseContext, lease: LeaseRef, timeoutMs: number) => Outcome<Given> | Promise<Outcome<Given>>
-  >
-> = { duplicates: openDrillLease, explore: openExploreLease, key: openKeyLease };
+/** What the holder of a lease is given, and what its end does before the effects on disk are undone. */
+type Begun = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
-type Given = { readonly apiKey?: string };
+const BEGIN: Readonly<Record<LeaseKind, (context: LeaseContext, lease: LeaseRef) => Outcome<Begun>>> = {
+  duplicates: () => accept({}),
+  explore: beginExplore,
+  key: beginKey,
+};
 
-/** Until the lease ends, webhooks are held and retrieves watched. The lease's faults end with it. */
-function openDrillLease(context: LeaseContext, lease: LeaseRef, timeoutMs: number): Outcome<Given> {
-  const { leases, store, wakeDispatcher } = context;
-  const { storeId } = lease;
-  const undo = async (faults: readonly string[]): Promise<void> => {
-    // Send the deliveries that were held back.
-    store.endpoints.of(storeId).forEach(({ id }) => wakeDispatcher(id));
-    await removeFaults(context, storeId, faults);
-  };
-  leases.open({ ...lease, drill: "duplicates", since: storeTime(context, storeId) }, { timeoutMs, undo });
-  return accept({});
-}
-
-/** A fault that was applied as often as requested is gone. */
-async function removeFaults(context: LeaseContext, storeId: string, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await removeFault(context, storeId, id);
+/** Opens a lease. Its faults, and the changes of its kind, end with it; webhooks that it holds are sent then. */
+export function openLease(
+  context: LeaseContext,
+  { drill, ...ref }: LeaseRef & { readonly drill: LeaseKind },
+  timeoutMs: number,
+): Promise<Outcome<Pick<Begun, "apiKey">>> {
+  const { store, leases, wakeDispatcher, wakeStores } = context;
+  const { storeId } = ref;
+  return atStore(context, storeId, (_store, since) =>
+    mapValue(BEGIN[drill](context, ref), ({ end, ...given }) => {
+      const undo = async (): Promise<void> => {
+        await end?.();
+        await undoEffects(context, ref.id);
+        store.endpoints.of(storeId).forEach(({ id }) => wakeDispatcher(id));
+        if (drill === "explore") await wakeStores([storeId]);
+      };
+      leases.open({ ...ref, drill, since }, { timeoutMs, undo });
+      return given;
+    }),
+  );
 }
 
 /** Not a key of the merchant: no list or snapshot has it, and the start after a kill revokes it. */
-function openKeyLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
-  const { storeId } = ref;
-  return atStore(context, storeId, ({ credentials, write }, since) => {
-    const { id, apiKey } = createKey(context, { storeId, forDrill: true });
-    const undo = async (faults: readonly string[]): Promise<void> => {
-      await write(() => credentials.revoke(id, context.world.now()));
-      await removeFaults(context, storeId, faults);
-    };
-    context.leases.open({ ...ref, drill: "key", since }, { timeoutMs, undo });
-    return accept({ apiKey });
-  });
+function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<Begun> {
+  const { store, world } = context;
+  const { id, apiKey } = createKey(context, { storeId, forDrill: true });
+  return accept({ apiKey, end: () => store.write(() => store.credentials.revoke(id, world.now())) });
 }
 
 /**
- * The lease of `checkout explore --receiver`. When it ends, the store's clock is set to real time and its faults are
- * removed; if the sandbox is killed, its next start does both. Refuses with `state_conflict` a store whose clock was
- * moved, or that has faults or another lease, because the end of this lease would undo those too.
+ * The lease of `checkout explore --receiver`, at whose end the store's clock is set to real time and all its faults are
+ * removed. Refuses with `state_conflict` a store whose clock was moved, or that has faults or another lease, because
+ * the end of this lease would undo those too.
  */
-function openExploreLease(context: LeaseContext, ref: LeaseRef, timeoutMs: number): Promise<Outcome<Given>> {
-  const { storeId } = ref;
-  const undo = async (): Promise<void> => {
-    await undoExploration(context, storeId);
-    await context.wakeStores([storeId]);
-  };
-  return atStore(context, storeId, ({ clocks, exploreLeases }, since) => {
-    const clock = clocks.of(storeId) ?? REAL_CLOCK;
-    if (clock.frozenAt !== null || clock.offsetMs !== 0) return refuseFact("clock_was_moved", {});
-    if (listFaults(context, storeId).length > 0) return refuseFact("store_has_faults", {});
-    if (context.leases.of(storeId).some(({ drill }) => drill !== "key"))
-      return refuseFact("store_is_drilled", {});
-    exploreLeases.begin(storeId);
-    context.leases.open({ ...ref, drill: "explore", since }, { timeoutMs, undo });
-    return accept({});
-  });
+function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<Begun> {
+  const { clocks, leaseEffects } = context.store;
+  const clock = clocks.of(storeId) ?? REAL_CLOCK;
+  if (clock.frozenAt !== null || clock.offsetMs !== 0) return refuseFact("clock_was_moved", {});
+  if (listFaults(context, storeId).length > 0) return refuseFact("store_has_faults", {});
+  if (context.leases.of(storeId).some(({ drill }) => drill !== "key"))
+    return refuseFact("store_is_drilled", {});
+  leaseEffects.note({ leaseId, storeId, faultId: "" });
+  return accept({});
 }
 
-/** Undoes explorations that ended without their lease, which was only in memory. Run it before due work: moved clocks make more work due. */
-export async function undoLostExplorations(context: UndoContext): Promise<void> {
-  for (const storeId of context.store.exploreLeases.all()) await undoExploration(context, storeId);
-}
-
-/** Removes the faults of a store and sets its clock to real time. A store that was deleted meanwhile needs neither. */
-async function undoExploration(context: UndoContext, storeId: string): Promise<void> {
-  await clearFaults(context, storeId);
-  await moveClock(context, storeId, { action: "real" });
-  await context.store.write(() => context.store.exploreLeases.end(storeId));
+/** Undoes the effects of a lease, or of all leases that a killed sandbox had. Run it before due work: moved clocks make more work due. */
+export async function undoEffects(context: UndoContext, of?: string): Promise<void> {
+  const { leaseEffects, faults, write } = context.store;
+  const effects = leaseEffects.all().filter(({ leaseId }) => of === undefined || leaseId === of);
+  const left = new Set(faults.all().map(({ id }) => id));
+  for (const { storeId, faultId } of effects) {
+    // A fault that was applied as often as it should be is gone, and a store that was deleted needs nothing.
+    if (left.has(faultId)) await removeFault(context, storeId, faultId);
+    if (faultId !== "") continue;
+    await clearFaults(context, storeId);
+    await moveClock(context, storeId, { action: "real" });
+  }
+  if (effects.length > 0) await write(() => effects.forEach(({ leaseId }) => leaseEffects.end(leaseId)));
 }

@@ -40,7 +40,7 @@ const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "committed_resets",
   "erasures",
   "event_floor",
-  "explore_leases",
+  "lease_effects",
   "instance",
   "snapshot",
   "tokens",
