@@ -203,6 +203,8 @@ test("a return page with an order_id in its path is opened with the order's own"
       send,
       sleep: () => Promise.resolve(),
       monotonic: () => 0,
+      now: () => 0,
+      uuid: () => "",
       run: () => Promise.reject(new Error("no command is run")),
     },
     target: { origin: "http://127.0.0.1:4242" },

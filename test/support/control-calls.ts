@@ -135,10 +135,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
         ],
       },
     ],
-    recordDrill: [
-      `${STORE}/drills`,
-      { kind: "duplicates", lease_id: duplicates, subject: "<subject>", steps: [STEP] },
-    ],
+    recordDrill: [`${STORE}/drills`, { kind: "duplicates", subject: "<subject>", steps: [STEP] }],
     listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
     openLease: [`${STORE}/leases`, { drill: "duplicates", timeout_ms: 60_000 }],
     endLease: [`${STORE}/leases/<lease>/end`, {}],

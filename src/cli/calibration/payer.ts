@@ -53,24 +53,10 @@ export function payerOptions(): Option[] {
   ];
 }
 
-/** A receiver with its port open; the end of the enclosing block closes it. */
-export type PaymentReceiver = AsyncDisposable & {
-  readonly instructions: string;
-  /** The maximum number of requests with which the order is retrieved. */
-  readonly maxRetrieves: number;
-  /** Asks the user to pay, and waits for the payment. */
-  readonly observe: (
-    target: ServiceTarget,
-    answers: ProbeAnswers,
-    options: PaymentOptions,
-  ) => Promise<PaymentEvidence>;
-};
+export type PaymentReceiver = Awaited<ReturnType<typeof openPaymentReceiver>>;
 
-export async function openPaymentReceiver(
-  context: Context,
-  options: PayerOptions,
-  run: string,
-): Promise<PaymentReceiver> {
+/** Opens the port of a receiver; the end of the enclosing block closes it. */
+export async function openPaymentReceiver(context: Context, options: PayerOptions, run: string) {
   const { world, printer } = context;
   const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];
@@ -91,8 +77,14 @@ export async function openPaymentReceiver(
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
+    /** The maximum number of requests with which the order is retrieved. */
     maxRetrieves: MAX_RETRIEVES,
-    observe: async (target, answers, asking) => {
+    /** Asks the user to pay, and waits for the payment. */
+    observe: async (
+      target: ServiceTarget,
+      answers: ProbeAnswers,
+      asking: PaymentOptions,
+    ): Promise<PaymentEvidence> => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);

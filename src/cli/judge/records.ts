@@ -12,7 +12,7 @@ import type { JudgedInvariant } from "../../core/readiness/drills/judged-invaria
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
 import type { Context } from "../command.ts";
-import { callAt, underLease } from "../target/call.ts";
+import { callAt } from "../target/call.ts";
 import { verdictOf, worstVerdict, type PartRecord } from "./report.ts";
 
 type Recording = {
@@ -22,13 +22,10 @@ type Recording = {
   readonly missing: readonly MissingField[];
 };
 
-/** Maximum time of the lease for one record, in milliseconds. */
-const RECORD_LEASE_MS = 60_000;
-
 /** An earlier record must not keep such a shop ready. A create that breaks a rule belongs to the part on creates. */
 export async function recordPlain(
   context: Context,
-  { control, parts, signal, missing }: Recording & { readonly signal: AbortSignal },
+  { control, parts, missing }: Recording,
   first: JudgedHistory,
 ): Promise<readonly PartRecord[]> {
   const { verdict } = first;
@@ -46,11 +43,8 @@ export async function recordPlain(
   );
   if (subject === "") return [];
   const steps = stepsOf([first], "duplicates", missing);
-  const lease = { drill: "duplicates", timeoutMs: RECORD_LEASE_MS, signal } as const;
-  const { id } = await underLease(context, control, lease, ({ id: leaseId }) => {
-    const body = { kind: "duplicates", leaseId, subject, steps } as const;
-    return callAt(context, control, { name: "recordDrill", body });
-  });
+  const body = { kind: "duplicates", subject, steps } as const;
+  const { id } = await callAt(context, control, { name: "recordDrill", body });
   return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
 }
 
@@ -113,8 +107,8 @@ export async function recordParts(
       browser_return: shop.returnUrl,
       idempotency: "",
     }[part];
-    const body = { kind: part, subject: subject ?? "", leaseId, steps };
-    const recorded = await callAt(context, control, { name: "recordDrill", body });
+    const body = { kind: part, subject: subject ?? "", steps };
+    const recorded = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
     records.push({ part, verdict, drillId: recorded.id, steps });
   }
   return records;

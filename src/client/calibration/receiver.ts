@@ -3,13 +3,8 @@ import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 
-/** The receiver of a calibration: its service, and the requests about its order that it has received. */
-export type CalibrationReceiver = {
-  readonly service: Service;
-  readonly deliveries: () => readonly ReceivedRequest[];
-  /** The first return of the payer. */
-  readonly visit: () => ReceivedRequest | undefined;
-};
+/** The receiver of a calibration. */
+export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 
 /** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
@@ -18,7 +13,7 @@ const MAX_DELIVERIES = 100;
 export function createCalibrationReceiver(
   { now }: Pick<World, "now">,
   { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },
-): CalibrationReceiver {
+) {
   const deliveries: ReceivedRequest[] = [];
   let visit: ReceivedRequest | undefined;
   const answer = (request: HttpRequest): HttpResponse => {
@@ -43,12 +38,15 @@ export function createCalibrationReceiver(
     }
     return plainAnswer(404, "not found");
   };
+  const service: Service = {
+    answer: (request) => Promise.resolve(answer(request)),
+    refuse: () => plainAnswer(400, "not a valid request"),
+  };
   return {
-    service: {
-      answer: (request) => Promise.resolve(answer(request)),
-      refuse: () => plainAnswer(400, "not a valid request"),
-    },
-    deliveries: () => deliveries,
+    service,
+    /** The requests about its order that it has received. */
+    deliveries: (): readonly ReceivedRequest[] => deliveries,
+    /** The first return of the payer. */
     visit: () => visit,
   };
 }

@@ -1,11 +1,11 @@
 // The dialect of a service, from the answers and deliveries of a calibration; its fields: core/shape/dialect.ts.
 import { ERRORS, type ErrorCode } from "../errors.ts";
-import { decodeUtf8, isRecord, parseJson } from "../json.ts";
+import { isRecord } from "../json.ts";
 import { STATUSES } from "../checkout/checkout.ts";
 import { NAMED_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
 import { isUuid } from "../text.ts";
 import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
-import { headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
+import { eventOf, headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
 import {
   AMOUNT_MINOR,
   BOTH_FORMS_PROBE,
@@ -74,10 +74,7 @@ function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
 }
 
 function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
-  const events = deliveries.map(({ body }): Event => {
-    const event = parseJson(decodeUtf8(body) ?? "");
-    return isRecord(event) ? event : {};
-  });
+  const events = deliveries.map(eventOf);
   const [first] = deliveries;
   const [event] = events;
   if (first === undefined || event === undefined) return {};

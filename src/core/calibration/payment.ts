@@ -83,7 +83,7 @@ function verdictOf(holds: boolean, expected: string, shown: PaymentVerdict["show
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */
-function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
+export function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
   const parsed = parseJson(decodeUtf8(body) ?? "");
   return isRecord(parsed) ? parsed : {};
 }

@@ -24,9 +24,9 @@ export function recordDrill(
   body: RequestOf<"recordDrill">,
 ): Promise<Outcome<RecordedDrill>> {
   return atStore(context, storeId, (store, at) => {
-    const { kind, subject, steps, leaseId = "" } = body;
+    const { kind, subject, steps } = body;
     if (kind === "duplicates") {
-      const checked = checkSubject(context, { storeId, leaseId, subject });
+      const checked = checkSubject(context, storeId, subject);
       if (!checked.ok) return checked;
     }
     const drill: RecordedDrill = {
@@ -43,13 +43,8 @@ export function recordDrill(
   });
 }
 
-/** Refuses with `not_found` if the lease has ended, with `state_conflict` if the enabled endpoints are not this subject. */
-function checkSubject(
-  context: DrillsContext,
-  { storeId, leaseId, subject }: Readonly<Record<"storeId" | "leaseId" | "subject", string>>,
-): Outcome<void> {
-  const held = context.leases.check({ storeId, id: leaseId }, "duplicates");
-  if (!held.ok) return held;
+/** Refuses with `state_conflict` if the enabled endpoints are not this subject. */
+function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const released = refuseHeld(context, storeId);
   if (!released.ok) return released;
   const endpoints = context.store.endpoints

@@ -17,12 +17,6 @@ const MAX_TOGETHER = 100;
 const MAX_HEADERS = 20;
 const MAX_POSTED = 200_000;
 
-const recorded = {
-  /** Identifies the subject of the drill; for `idempotency` the store. */
-  subject: drillText,
-  steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
-};
-
 const postedRequest = z.strictObject({
   endpointId: z.uuid(),
   method: z.enum(["POST", "PUT", "PATCH"]),
@@ -111,16 +105,14 @@ export const drillOperations = {
     path: "/drills",
     summary: "Records the result of a drill",
     description:
-      "Stores the steps of a drill that ran on the command line, and returns the result. A drill of duplicates needs its lease, and is refused if the endpoints have changed meanwhile.",
+      "Stores the steps of a drill that ran on the command line, and returns the result. A drill of duplicates is refused if the endpoints have changed meanwhile.",
     request: () =>
-      z.discriminatedUnion("kind", [
-        z.strictObject({ ...recorded, kind: z.literal("duplicates"), leaseId: z.uuid() }),
-        z.strictObject({
-          ...recorded,
-          kind: z.enum(["webhook", "idempotency", "browser_return"]),
-          leaseId: z.optional(z.uuid()),
-        }),
-      ]),
+      z.strictObject({
+        kind: z.enum(DRILL_KINDS),
+        /** Identifies the subject of the drill; for `idempotency` the store. */
+        subject: drillText,
+        steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
+      }),
     answer: () => shownDrill,
     refusals: ["state_conflict"],
   }),
