@@ -110,8 +110,7 @@ export async function deliver(
   // One endpoint after the other, so that a run has few requests in flight, but all of a moment together.
   const moments = together === undefined ? requests.map((one) => [one]) : [requests];
   const answers: Answers[number][] = [];
-  // Without an endpoint the sandbox refuses an empty request.
-  for (const round of endpoints.length === 0 ? [[]] : moments.filter(({ length }) => length > 0)) {
+  for (const round of moments.filter(({ length }) => length > 0)) {
     const body = { leaseId, posts: round.map(({ post }) => post) };
     const posted = await call({ name: "postToEndpoint", body, timeoutMs: DELIVER_TIMEOUT_MS, signal });
     for (const [of, { status, error }] of posted.answers.entries())

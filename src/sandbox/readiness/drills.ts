@@ -88,7 +88,7 @@ async function postAgain(context: DrillsContext, post: Post): Promise<PostResult
   return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : posted;
 }
 
-/** Sends requests at the same moment. Refuses an ended lease or no requests, and as `endpointToDrill`. */
+/** Sends requests at the same moment. Refuses an ended lease, and as `endpointToDrill`. */
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
@@ -96,7 +96,6 @@ export async function postToEndpoint(
 ): Promise<Outcome<AnswerOf<"postToEndpoint">>> {
   const held = context.leases.check({ storeId, id: leaseId });
   if (!held.ok) return held;
-  if (posts.length === 0) return refuseFact("nothing_to_drill", {});
   const sending: (() => Promise<PostedAnswer>)[] = [];
   for (const { endpointId, method, suffix, headers, body, connection, inParts } of posts) {
     const endpoint = endpointToDrill(context, storeId, endpointId);
