@@ -57,7 +57,7 @@ async function runWhoami(context: Context): Promise<number> {
   const resolved = resolveTarget(await atNamedTarget(context));
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
   const { contradiction, lacksStore } = resolved;
-  if (baseUrl.value !== null) noteTarget(context, { url: baseUrl.value });
+  if (baseUrl.value !== null) noteTarget(context, baseUrl.value);
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const within = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";

@@ -26,15 +26,6 @@ export function ownerOf({ stores }: Credentials, apiKey: string): string | undef
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-/** The stores that match a text: by id, otherwise by name, which several stores can share. */
-export function matchingStores<Named extends { readonly id: string; readonly name: string }>(
-  stores: readonly Named[],
-  text: string,
-): readonly Named[] {
-  const byId = stores.filter(({ id }) => id === text.toLowerCase());
-  return byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
-}
-
 const chosenStore = () => z.object({ store_id: z.uuid() });
 
 /** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */

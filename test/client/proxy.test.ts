@@ -44,7 +44,7 @@ test("the proxy is chosen by scheme, except for no_proxy hosts and this machine;
   ];
   for (const [url, given, proxy] of rows) {
     const found = proxyFor(url, given);
-    expect([url, given, found.ok && found.value?.url]).toEqual([url, given, proxy]);
+    expect([url, given, found.ok && found.value?.value]).toEqual([url, given, proxy]);
   }
   for (const wrong of ["socks5://p:1", "http://p:1/path", "http://%zz:x@p:1", "http://"])
     expect([wrong, proxyFor("https://pay.example", { https_proxy: wrong })]).toEqual([

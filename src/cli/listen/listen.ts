@@ -70,7 +70,7 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   if (target === undefined) return serviceOf(context, options);
   const polls = isStoreToken(target.token);
   if (polls && options.port !== undefined) throw new Refused(NO_OWN_PORT);
-  noteTarget(context, { url: target.origin });
+  noteTarget(context, target.origin);
   if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
   // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;

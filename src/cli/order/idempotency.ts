@@ -38,7 +38,7 @@ async function withJournal(
   run: (journal: Journal | undefined) => Promise<number>,
 ): Promise<number> {
   const { world } = context;
-  const folder = execFolder(context) ?? context.around.folder();
+  const folder = execFolder(world, context.around) ?? context.around.folder();
   if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
   using journal = openFolderJournal(context, folder);
   return await run(journal);

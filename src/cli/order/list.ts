@@ -3,13 +3,19 @@ import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { describeLastChange, lastChangeText } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
-import { printable, displayText, shortId } from "../../core/text.ts";
+import { isLoopback } from "../../core/loopback.ts";
+import { redactKey } from "../../core/credential.ts";
+import { printable, printableLiteral, displayText, shortId } from "../../core/text.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { runnerFor } from "../calling.ts";
-import { register, valueOption, type Group } from "../command.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
-import { findId, sandboxToList } from "../target/ids.ts";
-import type { ServiceOptions } from "../target/surroundings.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { callAt } from "../target/call.ts";
+import { controlTarget } from "../target/control.ts";
+import { findId } from "../target/ids.ts";
+import { surroundingsAt, type ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -113,4 +119,35 @@ export function checkoutLines(
     ]),
     { width, style, cut: ["LAST"], drop: ["METHOD", "CREATED", "LAST"] },
   );
+}
+
+/** v1 cannot list things. Refuses with exit 2 if the options or the environment name another service. */
+export async function sandboxToList(context: Context, things: string): Promise<ControlTarget> {
+  const { baseUrl, target: name } = context.around.options;
+  const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
+  const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
+  const service = name === undefined ? host : printableLiteral(name);
+  if (service === "") return selectStoreOfKey(context, await controlTarget(context));
+  const message = `only a sandbox lists ${things}; the interface of ${service} has no list`;
+  throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
+}
+
+/** The folder may not know the key. Refuses a key of no store: it is probably a key of another sandbox. */
+export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
+  const { apiKey } = surroundingsAt(context.around, target.origin);
+  if (apiKey === undefined || target.storeId !== undefined) return target;
+  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
+  const end = apiKey.value.slice(-4);
+  for (const { storeId } of stores) {
+    const inStore = { ...target, storeId };
+    const { keys } = await callAt(context, inStore, { name: "listKeys", body: undefined });
+    if (keys.some(({ lastFour }) => lastFour === end)) return inStore;
+  }
+  throw new Refused({
+    exitCode: EXIT.credential,
+    code: "credential_invalid",
+    message: `CHECKOUT_API_KEY (${redactKey(apiKey.value)}) is not a key of this sandbox, so the store cannot be determined`,
+    next: 'name the store with --store, unset CHECKOUT_API_KEY, or eval "$(checkout env)"',
+  });
 }

@@ -7,7 +7,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { parseUuid } from "../parsers.ts";
 import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
-import { selectStoreOfKey } from "../target/ids.ts";
+import { selectStoreOfKey } from "./list.ts";
 import { Refused, refuseUsage } from "../problem.ts";
 import { connectToService, type ServiceConnection } from "../target/resolve.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";

@@ -38,7 +38,7 @@ function withCalibration(context: Context): Pick<ChecklistReport, "calibration">
 
 function judgeOtherService(context: Context, service: string): ChecklistReport {
   const { world } = context;
-  noteTarget(context, { url: service });
+  noteTarget(context, service);
   if (isTyped(world, "store")) {
     const message =
       "--store names a store of a sandbox; at another service, the API key determines the store";

@@ -5,10 +5,10 @@ import { entryLine, timedLine } from "../../core/explain/span.ts";
 import { english, LANGUAGES, type Language } from "../../core/language.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { findAnyByEnding, findId } from "../target/ids.ts";
+import { findByEnding, findId, noMatchText } from "../target/ids.ts";
 import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
-import { catchRefusal, Refused, refuseUsage } from "../problem.ts";
+import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { World } from "../../world.ts";
@@ -93,6 +93,18 @@ async function ask<Answer>(
   if (explained.refusal.code !== "not_found" || !canBeFound) throw new Refused(explained.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
   return send({ id, as });
+}
+
+/** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
+async function findAnyByEnding(context: Context, text: string): Promise<string> {
+  for (const kind of ["request", "checkout", "event", "delivery"] as const) {
+    const found = await findByEnding(context, kind, text);
+    if (found !== undefined) return found;
+  }
+  const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
+  const next =
+    "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids";
+  throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
 const NEXT_AFTER = {

@@ -98,7 +98,7 @@ async function useLive(
   const signInUrl = await newSignInUrl(context.world, live);
   const ready = readyMessageOfRunning(context, { ...live, signInUrl });
   warnHeldBack(context, description);
-  noteTarget(context, "folder");
+  noteTarget(context);
   return context.printer.result(output("ready", ready), () =>
     readyBanner(context, ready, {
       running: { detached: description.logFile },
@@ -147,7 +147,7 @@ async function startDetached(
     }),
   );
   if (world.isResultLost()) throw new Refused(readyLineProblem());
-  noteTarget(context, "folder");
+  noteTarget(context);
   warnHeldBack(context, startMessage.description);
   await started.release();
   return exitCode;

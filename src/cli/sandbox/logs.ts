@@ -27,7 +27,7 @@ export function registerSandboxLogs(group: Group): void {
 async function runLogs(context: Context, options: LogsOptions): Promise<number> {
   const { world, around } = context;
   const folder = around.folder();
-  noteTarget(context, "folder");
+  noteTarget(context);
   await checkLog(context, folder);
   using stop = abortOnStop(world);
   // Stops when the reader of the output has exited.

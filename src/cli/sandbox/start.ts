@@ -72,7 +72,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async (sandbox) => {
-      if (options.ephemeral !== true) noteTarget(context, "folder");
+      if (options.ephemeral !== true) noteTarget(context);
       warnHeldBack(context, sandbox.description);
       await untilAskedToStop(sandbox, stopped);
     },

@@ -46,7 +46,7 @@ async function runStatus(context: Context): Promise<number> {
   const { printer, around } = context;
   const found = around.folder();
   const run = around.run();
-  noteTarget(context, "folder");
+  noteTarget(context);
   const { status, served } = await statusOf(context, found, run);
   await printer.result(output("status", status), () => statusText(context, status, served));
   return status.running ? EXIT.done : EXIT.unreachable;
@@ -205,7 +205,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
     });
     if (signal.aborted) throw new Refused(interruptedProblem());
     if ("baseUrl" in seen) {
-      noteTarget(context, { url: seen.baseUrl });
+      noteTarget(context, seen.baseUrl);
       if (seen.run !== undefined) noteVersion(context, seen.run.version);
       return await printer.result(
         output("reachable", { ok: true, base_url: seen.baseUrl }),

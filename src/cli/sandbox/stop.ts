@@ -28,7 +28,7 @@ export function registerSandboxStop(group: Group): void {
 async function runStop(context: Context): Promise<number> {
   const { world, printer, around } = context;
   const folder = around.folder();
-  noteTarget(context, "folder");
+  noteTarget(context);
   const run = around.run();
   const shown = around.shownFolder();
   if (run === undefined) {

@@ -10,8 +10,7 @@ import { parseUuid } from "../parsers.ts";
 import { fieldLines, secretText, type Printer } from "../printer.ts";
 import { refuseUsage, unwrap } from "../problem.ts";
 import { table } from "../table.ts";
-import { requireOneStore } from "../target/named-store.ts";
-import { STORE_VARIABLE, type CommonOptions, isOwnSandbox } from "../target/surroundings.ts";
+import { type CommonOptions, isOwnSandbox, requireOneStore } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 import { output } from "../output/output.ts";
@@ -119,12 +118,11 @@ async function runUse(context: Context, _options: CommonOptions, text = ""): Pro
     const message = `CHECKOUT_BASE_URL does not name the sandbox of ${folder}`;
     throw refuseUsage(message, "unset it, or name a store of that sandbox with CHECKOUT_STORE_ID");
   }
-  const listed = await callAt(context, target, { name: "listStores", body: undefined });
-  const known = listed.stores.map(({ storeId: id, name }) => ({ id, name }));
-  const { id, name } = requireOneStore(known, text);
+  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
+  const { storeId: id, name } = requireOneStore(stores, text);
   writeChosenStore(world, folder, id);
   if (around.storeId !== undefined && around.storeId.value !== id)
-    printer.trace(`note: ${STORE_VARIABLE} names another store, and overrides this default`);
+    printer.trace("note: CHECKOUT_STORE_ID names another store, and overrides this default");
   return printer.result(
     output("chosen_store", { store_id: id, name }),
     () => `the default store of this folder is ${displayStoreName(name)} (${id})`,

@@ -38,13 +38,10 @@ export async function callAt<Name extends OperationName>(
 export function operationsAt(
   context: Pick<Context, "world" | "around">,
   target: ControlTarget,
-  nextAfter?: Remedies,
+  nextAfter: Remedies = {},
 ): CallOperation {
-  return ({ storeId, ...call }) =>
-    callAt(context, storeId === undefined ? target : { ...target, storeId }, {
-      ...call,
-      ...(nextAfter && { nextAfter }),
-    });
+  return ({ storeId = target.storeId, ...call }) =>
+    callAt(context, { ...target, storeId }, { ...call, nextAfter });
 }
 
 /** Runs an action under a lease, which ends with the action. */
@@ -94,8 +91,9 @@ function problemOfCall(
     }
     case "refusal": {
       const { code, message, next: hint } = result.error;
-      const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
-      const next = hint ?? hints.get(code) ?? "correct the error and run the command again";
+      const isOfToken = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
+      const byDefault = isOfToken ? CHECK_TOKEN : "correct the error and run the command again";
+      const next = hint ?? new Map(Object.entries(nextAfter)).get(code) ?? byDefault;
       // The sandbox lacks a value that an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };
@@ -104,8 +102,3 @@ function problemOfCall(
 }
 
 const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;
-const NEXT_AFTER_TOKEN: Remedies = {
-  credential_missing: CHECK_TOKEN,
-  credential_invalid: CHECK_TOKEN,
-  scope_missing: CHECK_TOKEN,
-};

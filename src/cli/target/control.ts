@@ -25,19 +25,18 @@ import {
   unwrap,
   type Problem,
 } from "../problem.ts";
-import { findNamedStore, requireOneStore, unknownStoreProblem } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
 import {
+  findNamedStore,
+  requireOneStore,
   TOKEN_VARIABLES,
-  type ValueWithSource,
   isOwnSandbox,
   surroundingsAt,
   withoutFolder,
   withSource,
 } from "./surroundings.ts";
 import { callAt, underLease, type CallWithRemedies } from "./call.ts";
-import { limitFromVariable, misspellingHint } from "./options.ts";
-import { awaitSandbox } from "./waiting.ts";
+import { awaitSandbox, limitFromVariable, misspellingHint } from "./options.ts";
 
 /** Calls an operation of the given target; without one, of the command's sandbox, with the token of its role. */
 export async function callSandbox<Name extends OperationName>(
@@ -46,10 +45,8 @@ export async function callSandbox<Name extends OperationName>(
   target?: ControlTarget,
 ): Promise<AnswerOf<Name>> {
   if (target !== undefined) return callAt(context, target, call);
-  const { path } = CONTROL_OPERATIONS[call.name];
-  const role = folderTokenFor(call.name);
-  const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
-  return callAt(context, await find(context, role), call);
+  const find = CONTROL_OPERATIONS[call.name].path.includes("{store_id}") ? controlTarget : sandboxTarget;
+  return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
 /** Calls a running sandbox, or one opened in this process. `folder`: undefined without a folder, or for another folder's sandbox. */
@@ -59,7 +56,7 @@ export async function withSandbox<Value>(
 ): Promise<Value> {
   const { around, world, version } = context;
   const live = findSandbox(context);
-  noteTarget(context, live === undefined ? "folder" : { url: live.origin });
+  noteTarget(context, live?.origin);
   if (live !== undefined) return act(live, isOwnSandbox(around, live.origin) ? around.location() : undefined);
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) {
@@ -92,10 +89,11 @@ export async function resolveStore(
   if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
   // Only the control token may list stores; an administrator may not have it.
   const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
-  if (sandbox?.origin !== target.origin) throw new Refused(unknownStoreProblem(text, []));
-  const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
-  const named = stores.map(({ storeId: id, name }) => ({ id, name }));
-  return { ...target, storeId: requireOneStore(named, text).id };
+  const { stores } =
+    sandbox?.origin === target.origin
+      ? await callAt(context, sandbox, { name: "listStores", body: undefined })
+      : { stores: [] };
+  return { ...target, storeId: requireOneStore(stores, text).storeId };
 }
 
 /** The store that the command is about, by id; a flag may also give its name. */
@@ -121,47 +119,45 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
  * sent to another machine, and only to the address that came with it.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
-  const { world, around } = context;
-  refuseWithheldToken(context, role);
-  const found = await awaitSandbox(context, {
-    look: () => findSandbox(context, role),
-    isThere: (target) => target !== undefined,
-  });
-  if (found !== undefined) {
-    noteTarget(context, { url: found.origin });
-    return found;
-  }
+  const found = await awaitSandbox(context, () => findSandbox(context, role));
+  if (found === undefined) throw new Refused(lackProblem(context, role));
+  noteTarget(context, found.origin);
+  return found;
+}
+
+/** Why there is no sandbox to control. `own`: the folder's sandbox, if it is running and another one is named. */
+function lackProblem({ world, around }: Context, role: ControlRole, own?: ControlTarget): Problem {
   const folder = around.location();
-  const named = around.address();
   const token = TOKEN_VARIABLES[role];
+  const named = around.address();
   if (named === undefined) {
     const unread = `${misspellingHint(world, "CHECKOUT_BASE_URL")})${stateFolderHint(world, folder)}`;
-    const why = `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${unread}`;
-    throw new Refused(noSandboxProblem(folder, why));
+    return noSandboxProblem(folder, `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${unread}`);
   }
-  const why = `for ${named.value} (${named.source}) no token is set (${token}${misspellingHint(world, token)})`;
-  throw new Refused({ ...noSandboxProblem(folder, why), next: nextWithoutToken(context, named.value, role) });
-}
-
-/** Starting the folder's sandbox would not provide the token. The usual case is `checkout exec` (decision 122). */
-function refuseWithheldToken({ world, around }: Context, role: ControlRole): void {
-  const named = around.address();
-  if (role === "control" || named === undefined || around.ownUrl() !== undefined) return;
-  if (tokenIn(world, "administrator") !== "" || tokenIn(world, "control") === "") return;
-  const { administrator } = TOKEN_VARIABLES;
-  const message = `${administrator} is missing${misspellingHint(world, administrator)}, and ${printable(named.value)} (${named.source}) needs it; checkout exec withholds it from its command`;
-  const next = `${EXEC_ADMIN}; elsewhere set ${administrator} to the token of the sandbox's admin.json`;
-  throw new Refused(missingCredential(message, next));
-}
-
-/** The remedy if a sandbox is named without its token; it may be the folder's own stopped sandbox. */
-function nextWithoutToken({ world, around }: Context, url: string, role: ControlRole): string {
+  const { value: url, source } = named;
+  const ofExec = "within checkout exec: checkout exec --admin gives it";
+  if (own !== undefined) {
+    const by = role === "control" ? "checkout env --control prints it" : ofExec;
+    const remove = source.startsWith("--") ? "leave out" : "unset";
+    const message = `${source} names ${printable(url)}, but the sandbox of ${printable(around.shownFolder())} is ${own.origin}/v1; nothing was done`;
+    const next = `for the first set ${token} to its token (${by}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
+    return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
+  }
+  if (isWithheld(world, role)) {
+    const message = `${token} is missing${misspellingHint(world, token)}, and ${printable(url)} (${source}) needs it; checkout exec withholds it from its command`;
+    const next = `${ofExec}; elsewhere set ${token} to the token of the sandbox's admin.json`;
+    return missingCredential(message, next);
+  }
+  const why = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
   const printed = " to its token, which its ready line and checkout env --control in its folder print";
-  const set = `set ${TOKEN_VARIABLES[role]}${role === "control" ? printed : ""}`;
+  const set = `set ${token}${role === "control" ? printed : ""}`;
   const { port } = new URL(url);
-  const isFolders = world.files.exists(around.location()) && isSameServer(url, localOrigin(Number(port)));
+  const isFolders = world.files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
   const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
-  return isFolders ? `${start}; for another sandbox, ${set}` : set;
+  return {
+    ...noSandboxProblem(folder, why),
+    next: isFolders ? `${start}; for another sandbox, ${set}` : set,
+  };
 }
 
 /**
@@ -171,13 +167,13 @@ function nextWithoutToken({ world, around }: Context, url: string, role: Control
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
-  const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
-  const ofFolder = (): ControlTarget | undefined => sandboxOfFolder(context, role);
-  const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
   const named = around.address();
+  const own = catchRefusal(() => sandboxOfFolder(context, role));
+  const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
+  const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
   if (named === undefined) {
-    const own = ofFolder();
-    return isLimited && own !== undefined ? withToken(own.origin) : own;
+    const target = unwrap(own);
+    return isLimited && target !== undefined ? withToken(target.origin) : target;
   }
   const { value: url, source } = named;
   const { origin, hostname } = new URL(url);
@@ -193,12 +189,12 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
       printer.traceOnce(`warning: the token goes to ${printable(url)} unencrypted; use https`);
     return withToken(origin);
   }
-  const own = catchRefusal(ofFolder).value;
-  if (own !== undefined && isSameServer(url, own.origin)) return own;
+  if (own.value !== undefined && isSameServer(url, own.value.origin)) return own.value;
   if (tokenIn(world, role) === "") {
-    if (!isHere || own === undefined) return ofFolder();
-    const where = `the sandbox of ${printable(around.shownFolder())} is ${own.origin}/v1`;
-    throw new Refused(otherSandboxProblem(named, where, role));
+    // A start of the folder's sandbox does not provide the token of another one.
+    if (around.ownUrl() === undefined ? isWithheld(world, role) : isHere && own.ok)
+      throw new Refused(lackProblem(context, role, own.value));
+    return unwrap(own);
   }
   if (isHere) return withToken(origin);
   // Another service has no control API, and must not receive the token.
@@ -227,11 +223,13 @@ export function withStoreKey<Value>(
 
 /** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
 export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
-  const run = context.around.run();
-  const { port = null, control_token: controlToken = "" } = run ?? {};
+  const { world, around } = context;
+  const { port = null, control_token: ofRun } = around.run() ?? {};
   if (port === null) return undefined;
-  const token = role === "control" ? controlToken : adminTokenIn(context);
-  return targetAt(context, localOrigin(port), token);
+  const token = role === "control" ? ofRun : tokenIn(world, role) || around.adminToken();
+  if (token !== undefined) return targetAt(context, localOrigin(port), token);
+  const message = `there is no admin.json in ${around.location()}, so there is no admin token`;
+  throw new Refused(missingCredential(message, "the next start creates it: checkout sandbox start"));
 }
 
 function targetAt(context: Context, origin: string, token: string): ControlTarget {
@@ -251,28 +249,7 @@ function tokenIn({ env }: World, role: ControlRole): string {
   throw refuseUsage(message, "checkout env --control prints the whole token");
 }
 
-function adminTokenIn({ world, around }: Context): string {
-  const named = tokenIn(world, "administrator");
-  if (named !== "") return named;
-  const kept = around.adminToken();
-  if (kept !== undefined) return kept;
-  const message = `there is no admin.json in ${around.location()}, so there is no admin token`;
-  const next = "the next start creates it: checkout sandbox start";
-  throw new Refused(missingCredential(message, next));
-}
-
-/** How to get the admin token that `checkout exec` withholds. */
-const EXEC_ADMIN = "within checkout exec: checkout exec --admin gives it";
-
-/** The refusal if the named sandbox cannot be controlled from here, and the folder has another sandbox. */
-function otherSandboxProblem(
-  { value: url, source }: ValueWithSource<string>,
-  where: string,
-  role: ControlRole,
-): Problem {
-  const by = { control: "checkout env --control prints it", administrator: EXEC_ADMIN };
-  const remove = source.startsWith("--") ? "leave out" : "unset";
-  const message = `${source} names ${printable(url)}, but ${where}; nothing was done`;
-  const next = `for the first set ${TOKEN_VARIABLES[role]} to its token (${by[role]}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
-  return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
+/** Whether the environment lacks the admin token as in `checkout exec` (decision 122). */
+function isWithheld(world: World, role: ControlRole): boolean {
+  return role === "administrator" && tokenIn(world, role) === "" && tokenIn(world, "control") !== "";
 }

@@ -4,16 +4,12 @@ import type { CheckoutEntry } from "../../core/checkout/shapes.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
-import { redactKey } from "../../core/credential.ts";
-import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { parseUuid, isShortId } from "../parsers.ts";
-import { EXIT, Refused, refuseUsage, usageProblem, type Candidate, type Problem } from "../problem.ts";
-import { callAt } from "./call.ts";
-import { controlTarget, callSandbox } from "./control.ts";
-import { surroundingsAt } from "./surroundings.ts";
+import { EXIT, Refused, usageProblem, type Candidate, type Problem } from "../problem.ts";
+import { callSandbox } from "./control.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
@@ -84,48 +80,26 @@ export async function findId<Text extends string | undefined>(
   if (text === undefined) return text;
   const found =
     parseUuid(text) ??
-    (isCheckout(kind) ? await findByOrderId(context, text, target, kind) : undefined) ??
-    (await findByEnding(asking(context, target), kind, text));
+    (await findByOrderId(context, text, target, kind)) ??
+    (await findByEnding(context, kind, text, target));
   if (found === undefined) throw new Refused(notFoundProblem(kind, text));
   return found;
 }
 
-/** Undefined if there is none. Refuses with exit 2 if there are several. */
+/** Undefined if there is none, or the kind has no order_id. Refuses with exit 2 if there are several. */
 export async function findByOrderId(
   context: Context,
   text: string,
   target?: ControlTarget,
   kind: IdKind = "checkout",
 ): Promise<string | undefined> {
-  if (!isOrderId(text)) return undefined;
+  if (!mayBeOrderId(kind, text)) return undefined;
   const body = { orderId: text, limit: MAX_CHOICES + 1 };
-  const { checkouts } = await asking(context, target)("listCheckouts", body);
+  const { checkouts } = await callSandbox(context, { name: "listCheckouts", body }, target);
   const open = checkouts.filter(({ status }) => !isFinal(status));
   const found = kind === "payable" && open.length === 1 ? open : checkouts;
   const shared = `orders or sessions have the order_id ${printableLiteral(text)}`;
   return requireOne(found.map(checkoutOf), shared);
-}
-
-/** Refuses an order_id of no order or session: an empty result would say nothing about it. */
-export async function requireOrderId(context: Context, orderId: string | undefined): Promise<void> {
-  if (orderId === undefined || (await isOrderIdKnown(context, orderId))) return;
-  throw new Refused({
-    exitCode: EXIT.failed,
-    code: "session_not_found",
-    message: `${noOrderText(orderId)}; nothing was done`,
-    next: CHECKOUT.shownBy,
-  });
-}
-
-/** Tells a person who reads an empty list of an order_id that the store has no such order. */
-export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
-  if (orderId === undefined || (await isOrderIdKnown(context, orderId))) return;
-  context.printer.talk(`note: ${noOrderText(orderId)}; ${CHECKOUT.shownBy}`);
-}
-
-async function isOrderIdKnown(context: Context, orderId: string): Promise<boolean> {
-  const { checkouts } = await callSandbox(context, { name: "listCheckouts", body: { orderId, limit: 1 } });
-  return checkouts.length > 0;
 }
 
 /** The beginning of a message, in lower case. */
@@ -133,34 +107,30 @@ export function noOrderText(orderId: string): string {
   return `no order or session of this store has the order_id ${printableLiteral(orderId)}`;
 }
 
-/** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
-export async function findAnyByEnding(context: Context, text: string): Promise<string> {
-  for (const kind of ["request", "checkout", "event", "delivery"] as const) {
-    const found = await findByEnding(asking(context, undefined), kind, text);
-    if (found !== undefined) return found;
-  }
-  const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
-  const next =
-    "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids";
-  throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
-}
-
 export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }
 
+/** The newest items of a kind; of checkouts only those that contain the text. `target`: default: the command's sandbox. */
 export function listNewest(
   context: Context,
   kind: IdKind,
-  target: ControlTarget,
+  target: ControlTarget | undefined,
+  contained = "",
 ): Promise<readonly Candidate[]> {
-  return KINDS[kind].newest(asking(context, target), "");
+  return KINDS[kind].newest((name, body) => callSandbox(context, { name, body }, target), contained);
 }
 
-async function findByEnding(ask: Ask, kind: IdKind, text: string): Promise<string | undefined> {
+/** The whole id for the last 8 characters of an id. Refuses with exit 2 if there are several. */
+export async function findByEnding(
+  context: Context,
+  kind: IdKind,
+  text: string,
+  target?: ControlTarget,
+): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
-  const listed = await KINDS[kind].newest(ask, ending);
+  const listed = await listNewest(context, kind, target, ending);
   return requireOne(
     listed.filter(({ id }) => id.endsWith(ending)),
     `ids end with ${ending}`,
@@ -176,30 +146,31 @@ function requireOne(found: readonly Candidate[], shared: string): string | undef
 
 function notFoundProblem(kind: IdKind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
+  const isCheckout = KINDS[kind] === CHECKOUT;
   const isShort = isShortId(text);
   const tried = [
     ...(isShort ? [noMatchText(text)] : []),
-    ...(isCheckout(kind) && isOrderId(text) ? [`has the order_id ${printableLiteral(text)}`] : []),
+    ...(mayBeOrderId(kind, text) ? [`has the order_id ${printableLiteral(text)}`] : []),
   ];
   if (tried.length > 0)
     return {
       exitCode: EXIT.failed,
-      code: isCheckout(kind) ? "session_not_found" : "not_found",
+      code: isCheckout ? "session_not_found" : "not_found",
       message: `no ${noun} ${tried.join(", and none ")}`,
       next: isShort ? `type the whole id; ${next}` : next,
     };
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
-  const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout(kind) ? ", or its order_id" : ""}`;
+  const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
   const message = `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`;
   return usageProblem(message, next);
 }
 
-function noMatchText(ending: string): string {
+export function noMatchText(ending: string): string {
   return `among the newest ${MAX_SEARCHED} has an id that ends in ${ending.toLowerCase()}`;
 }
 
-function isOrderId(text: string): boolean {
-  return fieldFault("order_id", text) === undefined;
+function mayBeOrderId(kind: IdKind, text: string): boolean {
+  return KINDS[kind] === CHECKOUT && fieldFault("order_id", text) === undefined;
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */
@@ -207,47 +178,7 @@ function kindOf(noun: string, group: string, newest: Kind["newest"]): Kind {
   return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest };
 }
 
-/** `target` is the sandbox to search. Default: the sandbox that the command is about. */
-function asking(context: Context, target: ControlTarget | undefined): Ask {
-  return (name, body) => callSandbox(context, { name, body }, target);
-}
-
-function isCheckout(kind: IdKind): boolean {
-  return KINDS[kind] === CHECKOUT;
-}
-
 function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {
   const noun = object === "order" ? "order" : "session";
   return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
-}
-
-/** v1 cannot list things. Refuses with exit 2 if the options or the environment name another service. */
-export async function sandboxToList(context: Context, things: string): Promise<ControlTarget> {
-  const { baseUrl, target: name } = context.around.options;
-  const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
-  const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
-  const service = name === undefined ? host : printableLiteral(name);
-  if (service === "") return selectStoreOfKey(context, await controlTarget(context));
-  const message = `only a sandbox lists ${things}; the interface of ${service} has no list`;
-  throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
-}
-
-/** The folder may not know the key. Refuses a key of no store: it is probably a key of another sandbox. */
-export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
-  const { apiKey } = surroundingsAt(context.around, target.origin);
-  if (apiKey === undefined || target.storeId !== undefined) return target;
-  const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
-  const end = apiKey.value.slice(-4);
-  for (const { storeId } of stores) {
-    const inStore = { ...target, storeId };
-    const { keys } = await callAt(context, inStore, { name: "listKeys", body: undefined });
-    if (keys.some(({ lastFour }) => lastFour === end)) return inStore;
-  }
-  throw new Refused({
-    exitCode: EXIT.credential,
-    code: "credential_invalid",
-    message: `CHECKOUT_API_KEY (${redactKey(apiKey.value)}) is not a key of this sandbox, so the store cannot be determined`,
-    next: 'name the store with --store, unset CHECKOUT_API_KEY, or eval "$(checkout env)"',
-  });
 }

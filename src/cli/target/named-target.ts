@@ -1,13 +1,17 @@
-import type { NamedTarget } from "../../core/config/schema.ts";
+import {
+  missingVariableReason,
+  targetVariable,
+  unreadVariables,
+  valueOfVariable,
+} from "../../core/config/secrets.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { printableLiteral } from "../../core/text.ts";
-import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
 import { missingCredential, unwrap, Refused, refuseUsage } from "../problem.ts";
-import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-import { withSource, type Surroundings, type ValueWithSource } from "./surroundings.ts";
+import { loadConfig } from "../../host/config/load.ts";
+import { withSource, type Surroundings } from "./surroundings.ts";
 import { faultOfField } from "../../core/config/field.ts";
 
 /**
@@ -26,44 +30,34 @@ export async function withNamedTarget({ world, around }: Context, name: string):
     if (isAddress) return around;
   }
   const loaded = unwrap(await loadConfig(world, options));
-  const named = targetIn(world, loaded, name);
-  const { file, target } = named;
-  const source = `target ${name} of ${shortPath(world, file.path)}`;
+  if (loaded === undefined) {
+    const message = `there is no checkout.config.json here or in a parent folder to define the target ${printableLiteral(name)}`;
+    throw refuseUsage(message, "name the service with --base-url, or create the file");
+  }
+  const path = shortPath(world, loaded.path);
+  const { targets = {} } = loaded.config;
+  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
+  if (target === undefined) {
+    const known = Object.keys(targets).join(", ") || "none";
+    const message = `${path} has no target ${printableLiteral(name)}; it has ${known}`;
+    throw refuseUsage(message, `add it to ${path}`);
+  }
+  const variable = targetVariable(name);
+  const missing = missingVariableReason(variable, world.env);
+  if (missing !== undefined) {
+    const [unread] = unreadVariables({ targets: { [name]: target } });
+    const problem = loaded.problem(unread ?? faultOfField(["targets", name], missing));
+    const next = `set ${variable} to a key of that service`;
+    throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
+  }
+  const source = `target ${name} of ${path}`;
   const address = { value: parseBaseUrl(target.baseUrl) ?? target.baseUrl, source };
   return {
     ...around,
     address: () => address,
-    apiKey: await keyOf(world, named),
+    apiKey: { value: valueOfVariable(variable, world.env), source: variable },
     // The key is not tied to this store: `--store` may name another one.
     storeId: around.storeFlag === undefined ? withSource(target.storeId, source) : undefined,
     target: { ...target, name, source },
   };
-}
-
-type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
-
-function targetIn(world: World, file: LoadedConfig | undefined, name: string): FoundTarget {
-  if (file === undefined) {
-    const message = `there is no checkout.config.json here or in a parent folder to define the target ${printableLiteral(name)}`;
-    throw refuseUsage(message, "name the service with --base-url, or create the file");
-  }
-  const { targets = {} } = file.config;
-  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
-  if (target !== undefined) return { file, name, target };
-  const path = shortPath(world, file.path);
-  const known = Object.keys(targets).join(", ") || "none";
-  throw refuseUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
-}
-
-/** The API key of a target, in the target's own variable. Other variables are not read. */
-async function keyOf({ env }: World, { file, name, target }: FoundTarget): Promise<ValueWithSource<string>> {
-  const { missingVariableReason, targetVariable, unreadVariables, valueOfVariable } =
-    await import("../../core/config/secrets.ts");
-  const variable = targetVariable(name);
-  const missing = missingVariableReason(variable, env);
-  if (missing === undefined) return { value: valueOfVariable(variable, env), source: variable };
-  const [unread] = unreadVariables({ targets: { [name]: target } });
-  const problem = file.problem(unread ?? faultOfField(["targets", name], missing));
-  const next = `set ${variable} to a key of that service`;
-  throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
 }

@@ -4,31 +4,21 @@ import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/** Says which sandbox is meant, unless a flag names it (decision 64). `about` is a URL of the sandbox, or the folder. */
-export function noteTarget(
-  { world, printer, around }: Context,
-  about: { readonly url: string } | "folder",
-): void {
+/** Says which sandbox is meant, unless a flag names it (decision 64). `url`: of the sandbox; default: the folder's. */
+export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
-  const url = catchRefusal(around.addressOfKey).value?.value;
-  const target = world.env["CHECKOUT_TARGET"] || undefined;
-  if ((url ?? target) === undefined || !catchRefusal(around.folder).ok) return;
+  const named = catchRefusal(around.addressOfKey).value;
+  const { source, value } = named ?? { source: "CHECKOUT_TARGET", value: world.env["CHECKOUT_TARGET"] ?? "" };
+  if (value === "" || !catchRefusal(around.folder).ok) return;
+  if (named !== undefined && isOwnSandbox(around, value)) return;
   const own = around.ownUrl();
-  const isOwn = (one: string | undefined): boolean => one !== undefined && isOwnSandbox(around, one);
-  if (isOwn(url)) return;
-  const folder = printable(around.shownFolder());
-  const isFolders = about === "folder" || isOwn(about.url);
-  const variable = url === undefined ? "CHECKOUT_TARGET" : "CHECKOUT_BASE_URL";
-  const shown = url === undefined ? printableLiteral(target) : printable(url);
+  const sandbox = `the sandbox of ${printable(around.shownFolder())}`;
+  const shown = named === undefined ? printableLiteral(value) : printable(value);
   const where = own === undefined ? "" : ` (${own})`;
-  if (isFolders)
-    printer.traceOnce(
-      `note: ${variable} names ${shown}; this command is about the sandbox of ${folder}${where}`,
-    );
+  if (url === undefined || isOwnSandbox(around, url))
+    printer.traceOnce(`note: ${source} names ${shown}; this command is about ${sandbox}${where}`);
   else if (own !== undefined)
-    printer.traceOnce(
-      `note: this command is about ${shown} (${variable}); the sandbox of ${folder} is ${own}`,
-    );
+    printer.traceOnce(`note: this command is about ${shown} (${source}); ${sandbox} is ${own}`);
 }
 
 /** Once, if a sandbox has another version (decision 65); undefined if it does not report its version. */

@@ -1,8 +1,10 @@
-import { DEFAULT_RETRY_POLICY } from "../../client/api/retry.ts";
+import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../../client/api/retry.ts";
 import type { Option } from "commander";
 import type { World } from "../../world.ts";
-import { readVariable, valueOption } from "../command.ts";
+import { readVariable, valueOption, type Context } from "../command.ts";
 import { toSetting } from "../option-rules.ts";
+import { catchRefusal, interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
+import { runWithSpinner } from "../request/exchange.ts";
 import { parseDuration, wholeNumberParser } from "../parsers.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -13,8 +15,8 @@ export function targetOptions(): Option[] {
   const again = `retries after the first attempt, 0 to 100 (default: ${retries})`;
   return [
     ...serviceOptions(),
-    setting(valueOption("--timeout <duration>", timeout, parseDuration)),
-    setting(valueOption("--retries <n>", again, wholeNumberParser(0, 100))),
+    toSetting("CHECKOUT", valueOption("--timeout <duration>", timeout, parseDuration)),
+    toSetting("CHECKOUT", valueOption("--retries <n>", again, wholeNumberParser(0, 100))),
   ];
 }
 
@@ -22,13 +24,9 @@ export function serviceOptions(): Option[] {
   const address =
     "base URL of the service, with its version segment (default: the sandbox running in this folder)";
   return [
-    setting(valueOption("--base-url <url>", address)),
-    setting(valueOption("--target <name>", "name of a service in checkout.config.json")),
+    toSetting("CHECKOUT", valueOption("--base-url <url>", address)),
+    toSetting("CHECKOUT", valueOption("--target <name>", "name of a service in checkout.config.json")),
   ];
-}
-
-function setting(option: Option): Option {
-  return toSetting("CHECKOUT", option);
 }
 
 /** The limit for commands without such an option; undefined if the variable is not set. */
@@ -38,10 +36,37 @@ export function limitFromVariable(env: World["env"], name: "timeout" | "retries"
   return typeof read === "number" ? read : undefined;
 }
 
+/** Waits as long as a request is retried; also while none runs, if the user asks for retries. */
+export async function awaitSandbox<Seen>(
+  context: Context,
+  look: () => Seen,
+  isThere: (seen: Seen) => boolean = (seen) => seen !== undefined,
+): Promise<Seen> {
+  const { around, world } = context;
+  const wanted = around.options.retries ?? limitFromVariable(world.env, "retries");
+  const first = look();
+  const isExpected = catchRefusal(around.run).value !== undefined;
+  const retries = wanted ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
+  if (isThere(first) || retries === 0) return first;
+  return runWithSpinner(context, async ({ signal, observer }) => {
+    let seen = first;
+    for (let tries = 1; tries <= retries && !isThere(seen); tries += 1) {
+      const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs: 0 });
+      observer.onRetry?.(NO_SANDBOX, delayMs);
+      await world.sleep(delayMs, signal);
+      if (signal.aborted) throw new Refused(interruptedProblem());
+      around.reload();
+      seen = look();
+    }
+    return seen;
+  });
+}
+
 /** Points out variables that are misspellings of this one and therefore never read; empty if there are none. */
 export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
-  const isNear = (name: string): boolean => name !== variable && letters(name) === letters(variable);
-  const near = Object.keys(env).filter((name) => env[name] && isNear(name));
-  return near.map((name) => `; no command reads ${name}`).join("");
+  return Object.keys(env)
+    .filter((name) => env[name] && name !== variable && letters(name) === letters(variable))
+    .map((name) => `; no command reads ${name}`)
+    .join("");
 }

@@ -4,8 +4,8 @@ import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
-import { ownerOf, type Credentials } from "../../core/state-files.ts";
-import { isUuid, printable } from "../../core/text.ts";
+import { ownerOf } from "../../core/state-files.ts";
+import { printable } from "../../core/text.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
@@ -13,6 +13,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
+import { parseUuid } from "../parsers.ts";
 import {
   catchRefusal,
   missingCredential,
@@ -23,14 +24,15 @@ import {
   usageProblem,
   type Problem,
 } from "../problem.ts";
-import { findNamedStore, requireOneStore } from "./named-store.ts";
 import { noteTarget, noteVersion } from "./notes.ts";
-import { misspellingHint } from "./options.ts";
+import { awaitSandbox, misspellingHint } from "./options.ts";
 import {
   execFolder,
+  findNamedStore,
+  requireOneStore,
   isOwnSandbox,
-  isQuoted,
   optionWithSource,
+  quotedFault,
   surroundingsAt,
   UNSET_VALUE,
   withoutFolder,
@@ -38,7 +40,6 @@ import {
   type Surroundings,
   type ValueWithSource,
 } from "./surroundings.ts";
-import { awaitSandbox } from "./waiting.ts";
 
 /** The target of a v1 command: service, store and key, each with its source (decision 57). */
 export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
@@ -50,7 +51,7 @@ export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
  */
 export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { world } = context;
-  const ofExec = execFolder(context);
+  const ofExec = execFolder(world, context.around);
   const around = ofExec === undefined ? context.around : withoutFolder(context.around);
   const { options, target } = around;
   const folder = around.folder();
@@ -65,12 +66,14 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { value: address } = baseUrl;
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
-  const place = { isOwn: named === undefined || isSandbox, local: local && target === undefined };
-  const identity = identityOf(around, place);
+  const isOwn = named === undefined || isSandbox;
+  const identity = identityOf(around, { isOwn, local: local && target === undefined });
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
-  /** Whether the folder has keys, which are not for this service. */
-  const isKeyKept = local && apiKey.value === null && Object.keys(kept.stores).length > 0;
+  const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
+  /** Keys of the folder, which are not for this service. */
+  const others = running === undefined && local && apiKey.value === null ? Object.keys(kept.stores) : [];
+  const lacksKey = others[0] && `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
@@ -99,7 +102,10 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
     journalFolder: ofExec ?? folder,
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
-    lacksSandbox: running === undefined ? whyNoService(world, folder, { address, isKeyKept }) : undefined,
+    lacksSandbox:
+      address === null
+        ? `no other service is named ${unread("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
+        : lacksKey,
     /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     /** The proxy from the environment for the service, with user name and password; null if there is none. */
@@ -113,17 +119,21 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
 function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
   const home = local ? around : withoutFolder(around);
-  const credentials = home.credentials();
-  const { stores } = credentials;
+  const { stores } = home.credentials();
   const named = findNamedStore(home, isOwn);
   const file = stateFile(around.location(), "credentials");
   const isFlag = around.storeFlag !== undefined;
-  const meant = catchRefusal(() => named && (isFlag && local ? idOfStore(stores, named.value) : named.value));
-  const first = around.ownUrl() === undefined ? undefined : around.run()?.store_id;
-  const firstStore = first ?? Object.keys(stores)[0];
+  const known = Object.entries(stores).map(([one, { name }]) => ({ storeId: one, name }));
+  // Another service's ids can have any form, and the names of its stores are not known.
+  const meant = catchRefusal(() =>
+    named && isFlag && local
+      ? (parseUuid(named.value) ?? requireOneStore(known, named.value).storeId)
+      : named?.value,
+  );
+  const firstStore = (around.ownUrl() && around.run()?.store_id) ?? known[0]?.storeId;
   const own = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf(credentials, own ?? "") ?? (isFlag ? around.storeId?.value : undefined);
+  const owner = ownerOf({ stores }, own ?? "") ?? (isFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isStranger = own !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
   const ofFolder = own === undefined && meant.ok && isOwn ? firstStore : undefined;
@@ -156,35 +166,16 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   };
 }
 
-/** The id of a store that a flag names. Another service's ids can have any form, and its names are not known. */
-function idOfStore(stores: Credentials["stores"], text: string): string {
-  if (isUuid(text)) return text.toLowerCase();
-  const named = Object.entries(stores).map(([id, { name }]) => ({ id, name }));
-  return requireOneStore(named, text).id;
-}
-
-/** The address is unknown, or the key is only for the folder's running sandbox. */
-function whyNoService(
-  world: World,
-  folder: string,
-  { address, isKeyKept }: { readonly address: string | null; readonly isKeyKept: boolean },
-): string | undefined {
-  const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
-  if (address === null)
-    return `no other service is named ${unread("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`;
-  return isKeyKept ? `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}` : undefined;
-}
-
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
-  const found = address === null ? undefined : proxyFor(address, env);
-  if (found?.ok === false)
-    // The value is not shown: it may hold a password.
-    throw refuseUsage(
-      `${found.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
-      "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent",
-    );
-  return found?.value === undefined ? UNSET_VALUE : { value: found.value.url, source: found.value.source };
+  if (address === null) return UNSET_VALUE;
+  const found = proxyFor(address, env);
+  if (found.ok) return found.value ?? UNSET_VALUE;
+  // The value is not shown: it may hold a password.
+  throw refuseUsage(
+    `${found.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
+    "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent",
+  );
 }
 
 export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
@@ -192,7 +183,7 @@ export type ServiceConnection = { readonly target: ServiceTarget; readonly setti
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
   const connected = await connectIn(await atNamedTarget(context));
-  noteTarget(context, { url: connected.target.baseUrl });
+  noteTarget(context, connected.target.baseUrl);
   return connected;
 }
 
@@ -210,20 +201,18 @@ export function connectToSandbox(
   { origin, storeId }: ControlTarget,
 ): Promise<ServiceConnection> {
   const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
-  const found = withSource(storeId, "the store that this command acts on");
-  const store = found === undefined ? {} : { storeFlag: undefined, storeId: found };
-  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...store };
+  const store = withSource(storeId, "the store that this command acts on");
+  const named = store && { storeFlag: undefined, storeId: store };
+  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...named };
   return connectIn({ ...context, around });
 }
 
 async function connectIn(context: Context): Promise<ServiceConnection> {
-  const settings = await awaitSandbox(context, {
-    look: () => resolveTarget(context),
+  const isSettled = ({ lacksSandbox, contradiction }: ResolvedTarget): boolean =>
     // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
-    isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
-  });
-  const { sandbox } = settings;
-  if (sandbox !== undefined) noteVersion(context, sandbox.version);
+    lacksSandbox === undefined || contradiction !== undefined;
+  const settings = await awaitSandbox(context, () => resolveTarget(context), isSettled);
+  if (settings.sandbox !== undefined) noteVersion(context, settings.sandbox.version);
   return { target: requireService(context, settings), settings };
 }
 
@@ -238,7 +227,7 @@ function requireService({ printer }: Context, resolved: ResolvedTarget): Service
   if (baseUrl === null || lacksSandbox !== "")
     throw new Refused(noSandboxProblem(folder.value, lacksSandbox));
   if (lacksStore !== undefined) throw new Refused(lacksStore);
-  if (apiKey === null || !/^[\x21-\x7e]+$/.test(apiKey) || isQuoted(apiKey))
+  if (apiKey === null || !/^[\x21-\x7e]+$/.test(apiKey) || quotedFault(apiKey) !== "")
     throw new Refused(keyProblem(resolved, baseUrl));
   printer.hide(apiKey);
   if (proxy !== null) printer.hidePassword(new URL(proxy).password);
@@ -249,21 +238,19 @@ function requireService({ printer }: Context, resolved: ResolvedTarget): Service
 }
 
 function keyProblem({ apiKey, baseUrl, folder, otherSandbox }: ResolvedTarget, url: string): Problem {
-  const other = otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`;
-  const message =
-    apiKey.value === null
-      ? `there is no API key for ${url} (${baseUrl.source})${other}`
-      : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) contains characters that are not allowed in a key${endingOf(apiKey.value)}`;
   const next = isLoopback(new URL(url).hostname)
     ? "set CHECKOUT_API_KEY; a key in the state folder is sent only to the folder's own running sandbox"
     : "set CHECKOUT_API_KEY to a test key of that service";
-  return missingCredential(message, next);
-}
-
-function endingOf(key: string): string {
-  if (isQuoted(key)) return ": it is in quotation marks, which the reader of its file kept; remove them";
+  const { value: key, source } = apiKey;
+  if (key === null) {
+    const other = otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`;
+    return missingCredential(`there is no API key for ${url} (${baseUrl.source})${other}`, next);
+  }
+  const fault = `the API key of ${source} (${redactKey(key)}) contains characters that are not allowed in a key`;
+  const quoted = quotedFault(key);
   // A variable that was read from a file with Windows line endings ends with a carriage return.
-  return /^\S+\s+$/.test(key) ? ": it ends with a blank or a line break" : "";
+  const ending = /^\S+\s+$/.test(key) ? ": it ends with a blank or a line break" : "";
+  return missingCredential(`${fault}${quoted === "" ? ending : `: ${quoted}; remove them`}`, next);
 }
 
 export function retryPolicyOf({ retries, timeoutMs }: ResolvedTarget): RetryPolicy {

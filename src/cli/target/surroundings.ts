@@ -1,16 +1,17 @@
 // Reads the target of a command, once. v1: `resolveTarget` in cli/target/resolve.ts; the control API: `findSandbox`
 // in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
-import type { Outcome } from "../../core/outcome.ts";
+import { lazyValue } from "../../core/lazy.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { NamedTarget } from "../../core/config/schema.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import type { Credentials } from "../../core/state-files.ts";
+import { ownerOf, type Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, settingVariable } from "../option-rules.ts";
-import { catchRefusal, unwrap, Refused, refuseUsage, type Problem } from "../problem.ts";
+import { catchRefusal, EXIT, Refused, unwrap, refuseUsage } from "../problem.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { locateStateFolder } from "../../host/folder/location.ts";
 import {
   baseUrlOf,
@@ -40,9 +41,6 @@ export type ServiceOptions = CommonOptions & {
 
 export type ValueWithSource<Value> = { readonly value: Value; readonly source: string };
 
-export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
-const ADDRESS_VARIABLE = "CHECKOUT_BASE_URL";
-
 export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   control: "CHECKOUT_CONTROL_TOKEN",
   administrator: "CHECKOUT_ADMIN_TOKEN",
@@ -50,22 +48,18 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
 
 /** Each part is read when first used, and then kept. A part that must not be read is refused at every use. */
 export function surroundingsOf(world: World, options: ServiceOptions) {
-  let forget: (() => void)[] = [];
+  const forget: (() => void)[] = [];
   const once = <Value>(read: () => Value): (() => Value) => {
-    let kept: Outcome<Value, Problem> | undefined;
-    return () => {
-      if (kept === undefined) forget.push(() => (kept = undefined));
-      kept ??= catchRefusal(read);
-      if (kept.ok) return kept.value;
-      throw new Refused(kept.refusal);
-    };
+    const newPart = () => lazyValue(() => catchRefusal(read));
+    let part = newPart();
+    forget.push(() => (part = newPart()));
+    return () => unwrap(part());
   };
   const location = once(() => locateStateFolder(world, options.dir));
   const folder = once(() => unwrap(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
   const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
   const run = inFolder((path) => unwrap(findRunRecord(world, path)));
-  const kept = inFolder((path) => unwrap(readCredentials(world, path)));
   return {
     options,
     /** The path of the state folder, which may not exist. The folder is not checked. */
@@ -81,22 +75,21 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
       return live && baseUrlOf(live);
     },
     /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
-    credentials: (): Credentials => kept() ?? NO_CREDENTIALS,
+    credentials: inFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
     /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
     address: once(() =>
-      parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env[ADDRESS_VARIABLE])),
+      parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env["CHECKOUT_BASE_URL"])),
     ),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
-    addressOfKey: once(() => parseAddress(variable(world, ADDRESS_VARIABLE))),
+    addressOfKey: once(() => parseAddress(variable(world, "CHECKOUT_BASE_URL"))),
     apiKey: variable(world, "CHECKOUT_API_KEY"),
-    storeId: variable(world, STORE_VARIABLE),
+    storeId: variable(world, "CHECKOUT_STORE_ID"),
     /** The value of `--store`; `options` has the variable too. */
     storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
       for (const one of forget) one();
-      forget = [];
     },
   };
 }
@@ -112,19 +105,32 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
 }
 
 /** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
-export function execFolder({ world, around }: ExecContext): string | undefined {
-  const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = world.env;
+export function execFolder({ env }: Pick<World, "env">, around: Surroundings): string | undefined {
+  const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = env;
   const address = around.target === undefined ? around.address()?.value : undefined;
   if (folder === "" || address === undefined || !URL.canParse(url)) return undefined;
   return isSameServer(address, url) ? folder : undefined;
 }
 
-type ExecContext = { readonly world: Pick<World, "env">; readonly around: Surroundings };
-
 /** The surroundings without the state folder, which is not looked at. */
 export function withoutFolder(around: Surroundings): Surroundings {
   const nothing = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
   return { ...around, ...nothing, folder: around.location, credentials: () => NO_CREDENTIALS };
+}
+
+/**
+ * By rank: flag, environment, `stores use`, the environment's API key (decision 90). Undefined: the first store. Only a
+ * flag may be a name. `isOwn`: the sandbox is the folder's; only there does the folder's default store count.
+ */
+export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithSource<string> | undefined {
+  const owner = ownerOf(around.credentials(), around.apiKey?.value ?? "");
+  const { storeFlag, storeId, location } = around;
+  return (
+    storeFlag ??
+    storeId ??
+    (isOwn ? withSource(around.chosenStore(), stateFile(location(), "store")) : undefined) ??
+    withSource(owner, stateFile(location(), "credentials"))
+  );
 }
 
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
@@ -142,9 +148,11 @@ export function surroundingsAt(around: Surroundings, origin: string): Surroundin
   return named === undefined || isSameServer(named.value, origin) ? around : withoutOwnStore(around);
 }
 
-/** Whether a value is in quotation marks, as some readers of `.env` files, such as `docker --env-file`, leave it. */
-export function isQuoted(value: string): boolean {
-  return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1;
+/** The fault of a value in quotation marks, as `docker --env-file` leaves it; empty if it is not in quotation marks. */
+export function quotedFault(value: string): string {
+  return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1
+    ? "it is in quotation marks, which the reader of its file kept"
+    : "";
 }
 
 export function withSource<Value>(
@@ -168,8 +176,8 @@ function parseAddress(named: ValueWithSource<string> | undefined): ValueWithSour
   const whole = URL.parse(completeAddress(named.value) ?? "");
   const meant =
     whole === null ? "correct it" : `write ${whole.origin}${whole.pathname === "/" ? "/v1" : whole.pathname}`;
-  const quoted = isQuoted(named.value) ? "; it is in quotation marks, which the reader of its file kept" : "";
-  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted}${got}`;
+  const quoted = quotedFault(named.value);
+  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted === "" ? "" : `; ${quoted}`}${got}`;
   throw refuseUsage(`${named.source} must be ${expected}`, `${meant}; nothing was sent`);
 }
 
@@ -180,4 +188,36 @@ export function optionWithSource<Value>(
   value: Value | undefined,
 ): ValueWithSource<Value> | undefined {
   return withSource(value, isTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name));
+}
+
+type KnownStore = { readonly storeId: string; readonly name: string };
+
+/** The store with an id, otherwise with a name, which several stores can share. Refuses if not exactly one matches. */
+export function requireOneStore<Known extends KnownStore>(stores: readonly Known[], text: string): Known {
+  const byId = stores.filter(({ storeId }) => storeId === text.toLowerCase());
+  const meant = byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
+  const [only] = meant;
+  if (only === undefined) {
+    const names = firstOf(stores.map(({ name }) => printableLiteral(name)));
+    throw new Refused({
+      exitCode: EXIT.usage,
+      code: "store_unknown",
+      message: `there is no store ${printableLiteral(text)}${names === "" ? "" : `; known stores: ${names}`}`,
+      next: "checkout stores list shows the stores; use the id of a store whose name is not known here",
+    });
+  }
+  if (meant.length === 1) return only;
+  throw new Refused({
+    exitCode: EXIT.usage,
+    code: "store_ambiguous",
+    message: `${meant.length} stores have the name ${printableLiteral(text)}: ${firstOf(meant.map(({ storeId }) => storeId))}`,
+    next: "name the store by its id",
+  });
+}
+
+/** Maximum number of stores that a message names. */
+const MAX_SHOWN = 10;
+
+function firstOf(stores: readonly string[]): string {
+  return [...stores.slice(0, MAX_SHOWN), ...(stores.length > MAX_SHOWN ? ["…"] : [])].join(", ");
 }

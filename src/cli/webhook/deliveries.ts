@@ -1,11 +1,13 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import { DELIVERY_STATES, DELIVERY_STATE_TEXTS } from "../../core/webhook/delivery.ts";
 import { runnerFor } from "../calling.ts";
-import { register, valueOption, type Group } from "../command.ts";
+import { register, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, choiceParser, parseId, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
-import { findId, noteUnknownOrder, requireOrderId } from "../target/ids.ts";
+import { EXIT, Refused } from "../problem.ts";
+import { callSandbox } from "../target/control.ts";
+import { findId, hintForIds, noOrderText } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type ListOptions = CommonOptions &
@@ -80,7 +82,7 @@ export function registerDeliveries(group: Group): void {
     ],
     run: runnerFor("retryDeliveries", {
       body: async ({ endpoint, orderId }, { context }) => {
-        await requireOrderId(context, orderId);
+        await requireOrder(context, orderId);
         return { endpointId: await findId(context, "endpoint", endpoint), orderId };
       },
       nextAfter: ENDPOINT_REMEDIES,
@@ -90,4 +92,25 @@ export function registerDeliveries(group: Group): void {
           : `sending ${retried} now\n${more ? "more deliveries wait: run the same command again for the next ones" : "to see the results: checkout deliveries list"}`,
     }),
   });
+}
+
+/** Refuses an order_id of no order or session: an empty result would say nothing about it. */
+async function requireOrder(context: Context, orderId: string | undefined): Promise<void> {
+  const unknown = await unknownOrder(context, orderId);
+  if (unknown === undefined) return;
+  const message = `${unknown}; nothing was done`;
+  const next = hintForIds("checkout");
+  throw new Refused({ exitCode: EXIT.failed, code: "session_not_found", message, next });
+}
+
+/** Tells a person who reads an empty list of an order_id that the store has no such order. */
+export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
+  const unknown = await unknownOrder(context, orderId);
+  if (unknown !== undefined) context.printer.talk(`note: ${unknown}; ${hintForIds("checkout")}`);
+}
+
+async function unknownOrder(context: Context, orderId: string | undefined): Promise<string | undefined> {
+  if (orderId === undefined) return undefined;
+  const { checkouts } = await callSandbox(context, { name: "listCheckouts", body: { orderId, limit: 1 } });
+  return checkouts.length > 0 ? undefined : noOrderText(orderId);
 }

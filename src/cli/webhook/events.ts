@@ -4,7 +4,7 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { ENDPOINT_REMEDIES } from "./deliveries.ts";
+import { ENDPOINT_REMEDIES, noteUnknownOrder } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines } from "./report.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
 import { Refused, type Problem } from "../problem.ts";
-import { findId, noteUnknownOrder } from "../target/ids.ts";
+import { findId } from "../target/ids.ts";
 import {
   waitForDelivery,
   EVENT_REMEDIES,

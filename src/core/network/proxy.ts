@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../outcome.ts";
 
 type Proxy = {
   /** The URL, with user name and password, if there are any. */
-  readonly url: string;
+  readonly value: string;
   /** The environment variable that names the proxy. */
   readonly source: string;
 };
@@ -28,7 +28,7 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
     return accept(undefined);
   const proxy = parseProxy(named.value);
   if (proxy === undefined) return { ok: false, refusal: { variable: named.variable } };
-  return accept({ url: proxy, source: named.variable });
+  return accept({ value: proxy, source: named.variable });
 }
 
 /** A proxy for display: without user name and password. */
