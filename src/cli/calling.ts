@@ -87,11 +87,11 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     const argument = typed ?? "";
     const target = await find?.(context, options, typed);
     const id = kind === undefined ? "" : await findId(context, kind, argument, target);
-    const given = { context, options, argument, typed, id, target };
+    const callParts = { context, options, argument, typed, id, target };
     const call = {
       name,
       id,
-      body: (await body?.(options, given)) as RequestOf<Name>,
+      body: (await body?.(options, callParts)) as RequestOf<Name>,
       nextAfter: {
         ...(kind === undefined ? {} : { not_found: hintForIds(kind) }),
         ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
@@ -105,8 +105,8 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     const value =
       json === undefined
         ? answerOutput<AnsweredName>(name as AnsweredName, answer as AnswerOf<AnsweredName>)
-        : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, given);
-    return printer.result(value, () => text(answer, printer, given));
+        : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, callParts);
+    return printer.result(value, () => text(answer, printer, callParts));
   };
 }
 

@@ -216,8 +216,8 @@ export function switchOption(flags: string, description: string): Option {
 }
 
 /** The error that a parser throws; the name of its option is added, and the command ends with a usage error. */
-export function invalidOption(expected: string, got: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
+export function invalidOption(expected: string, gotText: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(gotText)}.`);
 }
 
 /** `--store`. Its variable accepts only an id, because a name is known only in one sandbox. */
@@ -278,8 +278,8 @@ function parseVariable(
 ): unknown {
   const parsed = parseText(option, text);
   if (parsed.ok) return parsed.value;
-  const what = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
-  return command.error(`${what} ${parsed.refusal}`, { exitCode: 2 });
+  const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
+  return command.error(`${subject} ${parsed.refusal}`, { exitCode: 2 });
 }
 
 /** The value of an option's variable, for a command without that option; undefined if the variable is not set. */

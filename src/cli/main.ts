@@ -77,12 +77,12 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
 function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
-  const named = (word: string): Option | undefined =>
+  const optionNamed = (word: string): Option | undefined =>
     command.options.find(({ long, short }) => word === long || word === short);
   for (let at = words.length; at < argv.length && argv[at] !== "--"; at += 1) {
-    const option = named(argv[at] ?? "");
+    const option = optionNamed(argv[at] ?? "");
     if (option === undefined || !option.required) continue;
-    if (named(argv[at + 1] ?? "") !== undefined) return option;
+    if (optionNamed(argv[at + 1] ?? "") !== undefined) return option;
     at += 1;
   }
   return undefined;

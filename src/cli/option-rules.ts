@@ -30,9 +30,9 @@ export function checkRules<Options>(
   }
   const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
   if (lone !== undefined && needed !== undefined) {
-    const what = optionAsTyped(command, lone);
-    const next = `add ${optionOf(command, needed).flags}, or leave out ${what}`;
-    throw refuseUsage(`${what} needs ${flagOf(command, needed)}`, next);
+    const optionText = optionAsTyped(command, lone);
+    const next = `add ${optionOf(command, needed).flags}, or leave out ${optionText}`;
+    throw refuseUsage(`${optionText} needs ${flagOf(command, needed)}`, next);
   }
   const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
   if (missing.length === 0) return;

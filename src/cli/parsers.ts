@@ -111,8 +111,8 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
 }
 
 export function limitOption(things: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
-  const about = `maximum number of ${things}, 1 to ${most} (default: ${fallback})`;
-  return valueOption("--limit <n>", about, wholeNumberParser(1, most));
+  const description = `maximum number of ${things}, 1 to ${most} (default: ${fallback})`;
+  return valueOption("--limit <n>", description, wholeNumberParser(1, most));
 }
 
 /** The refusal of an amount with decimals names the likely value, in the currency of the same command line. */
@@ -135,11 +135,11 @@ export function parseCurrency(text: string): string {
 /** A parser of a few words, which it lists as `choices`. */
 export function choiceParser<Choice extends string>(
   choices: readonly Choice[],
-  said = choices.join(" or "),
+  choicesText = choices.join(" or "),
 ): ((text: string) => Choice) & { readonly choices: readonly Choice[] } {
   const parse = (text: string): Choice => {
     const choice = choices.find((candidate) => candidate === text);
-    if (choice === undefined) throw invalidOption(said, text);
+    if (choice === undefined) throw invalidOption(choicesText, text);
     return choice;
   };
   return Object.assign(parse, { choices });

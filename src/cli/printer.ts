@@ -75,23 +75,23 @@ export async function createPrinter(
   const talkStyle = !json && hasColour(world.stderr, world) ? await coloured() : PLAIN;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
-  const shown = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
+  const shownHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const errorLine = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
   return {
     style,
     width: widthOf(world.stdout) || USUAL_WIDTH,
     wrap,
     result: async (value, text) => {
-      resultLine(json ? jsonLine(resultAsTyped(value, world)) : shown(await text()));
+      resultLine(json ? jsonLine(resultAsTyped(value, world)) : shownHints(await text()));
       return EXIT.done;
     },
-    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : shown(text())),
+    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : shownHints(text())),
     exact: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
     talk: (text) => {
-      if (!json) errorLine(shown(text, wrapFor(world.stderr)));
+      if (!json) errorLine(shownHints(text, wrapFor(world.stderr)));
     },
     trace: errorLine,
     traceOnce: (text) => {
@@ -102,8 +102,8 @@ export async function createPrinter(
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
       // What follows the last quotation mark of a sentence is ours: `got "coffee": see checkout prices list`.
-      const ours = problem.message.lastIndexOf('"') + 1;
-      const message = problem.message.slice(0, ours) + asTyped(problem.message.slice(ours), world);
+      const quote = problem.message.lastIndexOf('"') + 1;
+      const message = problem.message.slice(0, quote) + asTyped(problem.message.slice(quote), world);
       const typed = { ...problem, message, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
     },
@@ -185,7 +185,7 @@ export function fieldLines(fields: readonly Field[]): string {
 }
 
 function problemJson({ exitCode, code, message, next, details, differences, candidates }: Problem): string {
-  const shown = output("error", {
+  const errorOutput = output("error", {
     ok: false,
     error: { code, message },
     ...details,
@@ -194,7 +194,7 @@ function problemJson({ exitCode, code, message, next, details, differences, cand
     next,
     exit_code: exitCode,
   });
-  return jsonLine(shown);
+  return jsonLine(errorOutput);
 }
 
 function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): string {

@@ -120,8 +120,8 @@ export const START_SANDBOX = "checkout sandbox start";
 export const NO_SANDBOX = "no sandbox is running here";
 
 /** The problem of a command that needs a running sandbox: exit 7. `why` says why no other one is used. */
-export function noSandboxProblem(folder: string, why: string): Problem {
-  const message = `${NO_SANDBOX} (${folder}), and ${why}`;
+export function noSandboxProblem(folder: string, reason: string): Problem {
+  const message = `${NO_SANDBOX} (${folder}), and ${reason}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
@@ -163,8 +163,8 @@ function refusedFileProblem({ message }: FileRefused): Problem {
 }
 
 /** The problem of a command interrupted by Ctrl-C; `left` follows the word "interrupted". */
-export function interruptedProblem(left = ""): Problem {
-  const message = `interrupted${left}`;
+export function interruptedProblem(leftText = ""): Problem {
+  const message = `interrupted${leftText}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }
 

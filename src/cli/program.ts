@@ -96,8 +96,8 @@ const SNAPSHOTS_COMMANDS: Loaders = {
 
 /** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
 function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
-  const named = Object.keys(loaders).filter((name) => typed.has(name));
-  const names = named.length === 0 ? Object.keys(loaders) : named;
+  const typedNames = Object.keys(loaders).filter((name) => typed.has(name));
+  const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
   return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
 }
 
@@ -340,16 +340,16 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .addHelpText("after", guide);
   const typed = new Set(wordsBeforeSeparator(argv));
   for (const name of topLevelNames()) {
-    const below = GROUPS.get(name);
-    const entry = below ?? COMMANDS.get(name);
+    const groupEntry = GROUPS.get(name);
+    const entry = groupEntry ?? COMMANDS.get(name);
     if (entry === undefined) continue;
     program.commandsGroup(HELP_GROUPS[entry.group]);
     const isTypedHere = typed.has(name);
-    const shown = below !== undefined || !isTypedHere ? program.command(name) : undefined;
-    shown?.description(entry.summary);
+    const shownCommand = groupEntry !== undefined || !isTypedHere ? program.command(name) : undefined;
+    shownCommand?.description(entry.summary);
     if (isTypedHere)
       for (const registrar of await entry.load(typed, registry))
-        registrar({ ...registry, command: shown ?? program });
+        registrar({ ...registry, command: shownCommand ?? program });
   }
   program.commandsGroup(HELP_GROUPS.more).helpCommand("help [command]", "display help for command");
   return program;
@@ -371,14 +371,14 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
     else words.push((group = found).name());
     at += Math.max(1, length);
   }
-  const rest = argv.slice(at);
-  const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
+  const restWords = argv.slice(at);
+  const isUnknown = group.commands.length > 0 && restWords[0]?.startsWith("-") === false;
   // An unknown word is an error, even with `help`.
-  if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
+  if (isUnknown) return [...words, ...restWords.filter((word) => !HELP.has(word))];
   // `orders create help` asks for help, because `create` takes no argument.
-  if (rest[0] === "help" && group.registeredArguments.length === 0) helps = true;
+  if (restWords[0] === "help" && group.registeredArguments.length === 0) helps = true;
   const takesCommon = group.options.some(({ long }) => long === "--json");
-  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...rest];
+  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...restWords];
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
@@ -429,12 +429,12 @@ function pathsBelow(command: Command, path: readonly string[]): readonly (readon
 /** Loads each group alone, because `typed` decides which commands a group has. */
 export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
-  const known = new Map<string, (text: string) => string | undefined>(
+  const knownVariables = new Map<string, (text: string) => string | undefined>(
     [...OTHER_VARIABLES.keys()].map((name) => [name, () => undefined]),
   );
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
-    for (const [variable, refuses] of variablesBelow(program)) known.set(variable, refuses);
+    for (const [variable, refuses] of variablesBelow(program)) knownVariables.set(variable, refuses);
   }
-  return known;
+  return knownVariables;
 }

@@ -14,8 +14,8 @@ export type CreateFields = {
 
 export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
   const names = new Set<string>(CREATE_FIELDS);
-  const given = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
-  return Object.fromEntries(given.filter(([name, value]) => names.has(name) && value !== undefined));
+  const givenFields = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
+  return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
 /** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr, not on stdout. */

@@ -14,8 +14,8 @@ export async function untilAskedToStop(
   { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
   stopped: Promise<unknown>,
 ): Promise<void> {
-  const lost = stateLost.then((failure) => {
+  const lossRefusal = stateLost.then((failure) => {
     throw new Refused(problemOf(failure));
   });
-  await Promise.race([stopped, stopRequested, lost]);
+  await Promise.race([stopped, stopRequested, lossRefusal]);
 }

@@ -59,7 +59,7 @@ export async function tableRows(
       ? createPainter(fit.style)
       : (cell) => cell;
   const isLast = (column: number): boolean => column === names.length - 1;
-  const shown = (cell: string, [row, column]: readonly [number, number]): string => {
+  const shownCell = (cell: string, [row, column]: readonly [number, number]): string => {
     const blanks = isLast(column) ? 0 : (widths[column] ?? 0) - widthOf(cell);
     return paintOf(row, column)(cell) + " ".repeat(Math.max(0, blanks));
   };
@@ -67,7 +67,7 @@ export async function tableRows(
     lines
       .map((line) =>
         line
-          .map((cell, column) => shown(cell, [row, column]))
+          .map((cell, column) => shownCell(cell, [row, column]))
           .join(GAP)
           .trimEnd(),
       )
@@ -110,8 +110,8 @@ function fitRow(
     const column = left[0]?.indexOf(name) ?? -1;
     left = left.map((row) => row.filter((_, at) => at !== column));
   }
-  const kept = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
-  const rooms = roomsIn(places, widthsOf(left, widthOf), { isCut, kept });
+  const keptColumns = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
+  const rooms = roomsIn(places, widthsOf(left, widthOf), { isCut, kept: keptColumns });
   return left.map((row) => {
     const columns = row.map((cell, at) => {
       const room = rooms[at] ?? 0;

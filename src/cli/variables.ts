@@ -25,11 +25,11 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function variablesBelow(command: Command): KnownVariables {
-  const own = command.options.flatMap((option) => {
+  const ownVariables = command.options.flatMap((option) => {
     const variable = environmentVariableOf(option);
     return variable === undefined
       ? []
       : [[variable, (text: string) => variableProblem(option, text)] as const];
   });
-  return new Map([...own, ...command.commands.flatMap((child) => [...variablesBelow(child)])]);
+  return new Map([...ownVariables, ...command.commands.flatMap((child) => [...variablesBelow(child)])]);
 }

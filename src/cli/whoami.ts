@@ -60,13 +60,13 @@ async function runWhoami(context: Context): Promise<number> {
   if (baseUrl.value !== null) noteTarget(context, baseUrl.value);
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
-  const within = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
-  if (within !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${within}`);
+  const hint = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
+  if (hint !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${hint}`);
   // Keys of a real service may differ in form from a sandbox's keys.
   const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
   const fault = apiKey.value === null || isElsewhere ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);
-  const shown: Record<string, ValueWithSource<string | number | null>> = {
+  const fields: Record<string, ValueWithSource<string | number | null>> = {
     base_url: baseUrl,
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
     store_id: storeId,
@@ -80,12 +80,12 @@ async function runWhoami(context: Context): Promise<number> {
   // Settings are also shown of a sandbox that does not answer.
   const dialect =
     baseUrl.value === null ? undefined : await catchRefusal(dialectInEffect(context, baseUrl.value));
-  if (dialect?.ok === true && dialect.value !== undefined) shown["dialect"] = dialect.value;
-  if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(shown, await rightsOf(context));
-  return printer.result(output("settings", shown), () =>
+  if (dialect?.ok === true && dialect.value !== undefined) fields["dialect"] = dialect.value;
+  if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(fields, await rightsOf(context));
+  return printer.result(output("settings", fields), () =>
     table(
       ["SETTING", "VALUE", "FROM"],
-      Object.entries(shown).map(([name, { value, source }]) => [
+      Object.entries(fields).map(([name, { value, source }]) => [
         name,
         name === "dir" ? shortPath(world, String(value)) : value,
         shortPath(world, source),

@@ -5,9 +5,9 @@ export async function mapInLanes<Item, Result>(
   act: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  const left = Array.from(items).entries();
+  const leftItems = Array.from(items).entries();
   const lane = async (): Promise<void> => {
-    for (const [at, item] of left) results[at] = await act(item);
+    for (const [at, item] of leftItems) results[at] = await act(item);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   return results;

@@ -1,5 +1,5 @@
 /** A value that is made at its first use, so that a start does not wait for it. */
 export function lazyValue<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let madeValue: { readonly value: Value } | undefined;
+  return () => (madeValue ??= { value: make() }).value;
 }

@@ -83,17 +83,17 @@ const formats = new Map<string, Intl.NumberFormat>();
 
 function formatOf(currency: string, locale: string): Intl.NumberFormat {
   const name = `${locale} ${currency}`;
-  const known = formats.get(name);
-  if (known !== undefined) return known;
+  const knownFormat = formats.get(name);
+  if (knownFormat !== undefined) return knownFormat;
   const decimals = currencyDecimals(currency) ?? 0;
-  const made = new Intl.NumberFormat(locale, {
+  const format = new Intl.NumberFormat(locale, {
     style: "currency",
     currency,
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  formats.set(name, made);
-  return made;
+  formats.set(name, format);
+  return format;
 }
 
 /** A line may break between pieces: after a separator, never inside a group of digits. */

@@ -290,9 +290,9 @@ export function refuseFact<Name extends FactName>(
   values: ValuesOf<Name>,
   hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
 ): Refused {
-  const told = { fact, values };
-  const [message, chinese] = factText(told);
-  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told, ...hints } };
+  const toldFact = { fact, values };
+  const [message, chinese] = factText(toldFact);
+  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told: toldFact, ...hints } };
 }
 
 /** The message of a refusal, in both languages where a page can show it. */
@@ -311,12 +311,12 @@ export function factParts({ fact, values }: KnownFact): {
 } {
   const row: Row = REFUSALS[fact];
   const expected = "got" in row ? row.got : row.expected;
-  const named = (name: string): string | undefined =>
+  const valueNamed = (name: string): string | undefined =>
     name in values ? valueText(values[name], english) : undefined;
   return {
-    field: row.field ?? named("field"),
+    field: row.field ?? valueNamed("field"),
     expected: expected && fillBoth(expected, values),
-    received: row.received === undefined ? named("received") : fill(row.received, values),
+    received: row.received === undefined ? valueNamed("received") : fill(row.received, values),
     next: row.next,
   };
 }
@@ -326,9 +326,9 @@ export function isRefusalFact(value: unknown): value is KnownFact {
   const { fact, values } = Object(value) as Readonly<Record<string, unknown>>;
   const row = typeof fact === "string" ? ROWS.get(fact) : undefined;
   if (row === undefined || typeof values !== "object" || values === null) return false;
-  const given = new Map<string, unknown>(Object.entries(values));
+  const givenValues = new Map<string, unknown>(Object.entries(values));
   const texts = "got" in row ? [row.got[0], "{received}"] : [row.text].flat();
-  return texts.every((text) => namesIn(text).every((name) => isFactValue(given.get(name))));
+  return texts.every((text) => namesIn(text).every((name) => isFactValue(givenValues.get(name))));
 }
 
 function isFactValue(value: unknown): boolean {

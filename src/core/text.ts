@@ -67,7 +67,7 @@ export function redactSecrets(text: string): string {
 
 /** Text with these values redacted, regardless of their form. */
 export function redactValues(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
+  return secrets.reduce((soFar, secret) => soFar.replaceAll(secret, "…"), text);
 }
 
 /** A description of the texts for which `containsSecret` is true. */

@@ -23,10 +23,10 @@ export function usageFailure(message: string, next: string): FailedOutcome {
 }
 
 export function fileFailure(
-  what: "database" | "journal",
+  fileKind: "database" | "journal",
   { reason, message, remedy }: FileRefusal,
 ): HostFailure {
-  const code = isStorageFailureCode(reason) ? reason : `${what}_${reason}`;
+  const code = isStorageFailureCode(reason) ? reason : `${fileKind}_${reason}`;
   return { kind: "failed", code, message, next: remedy };
 }
 

@@ -50,22 +50,22 @@ type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
 /** Reads the secrets from the environment. Refuses invalid ones, without repeating them. */
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
-  const given: Partial<Record<SecretName, GivenSecret>> = {};
+  const givenSecrets: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
     const read = readGivenSecret(world, name);
     if (!read.ok) return read;
-    if (read.value !== undefined) given[name] = read.value;
+    if (read.value !== undefined) givenSecrets[name] = read.value;
   }
-  const { controlToken, adminToken } = given;
-  if (controlToken === undefined || controlToken.value !== adminToken?.value) return accept(given);
+  const { controlToken, adminToken } = givenSecrets;
+  if (controlToken === undefined || controlToken.value !== adminToken?.value) return accept(givenSecrets);
   const message = `${controlToken.source} and ${adminToken.source} must differ, because they belong to different roles`;
   return usageFailure(message, `change or unset one of them; ${MAKE_NEW}`);
 }
 
 /** The failure if the state contains another secret than the given one: exit 2, and nothing was changed. */
-export function refuseOtherSecret({ source }: GivenSecret, what: string): ReturnType<typeof usageFailure> {
+export function refuseOtherSecret({ source }: GivenSecret, use: string): ReturnType<typeof usageFailure> {
   return usageFailure(
-    `${source} differs from the ${what} of the existing store`,
+    `${source} differs from the ${use} of the existing store`,
     `unset ${source} to keep that store, or create a new one: start with another --dir, or with --ephemeral`,
   );
 }
@@ -94,9 +94,9 @@ const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 
 /** The text of a file without the final line break, which editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
-  const refuse = (why: string): Outcome<never, HostFailure> =>
+  const refuse = (reason: string): Outcome<never, HostFailure> =>
     usageFailure(
-      `${variable} names ${printable(path)}, ${why}`,
+      `${variable} names ${printable(path)}, ${reason}`,
       "name a file that contains only the secret, or unset the variable",
     );
   const text = readNamedText(world, path, { maxBytes: LARGEST_SECRET_FILE_BYTES });

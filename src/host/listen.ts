@@ -153,11 +153,11 @@ export async function listenOnPort(
   const trusted = await readTrust(world, options);
   if (!trusted.ok) return trusted;
   const deliveryTls = trusted.value;
-  const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
-  const wanted = named ?? DEFAULT_PORT;
+  const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
+  const wanted = namedPort ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
-  const last = named === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
+  const last = namedPort === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {
@@ -197,8 +197,8 @@ export function portFailure(
 ): HostFailure {
   if (reason === "no_such_address") {
     const next = "name an address of this machine with --listen, or 0.0.0.0 for all of IPv4";
-    const what = `${address} is not an address of this machine (${message})`;
-    return { kind: "failed", code: "address_unavailable", message: what, next };
+    const addressProblem = `${address} is not an address of this machine (${message})`;
+    return { kind: "failed", code: "address_unavailable", message: addressProblem, next };
   }
   const owner = portOwner(port);
   return {

@@ -16,7 +16,7 @@ export function openLogs(
   {
     logFormat: format = "text",
     quiet = false,
-    keptRequests: kept = DEFAULT_KEPT_REQUESTS,
+    keptRequests: keptCount = DEFAULT_KEPT_REQUESTS,
     startClock,
   }: ServeOptions,
   { held, store, place }: { readonly held: HeldFolder; readonly store: Store; readonly place: StateLocation },
@@ -32,7 +32,7 @@ export function openLogs(
     requests: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
       ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
-      kept,
+      kept: keptCount,
       startClock,
       report,
     }),

@@ -7,7 +7,7 @@ export type ReadyMessage = WireOf<typeof readyMessage>;
 /** Creates the ready message from a sandbox's description and the values that the description lacks. */
 export function readyMessageOf(
   description: SandboxDescription,
-  own: {
+  ownAccess: {
     readonly apiKey: string | null;
     readonly controlToken: string;
     readonly alreadyRunning: boolean;
@@ -22,13 +22,13 @@ export function readyMessageOf(
     merchant_id: description.merchantId,
     store_id: description.storeId,
     store_name: description.storeName,
-    api_key: own.apiKey,
+    api_key: ownAccess.apiKey,
     signing_secret: description.signingSecret,
-    control_token: own.controlToken,
+    control_token: ownAccess.controlToken,
     data_dir: description.dataDir,
     ephemeral: description.ephemeral,
-    already_running: own.alreadyRunning,
-    sign_in_url: own.signInUrl,
+    already_running: ownAccess.alreadyRunning,
+    sign_in_url: ownAccess.signInUrl,
     pid: description.pid,
     version: description.version,
   };

@@ -43,20 +43,20 @@ export async function serveSandbox<Value>(
   }
   const free = await checkPortOfFirst(world, folder, options);
   if (!free.ok) return free;
-  const made = state.makeStateFolder(world, folder, options);
-  if (!made.ok) return made;
-  const lost = lostLogWarning(world, folder);
+  const madeFolder = state.makeStateFolder(world, folder, options);
+  if (!madeFolder.ok) return madeFolder;
+  const lossWarning = lostLogWarning(world, folder);
   const hold = await holdFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!hold.ok) return hold;
-  if (lost !== undefined) context.printer.trace(lost);
-  const held = { path: folder, run: hold.value.run };
+  if (lossWarning !== undefined) context.printer.trace(lossWarning);
+  const heldFolder = { path: folder, run: hold.value.run };
   try {
     const adminToken = state.readOrCreateAdminToken(world, folder, given.adminToken?.value);
     if (!adminToken.ok) return adminToken;
     if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
       return refuseOtherSecret(given.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
-    return await serveFolder(context, options, { held, place, tokens, given, ...purpose });
+    return await serveFolder(context, options, { held: heldFolder, place, tokens, given, ...purpose });
   } finally {
     hold.value.release();
   }

@@ -24,11 +24,11 @@ export async function withStoppedFolder<Value>(
   use: (sandbox: ReachableSandbox) => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  const lost = lostLogWarning(world, folder);
+  const lossWarning = lostLogWarning(world, folder);
   const [token, adminToken] = [state.newToken(world, "control"), state.newToken(world, "administrator")];
   const hold = await holdFolder(world, folder, { control_token: token });
   if (!hold.ok) return hold;
-  if (lost !== undefined) context.printer.trace(lost);
+  if (lossWarning !== undefined) context.printer.trace(lossWarning);
   const source = {
     held: { path: folder, run: hold.value.run },
     place: { folder, log: createWarningLog(context) },

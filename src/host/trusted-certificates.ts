@@ -14,8 +14,8 @@ export function readCertificates(
   const text = readNamedText(world, file);
   if (!text.ok) return { ok: false, refusal: text.refusal.why };
   if (!areCertificates(text.value)) return { ok: false, refusal: "contains no PEM certificates" };
-  const kept = isKept ? parseCertificates(text.value) : accept(text.value);
-  return kept.ok ? kept : { ok: false, refusal: kept.refusal.message };
+  const keptCertificates = isKept ? parseCertificates(text.value) : accept(text.value);
+  return keptCertificates.ok ? keptCertificates : { ok: false, refusal: keptCertificates.refusal.message };
 }
 
 /** The certificates of the file of the setting `ca`, for endpoints with https. */

@@ -99,6 +99,6 @@ function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock, dialec
   return { keepKey, keepKeySoon, keepName, startClock, dialect };
 }
 
-function forgetInFolder(world: GuestWorld, held: HeldFolder, { storeId, kind }: Erasure): void {
-  if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
+function forgetInFolder(world: GuestWorld, heldFolder: HeldFolder, { storeId, kind }: Erasure): void {
+  if (heldFolder !== undefined && kind === "delete") state.dropStore(world, heldFolder.path, storeId);
 }

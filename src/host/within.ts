@@ -14,8 +14,8 @@ export async function sendWithin(
     rawHeaders: Object.entries({ Host: host, ...headers }).flat(),
     body: Buffer.from(body ?? ""),
   });
-  const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const lowerCase = Object.fromEntries(named);
+  const pairs = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const lowerCase = Object.fromEntries(pairs);
   const requestId = lowerCase["x-request-id"] ?? "";
   const text = answer.dropped === true ? undefined : await textOf(answer.body);
   if (text === undefined)

@@ -20,19 +20,19 @@ export function createConnection(storage: ObjectStorage): Connection {
   const prepare = (text: string): Statement => {
     const positional = byPosition(text);
     let shape: Shape = "object";
-    const run = (given: readonly unknown[]): ReturnType<typeof sql.exec> => {
+    const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
       ran += 1;
-      return sql.exec(positional.sql, ...bound(positional.valuesOf(given)));
+      return sql.exec(positional.sql, ...bound(positional.valuesOf(bindings)));
     };
-    const rowsOf = (given: readonly unknown[]): unknown[] => {
-      const cursor = run(given);
+    const rowsOf = (bindings: readonly unknown[]): unknown[] => {
+      const cursor = run(bindings);
       if (shape === "object") return cursor.toArray().map(withBytes);
       const rows = Array.from(cursor.raw(), (row) => row.map(bytesOf));
       return shape === "columns" ? rows : rows.map(([first]) => first);
     };
     const statement: Statement = {
-      run: (...given) => {
-        run(given).toArray();
+      run: (...bindings) => {
+        run(bindings).toArray();
         const own = ran;
         return {
           get changes() {
@@ -41,9 +41,9 @@ export function createConnection(storage: ObjectStorage): Connection {
           },
         };
       },
-      get: (...given) => rowsOf(given)[0],
-      all: (...given) => rowsOf(given),
-      iterate: (...given) => rowsOf(given).values(),
+      get: (...bindings) => rowsOf(bindings)[0],
+      all: (...bindings) => rowsOf(bindings),
+      iterate: (...bindings) => rowsOf(bindings).values(),
       pluck: () => {
         shape = "first column";
         return statement;
@@ -64,8 +64,8 @@ export function createConnection(storage: ObjectStorage): Connection {
 }
 
 /** The values of a statement as the runtime takes them. Throws if they make a row that is too large. */
-function bound(given: readonly unknown[]): Value[] {
-  const values = given.map(valueOf);
+function bound(bindings: readonly unknown[]): Value[] {
+  const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
     throw new StorageUnavailable(storageFailure("row_too_large"));
   return values;

@@ -119,7 +119,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       const { stores, instance } = store;
       const id = merchant === NEW_MERCHANT ? undefined : (merchant ?? stores.first()?.merchantId);
       if (id !== undefined && !stores.hasMerchant(id)) return refuseFact("no_merchant", { merchant: id });
-      const wanted = {
+      const storeInput = {
         instanceId: instance.id() ?? "",
         name,
         dialect,
@@ -127,9 +127,9 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         given: stores.first() === undefined ? firstStoreOf(env) : undefined,
       };
       for (;;) {
-        const mark = wanted.given === undefined ? randomMark() : markOfStore(wanted.given.id);
+        const mark = storeInput.given === undefined ? randomMark() : markOfStore(storeInput.given.id);
         const made = await env.STORES.getByName(objectName(mark))
-          .create({ mark, ...wanted })
+          .create({ mark, ...storeInput })
           .catch(throwObjectFailure);
         if (made !== undefined) return mapValue(made, ({ id: storeId, ...rest }) => ({ ...rest, storeId }));
       }
@@ -168,6 +168,6 @@ function markOfStore(storeId: string): Mark {
 
 /** The first store that the operator has on disk already; undefined on a platform, where the index draws it. */
 function firstStoreOf({ FIRST_STORE }: HostedEnv): FirstStore | undefined {
-  const given: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
-  return given ?? undefined;
+  const givenStore: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
+  return givenStore ?? undefined;
 }

@@ -25,8 +25,8 @@ export function openRequestLog(
   const table = requestsTable(connection);
   const file = {
     ...table,
-    append: (batches: readonly RequestBatch[], kept: number) =>
-      table.append(batches.flatMap(splitBatch), kept),
+    append: (batches: readonly RequestBatch[], keptCount: number) =>
+      table.append(batches.flatMap(splitBatch), keptCount),
     isThere: () => true,
     closeAfter: () => false,
     close: () => undefined,

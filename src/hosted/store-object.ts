@@ -71,12 +71,12 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
     if (this.open !== undefined) return input.given && this.findGiven(input.given);
-    const made = storage.transactionSync(() => insert(storage, this.env, input));
+    const madeStore = storage.transactionSync(() => insert(storage, this.env, input));
     // On disk together with the rows: after a crash the alarm reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
     this.open = await openStore(storage, this.env);
     await this.reportToIndex();
-    return accept(made);
+    return accept(madeStore);
   }
 
   /** The given store, if this object already has it: the start that created it was killed. Reports it once more. */

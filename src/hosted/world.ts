@@ -63,14 +63,14 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
   const signal = AbortSignal.timeout(timeoutMs);
   let isAnswered = false;
   try {
-    const sent = {
+    const sentRequest = {
       method,
       headers,
       redirect: "manual",
       signal,
       ...(body === undefined ? {} : { body }),
     } as const;
-    const answer = await fetch(url, sent);
+    const answer = await fetch(url, sentRequest);
     isAnswered = true;
     const read = await readUpTo(answer, maxResponseBytes);
     if (read.error !== undefined) throw read.error;

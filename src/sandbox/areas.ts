@@ -116,7 +116,7 @@ function mount<Who>(
         : answerAt(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
       const { edge, fail } = await loaded();
-      const failed = (within: HttpRequest): Answer => fail(within, requestId, refusal);
+      const failed = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
       return edge === undefined ? failed(request) : edge(context, request, failed);
     },
   };
@@ -129,7 +129,7 @@ function answerAt<Who>(
   request: HttpRequest,
 ): Promise<Answer> {
   if (area.edge === undefined) return answerIn(area, context, request);
-  return area.edge(context, request, (within) => answerIn(area, context, within));
+  return area.edge(context, request, (innerRequest) => answerIn(area, context, innerRequest));
 }
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */

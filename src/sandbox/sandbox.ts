@@ -296,14 +296,14 @@ export function hostsOf(
   >,
 ): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
-  const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
-  const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
+  const knownHosts = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
+  const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...knownHosts] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
   const portal = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
   // Styles and scripts, which both kinds of pages load.
   const browser = allowedHosts(port, {
     flag: "--allow-host",
-    added: [...allowHosts, ...known, ...publicHosts(portalUrl, port)],
+    added: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
   });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
@@ -339,15 +339,15 @@ function entryOf(
 ): AccessEntry {
   const requestId = headers["X-Request-Id"] ?? "";
   const notes = [note, logged?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
-  const shown = { target: redactValues(target, secrets), note: redactValues(notes, secrets) };
-  return { ...times, method, status, requestId, ...shown };
+  const shownTexts = { target: redactValues(target, secrets), note: redactValues(notes, secrets) };
+  return { ...times, method, status, requestId, ...shownTexts };
 }
 
 /** A 503 if the disk failed, a 409 if a signing secret cannot be decrypted, otherwise a 500. */
 function refusalOfFailure(error: unknown, requestId: string): Refusal {
-  const known = toStorageUnavailable(error);
-  if (known instanceof StorageUnavailable) return storageRefusal(known);
-  if (known instanceof SecretUnreadable) return known.refusal;
+  const knownError = toStorageUnavailable(error);
+  if (knownError instanceof StorageUnavailable) return storageRefusal(knownError);
+  if (knownError instanceof SecretUnreadable) return knownError.refusal;
   return {
     code: "internal_error",
     message: `an internal error of the sandbox; its log shows the reason, under ${requestId}`,

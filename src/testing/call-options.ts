@@ -131,16 +131,16 @@ function checkFields(
   { noun, at, fields }: { readonly noun: string; readonly at: string; readonly fields: AnyFields },
 ): void {
   for (const [name, value] of Object.entries(filter)) {
-    const below = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (below === undefined) {
-      const known = Object.keys(fields).map((field) => at + field);
+    const fieldBelow = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (fieldBelow === undefined) {
+      const knownPaths = Object.keys(fields).map((field) => at + field);
       throw callOptionError(
         call,
-        `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${known.join(", ")}`,
+        `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${knownPaths.join(", ")}`,
       );
     }
-    if (below !== true && typeof value === "object" && value !== null)
-      checkFields(call, value, { noun, at: `${at}${name}.`, fields: below });
+    if (fieldBelow !== true && typeof value === "object" && value !== null)
+      checkFields(call, value, { noun, at: `${at}${name}.`, fields: fieldBelow });
   }
 }
 

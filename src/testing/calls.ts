@@ -63,20 +63,20 @@ export function createCalls(running: InProcessSandbox): Calls {
       }
       throw lostAnswerError("message" in result ? result.message : result.end);
     },
-    createStore: async (wanted) => {
+    createStore: async (storeInput) => {
       const requestId = running.world.uuid("control");
-      const read = decodeRequest("createStore", wanted);
+      const read = decodeRequest("createStore", storeInput);
       const call = { storeId: "", id: "", requestId, caller: OWNER };
-      const made = read.ok
+      const madeStore = read.ok
         ? await whileOpen(running, () =>
             storesHandlers.createStore(running.context, { ...call, body: read.value }),
           )
         : read;
-      if (made.ok) return made.value;
-      throw refusal(running, answerOfRefusal(made.refusal, requestId));
+      if (madeStore.ok) return madeStore.value;
+      throw refusal(running, answerOfRefusal(madeStore.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
-      const sent = await sendHere(running, {
+      const result = await sendHere(running, {
         method: "POST",
         url: `${origin}${path}`,
         headers: {
@@ -90,11 +90,11 @@ export function createCalls(running: InProcessSandbox): Calls {
         timeoutMs: TIMEOUT_MS,
         maxResponseBytes: Number.MAX_SAFE_INTEGER,
       });
-      if (!sent.ok) throw lostAnswerError(sent.message);
-      const { status, requestId } = sent;
-      const answer = parseJson(sent.body);
-      const made = checkoutResponse.safeParse(answer).data;
-      if (made !== undefined) return made.data;
+      if (!result.ok) throw lostAnswerError(result.message);
+      const { status, requestId } = result;
+      const answer = parseJson(result.body);
+      const madeCheckout = checkoutResponse.safeParse(answer).data;
+      if (madeCheckout !== undefined) return madeCheckout.data;
       const refused = errorResponse.safeParse(answer).data?.error;
       const message = `status ${status} has neither a checkout nor a refusal`;
       throw refusal(running, { ...(refused ?? { code: "bad_answer", message }), status, requestId });
@@ -138,8 +138,8 @@ function lostAnswerError(message: string): CheckoutError {
 /** Sends a request to the sandbox in the form in which a client's request arrives. */
 async function sendHere(running: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(running);
-  const sent = await sendWithin(running.answer, request);
+  const result = await sendWithin(running.answer, request);
   // If the request failed because the sandbox is closing, reports that as the reason.
-  if (sent.ok && sent.status === ERRORS.internal_error.status) refuseClosed(running);
-  return sent;
+  if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(running);
+  return result;
 }

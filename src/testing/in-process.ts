@@ -68,12 +68,12 @@ export async function startInProcess(
     isGuest: true,
   };
   let isClosed = false;
-  let lost: HostFailure | undefined;
+  let loss: HostFailure | undefined;
   const ended = serveSandbox(host, options, {
     place: { folder, log },
     use: async (sandbox) => {
       served.resolve(sandbox);
-      lost = (await Promise.race([stop.promise, sandbox.stopRequested, sandbox.stateLost])) ?? undefined;
+      loss = (await Promise.race([stop.promise, sandbox.stopRequested, sandbox.stateLost])) ?? undefined;
       isClosed = true;
     },
   });
@@ -93,7 +93,7 @@ export async function startInProcess(
     isClosed: () => isClosed,
     closedError: (cause) =>
       new Error(
-        `the sandbox was closed${lost === undefined ? "" : `: ${lost.message}`}`,
+        `the sandbox was closed${loss === undefined ? "" : `: ${loss.message}`}`,
         cause === undefined ? {} : { cause },
       ),
     close: async () => {

@@ -5,17 +5,17 @@ import type { Sandbox } from "./types.ts";
 /** The internals of a sandbox, for parts of the kit that get its handle from the user. */
 type Internals = { readonly running: InProcessSandbox; readonly calls: Calls };
 
-const known = new WeakMap<Sandbox, Internals>();
+const sandboxInternals = new WeakMap<Sandbox, Internals>();
 
 /** Records the internals of a sandbox, and returns the handle. */
 export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
-  known.set(sandbox, internals);
+  sandboxInternals.set(sandbox, internals);
   return sandbox;
 }
 
 /** The internals of a sandbox. Throws a TypeError for anything but a handle from `startSandbox`. */
 export function internalsOf(sandbox: Sandbox): Internals {
-  const found = known.get(sandbox);
+  const found = sandboxInternals.get(sandbox);
   if (found === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");
   return found;
 }

@@ -111,9 +111,9 @@ function startOf({
 
 /** The settings of the configuration; options override them. */
 async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<ServeOptions> {
-  const given = settingsIn(options);
+  const givenSettings = settingsIn(options);
   const { config } = options;
-  if (config === undefined) return given;
+  if (config === undefined) return givenSettings;
   const loaded =
     typeof config === "string"
       ? loadConfig(world, { config })
@@ -123,7 +123,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   return orThrow(
     await settingsWithLoadedConfig(
       { world, printer: { talk: () => undefined, trace: () => undefined } },
-      given,
+      givenSettings,
       file,
     ),
   );
@@ -132,10 +132,10 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn(options: SandboxOptions): ServeOptions {
   // A port of null is no setting: it opens no socket.
-  const given = KIT_SETTINGS.flatMap((name) =>
+  const givenFields = KIT_SETTINGS.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
-  const read = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(given) as object }));
+  const read = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(givenFields) as object }));
   if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
   const [fault] = read.refusal;
   throw optionError(

@@ -36,12 +36,12 @@ export type Receivers = {
 export function createReceivers(): Receivers {
   const open = new Set<OwnReceiver>();
   const of = (storeId?: string): readonly OwnReceiver[] =>
-    [...open].filter((own) => storeId === undefined || own.storeId === storeId);
+    [...open].filter((receiver) => storeId === undefined || receiver.storeId === storeId);
   return {
-    add: (own) => void open.add(own),
-    drop: (own) => void open.delete(own),
-    forget: (storeId) => of(storeId).forEach((own) => own.forget()),
-    end: async (storeId) => void (await Promise.all(of(storeId).map((own) => own.end()))),
+    add: (receiver) => void open.add(receiver),
+    drop: (receiver) => void open.delete(receiver),
+    forget: (storeId) => of(storeId).forEach((receiver) => receiver.forget()),
+    end: async (storeId) => void (await Promise.all(of(storeId).map((receiver) => receiver.end()))),
   };
 }
 
@@ -93,19 +93,19 @@ export async function startReceiver(
   };
   const listener = await listen(running, take);
   const url = `http://127.0.0.1:${listener.port}/`;
-  const own: OwnReceiver = {
+  const receiver: OwnReceiver = {
     storeId,
     forget: () => void received.splice(0),
     end: () => {
-      receivers.drop(own);
+      receivers.drop(receiver);
       return listener.close(GRACE_MS);
     },
   };
-  receivers.add(own);
+  receivers.add(receiver);
   const added = await endpoints
     .add(url, events === undefined ? {} : { events })
     .catch(async (error: unknown) => {
-      await own.end();
+      await receiver.end();
       throw error;
     });
   const { id: endpointId } = added;
@@ -114,7 +114,7 @@ export async function startReceiver(
       // A restore, or an earlier close, may have removed its endpoint.
       if (!running.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
-      await own.end();
+      await receiver.end();
     }
   };
   const { waitFor } = createLog({

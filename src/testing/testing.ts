@@ -135,8 +135,8 @@ function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdent
     get store() {
       return first;
     },
-    createStore: async (wanted = {}) => {
-      const { storeId: id, ...made } = await calls.createStore(wanted);
+    createStore: async (storeInput = {}) => {
+      const { storeId: id, ...made } = await calls.createStore(storeInput);
       return add({ id, ...made });
     },
     fetch: send,

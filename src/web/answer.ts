@@ -19,8 +19,8 @@ export function refusalResponse(requestId: string, refusal: Refusal, dialect?: D
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
-  const ours = { code: refusal.code, status: ERRORS[refusal.code].status };
-  const { code, status } = dialect === undefined ? ours : refusalIn(dialect, ours);
+  const ourError = { code: refusal.code, status: ERRORS[refusal.code].status };
+  const { code, status } = dialect === undefined ? ourError : refusalIn(dialect, ourError);
   // RFC 9110, section 15.5.2: a 401 says how to authenticate.
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   return { status, headers, body: errorBody(requestId, { ...refusal, code }) };

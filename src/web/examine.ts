@@ -37,9 +37,9 @@ export async function examineResult(
   }
   const mayExpectTls = facts?.fault === "closed" && !isTls && result.onKept !== true;
   if (!mayExpectTls || address === undefined || !LOOPBACK.test(address)) return {};
-  const known = handshakes.get(url);
+  const entry = handshakes.get(url);
   const answered =
-    known?.address === address ? known.answered : speaksTls(address, { port: portNumber, hostname }, signal);
+    entry?.address === address ? entry.answered : speaksTls(address, { port: portNumber, hostname }, signal);
   remember(url, { address, answered });
   const isAnswered = await answered;
   // An unfinished handshake proves nothing.
@@ -56,10 +56,10 @@ function remember(url: string, handshake: NonNullable<ReturnType<typeof handshak
 const LOOPBACK = /^(?:127\.|::1$)/;
 
 /** The loopback address of the family that was not tried; undefined if there is none. */
-function otherLoopback(tried: readonly string[]): "127.0.0.1" | "::1" | undefined {
-  if (tried.length === 0 || !tried.every((one) => LOOPBACK.test(one))) return undefined;
-  if (!tried.includes("::1")) return "::1";
-  return tried.some((one) => one.startsWith("127.")) ? undefined : "127.0.0.1";
+function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" | undefined {
+  if (triedAddresses.length === 0 || !triedAddresses.every((one) => LOOPBACK.test(one))) return undefined;
+  if (!triedAddresses.includes("::1")) return "::1";
+  return triedAddresses.some((one) => one.startsWith("127.")) ? undefined : "127.0.0.1";
 }
 
 function accepts(host: string, port: number, signal: AbortSignal): Promise<boolean> {

@@ -25,12 +25,12 @@ export async function answerFetch(
   request: Request,
   { original = request, isStreamed = true, whenLate = never, limits }: FetchOptions,
 ): Promise<Response> {
-  const answered = responseTo(service, request, { limits, original, isStreamed, whenLate });
+  const response = responseTo(service, request, { limits, original, isStreamed, whenLate });
   try {
-    return await unlessAborted(original, answered);
+    return await unlessAborted(original, response);
   } catch (error) {
     // No one reads the answer any more.
-    answered.then(({ body }) => body?.cancel()).catch(() => undefined);
+    response.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }
 }
@@ -78,8 +78,8 @@ async function readBody(
 ): Promise<Outcome<Uint8Array>> {
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
-  const done = new AbortController();
-  const late = whenLate(done.signal).then(() => undefined);
+  const answerDone = new AbortController();
+  const late = whenLate(answerDone.signal).then(() => undefined);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; size <= maxBytes;) {
@@ -91,7 +91,7 @@ async function readBody(
     }
     return { ok: false, refusal: bodyTooLargeError(maxBytes) };
   } finally {
-    done.abort();
+    answerDone.abort();
     // The rest of a refused body is not read; the body's own failure has already been thrown.
     reader.cancel().catch(() => undefined);
   }

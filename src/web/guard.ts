@@ -50,21 +50,21 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const [host = ""] = headerLines(request, "host");
   const [, ...withoutPort] = hostHeaders(publicOrigin);
   // A Host without its port is not an origin: at the default port another program may have pages.
-  const own = withoutPort.includes(host.toLowerCase())
+  const ownOrigins = withoutPort.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];
   const isOwn =
     sites.length === 0
-      ? origins.length === 1 && own.includes(origins[0] ?? "")
+      ? origins.length === 1 && ownOrigins.includes(origins[0] ?? "")
       : sites.join() === "same-origin";
   if (isOwn) return accept(undefined);
-  const got = [
+  const gotTexts = [
     ...sites.map((site) => `Sec-Fetch-Site ${site}`),
     ...origins.map((origin) => `Origin ${origin}`),
   ];
-  return got.length === 0
+  return gotTexts.length === 0
     ? refuseFact("form_of_no_page", {})
-    : refuseFact("form_of_other_page", { received: printableLiteral(got.join(", ")) });
+    : refuseFact("form_of_other_page", { received: printableLiteral(gotTexts.join(", ")) });
 }
 
 /**

@@ -32,12 +32,12 @@ export function createRouter<Row extends Route>(
       const params = taken.includes(method) ? read(path) : undefined;
       if (params !== undefined) return accept({ route, params });
     }
-    const shown = printableLiteral(path);
+    const shownPath = printableLiteral(path);
     const found = compiled.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
     if (found.length === 0)
-      return refuseFact("unknown_path", { owner: owner[0], chinese: owner[1], received: shown });
+      return refuseFact("unknown_path", { owner: owner[0], chinese: owner[1], received: shownPath });
     const methods = [...found, "OPTIONS"];
-    const values = { path: shown, methods, received: printableLiteral(method) };
+    const values = { path: shownPath, methods, received: printableLiteral(method) };
     return refuseFact("method_not_allowed", values, { allow: methods.join(", ") });
   };
 }

@@ -103,7 +103,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: progress.isConnected });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || progress.isConnected ? failure : toProxyFailure(proxy, failure));
-    const sent = request(hop, optionsOf(outbound, route), (response) => {
+    const clientRequest = request(hop, optionsOf(outbound, route), (response) => {
       const isProxys = proxy !== undefined && route.socket === undefined;
       if (isProxys && response.statusCode === 407) {
         response.destroy();
@@ -114,9 +114,9 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
         end(isProxys && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
-    sent.on("socket", (socket) => {
+    clientRequest.on("socket", (socket) => {
       const before = socket.bytesRead;
-      onKept = sent.reusedSocket;
+      onKept = clientRequest.reusedSocket;
       progress.isOpen = onKept || !socket.connecting;
       progress.isConnected = onKept || (!progress.isTls && progress.isOpen);
       address = socket.remoteAddress;
@@ -128,32 +128,32 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       });
       socket.once(progress.isTls ? "secureConnect" : "connect", () => (progress.isConnected = true));
     });
-    sent.on("upgrade", (_response, upgraded) => {
+    clientRequest.on("upgrade", (_response, upgraded) => {
       upgraded.destroy();
       end(UPGRADE);
     });
-    sent.on("error", (error) => {
+    clientRequest.on("error", (error) => {
       const failure = describeFailure(error, { ...progress, receivedBytes: receivedBytes() });
       if (answer === undefined) fail(failure);
       else answer.fail(failure);
     });
     // Any other end of the connection, so that the caller does not wait for ever.
-    sent.on("close", () => answer ?? end(CLOSED));
-    void endWith(sent, outbound);
+    clientRequest.on("close", () => answer ?? end(CLOSED));
+    void endWith(clientRequest, outbound);
   });
 }
 
 async function endWith(
-  sent: ClientRequest,
+  clientRequest: ClientRequest,
   { body, betweenParts }: Pick<OutboundRequest, "body" | "betweenParts">,
 ): Promise<void> {
-  if (body === undefined || betweenParts === undefined) return void sent.end(body);
+  if (body === undefined || betweenParts === undefined) return void clientRequest.end(body);
   const bytes = Buffer.from(body);
   // Within a character of several bytes, if there is one: a receiver may decode each part by itself.
   const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
-  sent.write(bytes.subarray(0, middle));
+  clientRequest.write(bytes.subarray(0, middle));
   await betweenParts();
-  if (!sent.destroyed) sent.end(bytes.subarray(middle));
+  if (!clientRequest.destroyed) clientRequest.end(bytes.subarray(middle));
 }
 
 const NOT_OPEN: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
@@ -192,8 +192,8 @@ async function findKeptRoute({
   const { Agent } = await clientFor(url);
   const options = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: MAX_KEPT };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
-  const known = agents.get(key);
-  if (known !== undefined && connection === "kept") return { agent: known };
+  const knownAgent = agents.get(key);
+  if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
   const agent = closeOnStrayBytes(new Agent(options));
   // A dropped agent closes by itself when its connections are idle.
   const [oldest] = agents.keys();
@@ -281,7 +281,7 @@ function collect(
 ): Collected {
   const chunks: Buffer[] = [];
   let size = 0;
-  let lost: Failure | undefined;
+  let loss: Failure | undefined;
   const answer = (): void => {
     const lines = Object.entries(response.headers).map(([name, value]) => [name, lineOf(value)] as const);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
@@ -303,12 +303,12 @@ function collect(
     response.destroy();
   });
   // The request gets the cause of this error.
-  response.on("error", (error) => (lost ??= { ...CLOSED, message: error.message }));
+  response.on("error", (error) => (loss ??= { ...CLOSED, message: error.message }));
   response.on("end", answer);
-  response.on("close", () => (response.complete ? answer() : end(unfinished(lost ?? CLOSED))));
+  response.on("close", () => (response.complete ? answer() : end(unfinished(loss ?? CLOSED))));
   return {
     fail: (failure) => {
-      lost = failure;
+      loss = failure;
       // After an abort, Node ends a body without an announced length as if the connection had been closed.
       if (failure.failure === "aborted" && !response.complete) end(unfinished(failure));
     },

@@ -54,9 +54,9 @@ function keepTemporary(prefix: string, addon: Uint8Array): string {
   try {
     return keepAddon(`${prefix}${process.getuid?.() ?? "user"}`, addon);
   } catch {
-    const own = mkdtempSync(prefix);
-    process.once("exit", () => discardFile(own));
-    return keepAddon(own, addon);
+    const ownFolder = mkdtempSync(prefix);
+    process.once("exit", () => discardFile(ownFolder));
+    return keepAddon(ownFolder, addon);
   }
 }
 

@@ -241,20 +241,20 @@ const LOOK_EVERY_MS = 1000;
 /** Number of consecutive looks at which a file must be missing, because it may be replaced in steps. */
 const MISSES = 2;
 
-export function onFileLost(path: string, lost: () => void): () => void {
+export function onFileLost(path: string, onLost: () => void): () => void {
   const idOf = (): string | undefined => files.look(path)?.id;
-  const own = idOf();
+  const ownId = idOf();
   let misses = 0;
   const timer = setInterval(() => {
     try {
-      misses = idOf() === own ? 0 : misses + 1;
+      misses = idOf() === ownId ? 0 : misses + 1;
     } catch {
       // A disk that fails for a while has not lost the file.
       return;
     }
     if (misses !== MISSES) return;
     clearInterval(timer);
-    lost();
+    onLost();
   }, LOOK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

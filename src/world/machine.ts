@@ -27,8 +27,8 @@ export function ownFile(name: string): string | undefined {
 /** The settings folder according to the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */
 export function settingsFolder(): string | undefined {
   const isWindows = process.platform === "win32";
-  const named = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
-  if (isAbsolute(named)) return join(named, "hosted-checkout");
+  const configHome = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
+  if (isAbsolute(configHome)) return join(configHome, "hosted-checkout");
   const home = homeFolder();
   if (home === undefined) return undefined;
   return join(home, isWindows ? join("AppData", "Roaming") : ".config", "hosted-checkout");

@@ -16,7 +16,7 @@ import { starterNotified } from "./detached.ts";
 import { discardFile, temporaryName } from "./files.ts";
 
 /** Whether a result could not be printed: the program has then failed, whatever exit code the command returned. */
-const lost = { stdout: false };
+const lostStreams = { stdout: false };
 
 /** stdout and stderr of this process; `logFile` is the file of stderr in a detached process. */
 export function standardOutputs(
@@ -24,15 +24,15 @@ export function standardOutputs(
 ): Pick<World, "stdout" | "stderr" | "isResultLost"> {
   const stdout = outputOf(process.stdout, {
     onFailure: (error) => {
-      if (!lost.stdout) process.stderr.write(`✗ the result could not be printed: ${error.message}\n`);
-      lost.stdout = true;
+      if (!lostStreams.stdout) process.stderr.write(`✗ the result could not be printed: ${error.message}\n`);
+      lostStreams.stdout = true;
     },
   });
   const stderr = outputOf(process.stderr, {
     lossNote: (lines) => `(${lines} lines dropped: stderr was full)\n`,
     ...(logFile === undefined ? {} : { rotatedAt: logFile }),
   });
-  return { stdout, stderr, isResultLost: () => lost.stdout };
+  return { stdout, stderr, isResultLost: () => lostStreams.stdout };
 }
 
 /** Maximum time for which the ending program waits until its output is read, in milliseconds. */
@@ -44,9 +44,9 @@ const LAST_WORDS_MS = 500;
  */
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
-  const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
-  await Promise.race([Promise.all([...taken, starterNotified()]), sleep(LAST_WORDS_MS)]);
-  process.exit(lost.stdout ? 1 : exitCode);
+  const drains = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
+  await Promise.race([Promise.all([...drains, starterNotified()]), sleep(LAST_WORDS_MS)]);
+  process.exit(lostStreams.stdout ? 1 : exitCode);
 }
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
@@ -88,11 +88,11 @@ function startAnew(fd: number, path: string): void {
     const copy = openSync(unfinished, "wx", 0o600);
     try {
       const part = new Uint8Array(COPIED_BYTES);
-      for (let done = 0; ;) {
-        const length = readSync(fd, part, 0, part.length, done);
+      for (let doneBytes = 0; ;) {
+        const length = readSync(fd, part, 0, part.length, doneBytes);
         if (length === 0) break;
         writeFileSync(copy, part.subarray(0, length));
-        done += length;
+        doneBytes += length;
       }
     } finally {
       closeSync(copy);
@@ -121,8 +121,8 @@ export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLos
   let dropped = 0;
   let cut = false;
   const writeAll = (bytes: Uint8Array): void => {
-    for (let done = 0; done < bytes.length;) {
-      done += write(bytes.subarray(done));
+    for (let doneBytes = 0; doneBytes < bytes.length;) {
+      doneBytes += write(bytes.subarray(doneBytes));
       cut = true;
     }
     cut = false;

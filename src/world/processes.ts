@@ -8,18 +8,18 @@ import { readText } from "./read.ts";
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Handlers of such a signal, behind one listener, because Node warns of more than ten listeners, and commands run at once. */
-const told = new Set<{ readonly stop: (signal: StopSignal) => void }>();
+const listeners = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
 function tellAll(signal: StopSignal): void {
-  for (const { stop } of told) stop(signal);
+  for (const { stop } of listeners) stop(signal);
 }
 
 export function onStop(stop: (signal: StopSignal) => void): () => void {
-  if (told.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellAll);
+  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellAll);
   const one = { stop };
-  told.add(one);
+  listeners.add(one);
   return () => {
-    if (!told.delete(one) || told.size > 0) return;
+    if (!listeners.delete(one) || listeners.size > 0) return;
     for (const signal of STOP_SIGNALS) process.off(signal, tellAll);
   };
 }
@@ -69,13 +69,13 @@ export function isInForeground(): boolean {
 /** Our process group and the foreground group of our terminal; undefined without a terminal. */
 export function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
   if (process.platform === "win32") return undefined;
-  const [own = Number.NaN, foreground = Number.NaN] =
+  const [ownGroup = Number.NaN, foreground = Number.NaN] =
     process.platform === "linux"
       ? [PROCESS_GROUP_FIELD, TERMINAL_GROUP_FIELD].map((field) => Number(statFields("self")[field]))
       : (captureOutput("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "")
           .split(/\s+/)
           .map(Number);
-  return foreground > 0 ? { own, foreground } : undefined;
+  return foreground > 0 ? { own: ownGroup, foreground } : undefined;
 }
 
 export function portOwner(port: number): string | undefined {

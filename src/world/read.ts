@@ -81,13 +81,13 @@ function readUpTo(
   if (size - from > maxBytes) throw tooLarge();
   if (from > size) return Buffer.alloc(0);
   let bytes = Buffer.allocUnsafe(Math.max(size - from, 0) + READ_AHEAD_BYTES);
-  let done = 0;
+  let doneBytes = 0;
   for (;;) {
-    const length = readSync(file, bytes, done, bytes.length - done, from + done);
-    if (length === 0) return bytes.subarray(0, done);
-    done += length;
-    if (done > maxBytes) throw tooLarge();
-    if (done === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(done)]);
+    const length = readSync(file, bytes, doneBytes, bytes.length - doneBytes, from + doneBytes);
+    if (length === 0) return bytes.subarray(0, doneBytes);
+    doneBytes += length;
+    if (doneBytes > maxBytes) throw tooLarge();
+    if (doneBytes === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(doneBytes)]);
   }
 }
 

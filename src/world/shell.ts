@@ -18,8 +18,8 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
   const [stdout, stderr] = outputs.map((stream) => keepTail(stream, maxOutputBytes));
   if (onOutput !== undefined) child.stdout?.on("data", (part: Buffer) => onOutput(part.toString("utf8")));
   let ending: ShellResult["ending"] = "exited";
-  const killedBy = (why: "timeout" | "aborted") => (): void => {
-    ending = why;
+  const killedBy = (cause: "timeout" | "aborted") => (): void => {
+    ending = cause;
     killTree(child);
   };
   const [onTimeout, kill] = [killedBy("timeout"), killedBy("aborted")];
@@ -80,9 +80,9 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
 
 /** The last bytes of a stream, as text. */
 function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
-  let kept = Buffer.alloc(0);
-  stream.on("data", (chunk: Buffer) => (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)));
-  return () => kept.toString("utf8");
+  let keptBytes = Buffer.alloc(0);
+  stream.on("data", (chunk: Buffer) => (keptBytes = Buffer.concat([keptBytes, chunk]).subarray(-maxBytes)));
+  return () => keptBytes.toString("utf8");
 }
 
 function killTree(child: ChildProcess): void {

@@ -163,13 +163,13 @@ async function compare(
   }: { readonly record: Calibration; readonly found: Calibration; readonly withPayment: boolean },
 ): Promise<number> {
   const { differing, missed } = calibrationDifferences(record, found, { withPayment });
-  const of = (decisions: readonly number[]): string =>
+  const textOf = (decisions: readonly number[]): string =>
     reportText(found.assumptions.filter(({ decision }) => decisions.includes(decision)));
-  const shown = { ...found, differences: [...differing], not_observed: [...missed] };
-  await printer.result(output("calibration", shown), () =>
+  const shownResult = { ...found, differences: [...differing], not_observed: [...missed] };
+  await printer.result(output("calibration", shownResult), () =>
     [
-      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${of(differing)}`] : []),
-      ...(missed.length > 0 ? [`could not be compared this time:\n${of(missed)}`] : []),
+      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${textOf(differing)}`] : []),
+      ...(missed.length > 0 ? [`could not be compared this time:\n${textOf(missed)}`] : []),
       ...(differing.length + missed.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
     ].join("\n"),
   );
@@ -237,14 +237,14 @@ function readRecord({ world }: Context, path: string): Calibration {
 
 /** The report as text: contradicted assumptions first, then confirmed ones, then the others with their reasons. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
-  const of = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
+  const withVerdict = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((one) => one.verdict === verdict);
   return [
-    ...of("contradicted").map(
+    ...withVerdict("contradicted").map(
       (one) => `✗ ${titleLine(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
     ),
-    ...of("confirmed").map((one) => `✓ ${titleLine(one)}`),
-    ...of("not_observed").map((one) => `? ${titleLine(one)}: not observed (${one.expected})`),
+    ...withVerdict("confirmed").map((one) => `✓ ${titleLine(one)}`),
+    ...withVerdict("not_observed").map((one) => `? ${titleLine(one)}: not observed (${one.expected})`),
   ].join("\n");
 }
 
@@ -255,6 +255,6 @@ function titleLine({ decision }: CalibratedAssumption): string {
 function gotOf(answer: CalibratedAssumption["answer"]): string {
   if (answer === null) return "nothing";
   const { status, headers, body } = answer;
-  const named = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return printable([status, ...named, JSON.stringify(body)].join(", "));
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return printable([status, ...headerLines, JSON.stringify(body)].join(", "));
 }

@@ -72,7 +72,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   );
   if (!listening.ok) throw new Refused(problemOf(portFailure(world, wanted, listening.refusal)));
   if (receiver === undefined) throw new Error("a listener makes its service");
-  const made = receiver;
+  const openReceiver = receiver;
   const { port, close } = listening.value;
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
@@ -88,8 +88,8 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
-      const seen = await awaitPayment(world, target, { ...asking, answers, receiver: made });
-      return { ...seen, secrets };
+      const seenPayment = await awaitPayment(world, target, { ...asking, answers, receiver: openReceiver });
+      return { ...seenPayment, secrets };
     },
     [Symbol.asyncDispose]: () => close(DRAIN_MS),
   };

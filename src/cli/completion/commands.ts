@@ -113,13 +113,13 @@ function install({ world, printer }: Context, name: string | undefined): Promise
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
   const shell = shellNamed(name);
   const paths = (shell === undefined ? SHELLS : [shell]).map((one) => placeOf(world, one));
-  const written = paths.filter((path) => world.files.exists(path));
-  for (const path of written) refuseForeign(world, path);
-  for (const path of written) world.files.remove(path);
-  return printer.result(output("removed_files", { removed: written }), () =>
-    written.length === 0
+  const writtenPaths = paths.filter((path) => world.files.exists(path));
+  for (const path of writtenPaths) refuseForeign(world, path);
+  for (const path of writtenPaths) world.files.remove(path);
+  return printer.result(output("removed_files", { removed: writtenPaths }), () =>
+    writtenPaths.length === 0
       ? "no script was installed"
-      : written.map((path) => `✓ removed ${printable(path)}`).join("\n"),
+      : writtenPaths.map((path) => `✓ removed ${printable(path)}`).join("\n"),
   );
 }
 

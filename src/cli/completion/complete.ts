@@ -30,11 +30,11 @@ export async function printCompletions(world: World, version: string): Promise<n
   const words = [...world.argv.slice(end + 1), ...(world.argv.slice(0, end).includes("--next") ? [""] : [])];
   const typed = words.at(-1) ?? "";
   const { candidates, isFile } = await answer({ world, version }, { before: words.slice(0, -1), typed });
-  const shown = new Map<string, string>();
+  const abouts = new Map<string, string>();
   for (const { value, about } of candidates)
-    if (value.startsWith(typed) && !CONTROL_CHARACTER.test(value) && !shown.has(value))
-      shown.set(value, printable(about));
-  const lines = [...shown].map(([value, about]) => `${value}\t${about}\n`);
+    if (value.startsWith(typed) && !CONTROL_CHARACTER.test(value) && !abouts.has(value))
+      abouts.set(value, printable(about));
+  const lines = [...abouts].map(([value, about]) => `${value}\t${about}\n`);
   world.stdout.write(`${lines.join("")}:${isFile ? 0 : 4}\n`);
   return 0;
 }
@@ -84,8 +84,8 @@ async function valuesOf(
   const valueAfter = (name: string): string | undefined =>
     before[before.lastIndexOf(name) + 1 || before.length];
   const options: CommonOptions = {
-    ...given("store", kind === "store" ? undefined : valueAfter("--store")),
-    ...given("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
+    ...givenField("store", kind === "store" ? undefined : valueAfter("--store")),
+    ...givenField("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
     ...(before.includes("--trust-folder") ? { trustFolder: true } : {}),
   };
   // Most Tabs need neither the folder nor the control API.
@@ -101,7 +101,7 @@ async function valuesOf(
   return sandboxValues(context, kind, typed);
 }
 
-function given<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+function givenField<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
   return (value === undefined || value === "" ? {} : { [name]: value }) as { [Key in Name]?: string };
 }
 

@@ -75,8 +75,8 @@ async function runValidate({ world, printer }: Context, options: FileOptions): P
   const { unreadVariables } = await import("../../core/config/secrets.ts");
   for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
   const targets = Object.keys(config.targets ?? {});
-  const shown = output("config_check", { file: path, stores: resolved.length, targets });
-  return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
+  const checkOutput = output("config_check", { file: path, stores: resolved.length, targets });
+  return printer.result(checkOutput, () => `✓ ${shortPath(world, path)} is valid`);
 }
 
 async function runDiff(context: Context, options: PruneOptions): Promise<number> {
@@ -85,8 +85,8 @@ async function runDiff(context: Context, options: PruneOptions): Promise<number>
   const { answer, settings } = await send(context, options, { file, dryRun: true });
   const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
   const { changes } = encodeAnswer("applyConfig", answer);
-  const shown = output("config_plan", { same: isSame, file: file.path, changes, settings });
-  await printer.result(shown, () => planAndSettings(context, answer.changes, settings));
+  const planOutput = output("config_plan", { same: isSame, file: file.path, changes, settings });
+  await printer.result(planOutput, () => planAndSettings(context, answer.changes, settings));
   return isSame ? EXIT.done : EXIT.notReady;
 }
 
@@ -95,17 +95,17 @@ async function runApply(context: Context, options: PruneOptions): Promise<number
   const file = await load(context, options);
   const { answer, settings } = await send(context, options, { file, dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
-  const shown = output("config_plan", { file: file.path, changes, made, settings });
+  const planOutput = output("config_plan", { file: file.path, changes, made, settings });
   const keys = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
-  return printer.result(shown, () =>
+  return printer.result(planOutput, () =>
     [planAndSettings(context, answer.changes, settings), ...keys].join("\n"),
   );
 }
 
 async function runExport(context: Context, options: CommonOptions): Promise<number> {
-  const shown = await callSandbox(context, { name: "showConfig", body: undefined });
+  const liveConfig = await callSandbox(context, { name: "showConfig", body: undefined });
   const { exportConfig } = await import("../../core/config/export.ts");
-  const exported = exportConfig(shown);
+  const exported = exportConfig(liveConfig);
   if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
   const { value: text } = exported;
   // With --json on one line, like every result; otherwise formatted like a file.
@@ -161,13 +161,13 @@ async function send(
   hideSecretsOf(resolved, context.printer);
   const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
   const body = { stores: resolved, prune: options.prune === true, dryRun };
-  const done = await callControl(context.world, target, { name: "applyConfig", body });
-  if (done.end === "refusal" && done.status < 500)
+  const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
+  if (applyResult.end === "refusal" && applyResult.status < 500)
     throw new Refused({
-      ...problemOf(file.refused({ ...done.error, code: "state_conflict" })),
-      code: done.error.code,
+      ...problemOf(file.refused({ ...applyResult.error, code: "state_conflict" })),
+      code: applyResult.error.code,
     });
-  return { answer: answered(done), settings: settingsOf(file, served) };
+  return { answer: answered(applyResult), settings: settingsOf(file, served) };
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */

@@ -9,11 +9,11 @@ const SIGNS = { add: "+", change: "~", remove: "-", unmanaged: "?" } as const;
 
 /** A plan, one line for each change; unchanged items are only counted. */
 export function planText(changes: readonly ChangeEntry[], style: Style): string {
-  const shown = changes.filter(({ action }) => action !== "keep");
-  const kept = changes.length - shown.length;
-  const lines = shown.flatMap((change) => changeLines(change, style));
+  const shownChanges = changes.filter(({ action }) => action !== "keep");
+  const keptCount = changes.length - shownChanges.length;
+  const lines = shownChanges.flatMap((change) => changeLines(change, style));
   const count = summarizeChanges(changes);
-  return [...lines, `${count === "" ? "nothing to change" : count}; ${kept} unchanged`].join("\n");
+  return [...lines, `${count === "" ? "nothing to change" : count}; ${keptCount} unchanged`].join("\n");
 }
 
 function changeLines(
@@ -23,11 +23,11 @@ function changeLines(
   if (action === "keep") return [];
   const colour = { add: style.green, change: style.cyan, remove: style.red, unmanaged: style.dim }[action];
   const inStore = kind === "store" ? "" : `  (store ${storeId})`;
-  const rest = action === "unmanaged" ? "  is not in the file" : "";
+  const ending = action === "unmanaged" ? "  is not in the file" : "";
   const fields = differences.map(
     ({ field, from, to }) => `    ${field}: ${formatValue(from)} → ${formatValue(to)}`,
   );
-  return [colour(printable(`${SIGNS[action]} ${kind} ${name}${rest}${inStore}`)), ...fields.map(printable)];
+  return [colour(printable(`${SIGNS[action]} ${kind} ${name}${ending}${inStore}`)), ...fields.map(printable)];
 }
 
 /** The settings that differ, which take effect only after a restart; empty if there are none. */

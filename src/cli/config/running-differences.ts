@@ -41,10 +41,10 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
     ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
   ];
-  const others = rows.flatMap(([field, expected, live]) =>
+  const otherFields = rows.flatMap(([field, expected, live]) =>
     expected === undefined || expected === live ? [] : [{ field, expected, live }],
   );
-  return [...found, ...others];
+  return [...found, ...otherFields];
 }
 
 async function secretDifferences(
@@ -57,13 +57,13 @@ async function secretDifferences(
   const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
   const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
     given === undefined || given.value === kept ? [] : [given];
-  const others = [
+  const otherSecrets = [
     ...(apiKey === undefined || isKnown ? [] : [apiKey]),
     ...isOther(signingSecret, description.signingSecret),
     ...isOther(controlToken, run.control_token),
     ...isOther(adminToken, admin),
   ];
-  return others.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
+  return otherSecrets.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }
 
 /** The sandbox stores only hashes: a dry run shows whether the key would have to be added. */
@@ -73,8 +73,8 @@ async function isKeyOf(
   { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<boolean> {
   const { storeId: id, storeName: name } = live.description;
-  const kept = unwrap(readCredentials(context.world, folder));
-  if (kept?.stores[id]?.api_key === value) return true;
+  const credentials = unwrap(readCredentials(context.world, folder));
+  if (credentials?.stores[id]?.api_key === value) return true;
   const planned = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], live));
   if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
   if (planned.refusal.code === "state_conflict") return false;
@@ -97,11 +97,11 @@ async function storeDifferences(
 }
 
 function differencesOfChange({ action, kind, name, differences }: ChangeEntry): readonly Difference[] {
-  const what = `${kind} ${name}`;
-  if (action === "add") return [{ field: what, expected: "there", live: "missing" }];
+  const itemName = `${kind} ${name}`;
+  if (action === "add") return [{ field: itemName, expected: "there", live: "missing" }];
   if (action !== "change") return [];
   return differences.map(({ field, from, to }) => ({
-    field: `${what} ${field}`,
+    field: `${itemName} ${field}`,
     expected: String(to),
     live: String(from),
   }));

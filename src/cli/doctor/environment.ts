@@ -31,13 +31,13 @@ export function checkService({ context }: CheckSubjects): Finding {
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolveTarget(context);
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return ["warning", `commands have no service to call: ${lacksSandbox ?? baseUrl.source}`, START_SANDBOX];
-  const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
-  const other = otherSandbox === undefined ? "" : `; this folder has another sandbox: ${otherSandbox}`;
+  const address = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
+  const otherText = otherSandbox === undefined ? "" : `; this folder has another sandbox: ${otherSandbox}`;
   if (apiKey.value === null)
-    return ["problem", `${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY"];
-  if (other === "") return ["ok", `${where}; API key of ${apiKey.source}`];
+    return ["problem", `${address}; there is no API key for it${otherText}`, "set CHECKOUT_API_KEY"];
+  if (otherText === "") return ["ok", `${address}; API key of ${apiKey.source}`];
   const next = `to use this folder's sandbox, unset ${baseUrl.source}, or eval "$(checkout env)"`;
-  return ["warning", `${where}${other}`, next];
+  return ["warning", `${address}${otherText}`, next];
 }
 
 /** Checks which proxies the environment names, and whether commands would use one for their service. */
@@ -46,43 +46,43 @@ export function checkProxies({ context }: CheckSubjects): Finding {
   const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
   const set = names.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
   if (set.length === 0) return ["ok", "none"];
-  const named = set.map((name) => {
+  const variableTexts = set.map((name) => {
     const value = env[name] ?? "";
     if (name.toUpperCase() === "NO_PROXY") return `${name} ${excerpt(value)}`;
     // Without user, password and path.
     const url = value.includes("://") ? value : `http://${value}`;
     return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });
-  const shown = named.join(", ");
+  const list = variableTexts.join(", ");
   // A proxy that is not an address is refused with the service.
   const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
   const url = new URL(baseUrl?.value ?? "http://localhost");
   if (isLoopback(url.hostname))
-    return ["ok", `${shown}; calls on this machine, and webhooks, do not use them`];
+    return ["ok", `${list}; calls on this machine, and webhooks, do not use them`];
   if (proxy === undefined || proxy.value === null)
-    return ["ok", `${shown}; not used for ${url.origin}: commands connect directly`];
-  return ["ok", `${shown}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
+    return ["ok", `${list}; not used for ${url.origin}: commands connect directly`];
+  return ["ok", `${list}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
 }
 
 export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
-  const known = await variables();
+  const knownVariables = await variables();
   const set = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
   if (set.length === 0) return ["ok", "none"];
-  const judged = set.toSorted().map((name) => judgeVariable(name, known, env));
+  const judged = set.toSorted().map((name) => judgeVariable(name, knownVariables, env));
   const has = (status: Finding[0]): boolean => judged.some(([found]) => found === status);
   const status = has("problem") ? "problem" : has("warning") ? "warning" : "ok";
   const next = judged.flatMap(([, , one]) => one ?? []);
   return [status, judged.map(([, found]) => found).join(", "), next.join("; ") || undefined];
 }
 
-function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {
+function judgeVariable(name: string, knownVariables: KnownVariables, env: World["env"]): Finding {
   const value = env[name] ?? "";
-  const refuses = known.get(name);
+  const refuses = knownVariables.get(name);
   if (refuses?.(value) !== undefined)
     return ["problem", `${name} (refused)`, `correct ${name}: the help of its command shows its values`];
   if (refuses === undefined && !isTargetVariable(name)) {
-    const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
+    const meant = closestMatch(name, [...knownVariables.keys()], { maxDistance: MAX_DISTANCE });
     const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
   }

@@ -30,11 +30,11 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
   const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
-  const named = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? found})`;
-  if (unwrap(trusted()) === "nothing") return ["ok", `${named}: missing; the first start creates it`];
+  const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? found})`;
+  if (unwrap(trusted()) === "nothing") return ["ok", `${folderText}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
-  const on = `${named}, on ${fileSystem ?? "an unknown file system"}`;
+  const on = `${folderText}, on ${fileSystem ?? "an unknown file system"}`;
   if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ["ok", on];
   const next = "name a folder on a disk of this machine with --dir";
   return ["warning", `${on}: file locks do not work there`, next];

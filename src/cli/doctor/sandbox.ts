@@ -23,9 +23,9 @@ export function checkVersion({ context: { version }, live }: CheckSubjects): Fin
   const run = live();
   if (run === undefined) return ["ok", `checkout ${version}; no running sandbox to compare with`];
   if (run.version === version) return ["ok", `checkout ${version}; the running sandbox has the same version`];
-  const theirs = run.version === undefined ? "an older version" : `version ${printable(run.version)}`;
+  const theirVersion = run.version === undefined ? "an older version" : `version ${printable(run.version)}`;
   const next = "restart the sandbox, so that both have the same version";
-  return ["warning", `checkout ${version}; the running sandbox has ${theirs}`, next];
+  return ["warning", `checkout ${version}; the running sandbox has ${theirVersion}`, next];
 }
 
 export async function checkLock({ context: { world, around }, folder }: CheckSubjects): Promise<Finding> {
@@ -42,8 +42,8 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
     return ["warning", `copied from another folder, which pid ${run.pid} serves`, START_SANDBOX];
   const unseen = await unseenHolder(world, folder);
   if (unseen !== undefined) return ["warning", `held by ${unseen}`, "run the commands there"];
-  const left = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
-  return ["warning", left, START_SANDBOX];
+  const leftover = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
+  return ["warning", leftover, START_SANDBOX];
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
@@ -51,8 +51,8 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
   const run = live();
   if (run?.port === null)
     return ["unknown", `the sandbox is starting (pid ${run.pid})`, "run checkout doctor again"];
-  const named = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
-  const port = run?.port ?? Number(named ?? DEFAULT_PORT);
+  const portVariable = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
+  const port = run?.port ?? Number(portVariable ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (run !== undefined) {
     // A process that the sandbox has started may listen for it.
@@ -64,7 +64,7 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
   const [used, stop] = [`is used by ${owner}`, "stop that process"];
-  if (named === undefined)
+  if (portVariable === undefined)
     return ["warning", `${port} ${used}; a start uses the next free port`, `${stop} if you need this port`];
   const next = `${stop}, or set another port (0 for any free port)`;
   return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${used}`, next];
@@ -73,26 +73,26 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
 export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
   const run = live();
   if (run === undefined) return ["warning", "no sandbox of this folder is running", START_SANDBOX];
-  const asked = await health();
-  if (asked === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
-  const { answer, ms } = asked;
+  const healthAnswer = await health();
+  if (healthAnswer === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
+  const { answer, ms } = healthAnswer;
   if (!answer.ok) {
     const found = `the sandbox (pid ${run.pid}) does not answer: ${printable(answer.message)}`;
     return ["problem", found, `if it hangs: kill ${run.pid}; ${START_SANDBOX}`];
   }
-  const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
+  const healthText = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   const next = "follow the message; see disk and sandbox.db above";
-  if (answer.status !== 200) return ["problem", `${told}: ${excerpt(answer.body)}`, next];
-  if (ms <= SLOW_MS) return ["ok", told];
-  return ["warning", `${told}, which is slow`, "check which other programs are busy on this machine"];
+  if (answer.status !== 200) return ["problem", `${healthText}: ${excerpt(answer.body)}`, next];
+  if (ms <= SLOW_MS) return ["ok", healthText];
+  return ["warning", `${healthText}, which is slow`, "check which other programs are busy on this machine"];
 }
 
 export async function checkStoreClock(ask: CallOperation, { world }: Context): Promise<Finding> {
   const { now, frozen } = await ask({ name: "showClock", body: undefined });
   const isMoved = Math.abs(now - world.now()) > CLOCK_TOLERANCE_MS;
   if (!frozen && !isMoved) return ["ok", "real time"];
-  const how = frozen ? "is frozen at" : "was moved to";
-  return ["warning", `the clock ${how} ${toIso(now)}`, "checkout sandbox clock real"];
+  const clockState = frozen ? "is frozen at" : "was moved to";
+  return ["warning", `the clock ${clockState} ${toIso(now)}`, "checkout sandbox clock real"];
 }
 
 export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
@@ -138,8 +138,8 @@ function failureOf(delivery: DeliveryEntry, name: string): Finding {
   const last = delivery.attempts.at(-1);
   const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = last && textSaid(last.answer, last.facts?.message);
-  const told = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
-  const result = `${lastResult(delivery) ?? "none"}${told}`;
+  const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
+  const result = `${lastResult(delivery) ?? "none"}${answerText}`;
   const found = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${then}`;
   const again = `then: checkout events replay ${delivery.eventId}`;
   if (last?.error === "target_forbidden")

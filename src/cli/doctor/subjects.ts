@@ -62,8 +62,8 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 /** Calls the folder's running sandbox, otherwise the environment's. What no sandbox answers is unknown. */
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
-    const own = catchRefusal(() => sandboxOfFolder(context)).value;
-    const found = own ?? catchRefusal(() => findSandbox(context)).value;
+    const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
+    const found = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
     if (found === undefined || (await health())?.answer.ok === false)
       return ["unknown", "no sandbox answers"];
     const quiet = { ...found, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };

@@ -69,11 +69,11 @@ async function runExplore(
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const wanted = { options, words, described, only, signal: stop.signal };
+  const exploreRequest = { options, words, described, only, signal: stop.signal };
   const result =
     receiver === undefined
-      ? await inOwnSandbox(context, wanted)
-      : await inRunningSandbox(context, wanted, receiver);
+      ? await inOwnSandbox(context, exploreRequest)
+      : await inRunningSandbox(context, exploreRequest, receiver);
   if (only === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
@@ -105,8 +105,8 @@ async function describeExplored(
     throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
   const typed = words.map((word) => quote(word)).join(" ");
   if (typed !== "" && !hasShop) return { create: typed };
-  const given = { ...options, endpoint: receiverPath, ...(typed !== "" && { create: typed }) };
-  const { endpoint = "/hooks", ...described } = await describeShop(context, given, [
+  const shopOptions = { ...options, endpoint: receiverPath, ...(typed !== "" && { create: typed }) };
+  const { endpoint = "/hooks", ...described } = await describeShop(context, shopOptions, [
     "create",
     ...(receiver === undefined ? (["serve"] as const) : []),
     ...(hasShop && !hasView ? (["orderViewCommand"] as const) : []),
@@ -132,7 +132,7 @@ type Wanted = {
 };
 
 /** Explores in stores of a separate sandbox in memory. */
-async function inOwnSandbox(context: Context, wanted: Wanted): Promise<ExplorationResult> {
+async function inOwnSandbox(context: Context, request: Wanted): Promise<ExplorationResult> {
   // The settings with which a start in this folder would run.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const serving = serveSandbox(
@@ -142,8 +142,8 @@ async function inOwnSandbox(context: Context, wanted: Wanted): Promise<Explorati
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const open = ownStoreBenches(exploredShop(context, wanted, { target, baseUrl }));
-        return search(context, wanted, { open, sideBySide: MAX_PARALLEL, kills: KILLS });
+        const open = ownStoreBenches(exploredShop(context, request, { target, baseUrl }));
+        return search(context, request, { open, sideBySide: MAX_PARALLEL, kills: KILLS });
       },
     },
   );
@@ -153,7 +153,7 @@ async function inOwnSandbox(context: Context, wanted: Wanted): Promise<Explorati
 /** The end of the lease removes the store's faults and sets its clock to real time. */
 async function inRunningSandbox(
   context: Context,
-  wanted: Wanted,
+  request: Wanted,
   receiver: string,
 ): Promise<ExplorationResult> {
   const sandbox = await controlTarget(context);
@@ -175,13 +175,13 @@ async function inRunningSandbox(
   );
   const lease = {
     drill: "explore",
-    timeoutMs: Math.min(MAX_LEASE_MS, (wanted.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_REST_MS),
-    signal: wanted.signal,
+    timeoutMs: Math.min(MAX_LEASE_MS, (request.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_REST_MS),
+    signal: request.signal,
     nextAfter: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
-    const shop = exploredShop(context, wanted, { target: { ...target, leaseId }, baseUrl });
-    return search(context, wanted, { open: runningShopBenches(shop, { env, endpoint }), sideBySide: 1 });
+    const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
+    return search(context, request, { open: runningShopBenches(shop, { env, endpoint }), sideBySide: 1 });
   });
 }
 
@@ -217,13 +217,13 @@ function exploredShop(
 async function search(
   context: Context,
   { options, words, described, only, signal }: Wanted,
-  how: Pick<Parameters<typeof exploreAll>[0], "sideBySide" | "kills"> & {
+  benches: Pick<Parameters<typeof exploreAll>[0], "sideBySide" | "kills"> & {
     readonly open: (schedule: Schedule) => Promise<SearchBench>;
   },
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { orderView, orderViewCommand } = described;
-  const { open, ...rest } = how;
+  const { open, ...rest } = benches;
   const progress = progressOf(context);
   const found = await exploreAll({
     ...rest,
@@ -292,8 +292,8 @@ function progressOf({ world, printer }: Context) {
     },
     /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
     soFar: (): string => {
-      const seen = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
-      return ` after ${ran} schedules; broken so far: ${seen}`;
+      const brokenRules = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
+      return ` after ${ran} schedules; broken so far: ${brokenRules}`;
     },
   };
 }

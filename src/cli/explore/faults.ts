@@ -28,8 +28,8 @@ function encodeMatch({ match = {} }: ScheduledFault): unknown {
 
 /** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
 export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedule {
-  const refused = (why: string): Refused =>
-    refuseUsage(`--only ${why}`, `such as --only '[{"action":"lose_answer"}]'`);
+  const refused = (reason: string): Refused =>
+    refuseUsage(`--only ${reason}`, `such as --only '[{"action":"lose_answer"}]'`);
   const json = parseJson(text);
   if (!Array.isArray(json)) throw refused("must be a JSON array of faults");
   const faults = json.map((one: unknown): ScheduledFault => {

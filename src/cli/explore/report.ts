@@ -67,8 +67,8 @@ export async function exploreText(
 
 /** The schedules that the end of the budget left out. */
 function notRunText(count: number, size: number): string {
-  const what = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
-  return `${what} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;
+  const schedulesText = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
+  return `${schedulesText} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;
 }
 
 /** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */

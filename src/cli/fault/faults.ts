@@ -173,9 +173,9 @@ async function requestOf(
   options: AddOptions,
   text: string | undefined,
 ): Promise<RequestOf<"addFault">> {
-  const action = FAULT_ACTIONS.find((known) => known === text);
+  const action = FAULT_ACTIONS.find((candidate) => candidate === text);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
-  if (FAULT_PROFILES.some((known) => known === text))
+  if (FAULT_PROFILES.some((candidate) => candidate === text))
     throw refuseUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
     throw refuseUsage(
@@ -187,7 +187,7 @@ async function requestOf(
   const eventType = eventId === undefined ? event : undefined;
   const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
   const isNarrowed = Object.values(match).some((value) => value !== undefined);
-  const wanted = {
+  const request = {
     action,
     profile,
     match: isNarrowed ? match : undefined,
@@ -198,13 +198,13 @@ async function requestOf(
     latencyMs,
     retryAfterS,
   };
-  const terms = requestedFaults(wanted);
+  const terms = requestedFaults(request);
   if (!terms.ok) {
     const { message, field = "", withoutField } = terms.refusal;
     const told = withoutField === undefined ? message : `${FLAGS.get(field) ?? field}: ${withoutField[0]}`;
     throw refuseUsage(told, "correct it; nothing was added");
   }
-  return wanted;
+  return request;
 }
 
 const FLAGS: ReadonlyMap<string, string> = new Map(

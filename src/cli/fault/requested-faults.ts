@@ -18,7 +18,7 @@ const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: 
 /** A fault without a seed gets the given one. `isDrawn`: whether a fault applies only to a share of its matches. */
 export function readFaults({ world }: Context, names: readonly string[], seed: string): RequestedFaults {
   const read = names.flatMap((name) => {
-    const profile = FAULT_PROFILES.find((known) => known === name);
+    const profile = FAULT_PROFILES.find((candidate) => candidate === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
   const faults = read.map((one) => Object.assign(one, { seed: one.seed ?? seed }));

@@ -10,8 +10,8 @@ export type FaultRequests = readonly RequestOf<"addFault">[];
 export function scopedFaults(context: Context, target: ControlTarget) {
   const added: string[] = [];
   return {
-    add: async (wanted: FaultRequests): Promise<void> => {
-      for (const body of wanted) {
+    add: async (requests: FaultRequests): Promise<void> => {
+      for (const body of requests) {
         const { faults } = await callAt(context, target, { name: "addFault", body });
         added.push(...faults.map(({ id }) => id));
       }

@@ -137,10 +137,10 @@ function variables(options: readonly Option[]): MappedVariable[] {
     const { variable, name, description } = mappedOption(option);
     return variable === null ? [] : [{ name: variable, option: name, description }];
   });
-  const others = [...OTHER_VARIABLES, ...Object.entries(SYSTEM_VARIABLES)];
+  const otherVariables = [...OTHER_VARIABLES, ...Object.entries(SYSTEM_VARIABLES)];
   return [
     ...uniqueBy(ofOptions, ({ name }) => name),
-    ...others.map(([name, description]) => ({ name, option: null, description })),
+    ...otherVariables.map(([name, description]) => ({ name, option: null, description })),
   ];
 }
 

@@ -39,16 +39,16 @@ export function hideQuoted(text: string): string {
  */
 export function asTyped(hint: string, world: Typed): string {
   const places = typedPlaces(world);
-  const ours = hideQuoted(hint);
+  const shownHint = hideQuoted(hint);
   let [typed, from] = ["", 0];
-  for (const { 0: found, index } of ours.matchAll(COMMAND)) {
+  for (const { 0: found, index } of shownHint.matchAll(COMMAND)) {
     const to = index + found.length;
-    const [words = ""] = ours.slice(to).split("; ", 1);
-    const kept = places.filter(([name]) => {
+    const [words = ""] = shownHint.slice(to).split("; ", 1);
+    const keptPlaces = places.filter(([name]) => {
       const hasNone = OF_NO_FOLDER.test(words) || (name === "--store" && OF_NO_STORE.test(words));
       return !hasNone && !` ${words}`.includes(` ${name}`);
     });
-    typed += `${hint.slice(from, index)}${[programName(world), ...kept.map(([, text]) => text)].join(" ")} `;
+    typed += `${hint.slice(from, index)}${[programName(world), ...keptPlaces.map(([, text]) => text)].join(" ")} `;
     from = to;
   }
   return typed + hint.slice(from);
@@ -57,8 +57,8 @@ export function asTyped(hint: string, world: Typed): string {
 /** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
 export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, added: string): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), dropped);
-  const kept = words.filter(([word = ""]) => !dropped.has(nameOf(word)) && !SWITCHES.has(word));
-  const quoted = kept.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
+  const keptWords = words.filter(([word = ""]) => !dropped.has(nameOf(word)) && !SWITCHES.has(word));
+  const quoted = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
   return [programName(world), ...quoted, added].join(" ");
 }
 

@@ -66,8 +66,8 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
   if (found.code !== UNKNOWN_COMMAND || others.length > 0)
     return usageProblem(`${first}${didYouMean(meant)}`, next);
   // Not "unknown command 'listen' (Did you mean listen?)".
-  const said = first.includes(`'${only}'`) ? first : `${first}${didYouMean(meant)}`;
-  return usageProblem(said, await lineOf(only, first, line));
+  const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(meant)}`;
+  return usageProblem(errorText, await lineOf(only, first, line));
 }
 
 /** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
@@ -129,17 +129,17 @@ function correctedLineFor(
   { words, argv, world, program }: TypedLine,
 ): string | undefined {
   const typed = wordsBeforeSeparator(argv);
-  const rest = ownWords(argv).slice(words.length);
-  const [next = "", value] = rest;
-  const option = rest.find((word) => word.startsWith("--")) ?? "";
+  const restWords = ownWords(argv).slice(words.length);
+  const [next = "", value] = restWords;
+  const option = restWords.find((word) => word.startsWith("--")) ?? "";
   const [name = "", joined] = option.split("=");
-  const ofOption = joined ?? rest[rest.indexOf(option) + 1];
-  const argument = rest.find(
-    (word, at) => !word.startsWith("-") && (joined !== undefined || rest[at - 1] !== option),
+  const ofOption = joined ?? restWords[restWords.indexOf(option) + 1];
+  const argument = restWords.find(
+    (word, at) => !word.startsWith("-") && (joined !== undefined || restWords[at - 1] !== option),
   );
   const isOfOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
-  if (code === UNKNOWN_COMMAND && words.length === 0 && rest.length === typed.length) {
-    const run = correctedRun(rest, argv.length === typed.length);
+  if (code === UNKNOWN_COMMAND && words.length === 0 && restWords.length === typed.length) {
+    const run = correctedRun(restWords, argv.length === typed.length);
     if (run !== undefined) return run;
   }
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
@@ -148,20 +148,20 @@ function correctedLineFor(
     return typedAgain(world, new Map([[name, joined ? 1 : 2]]), `${listen}--port ${port}`);
   }
   // `checkout checkout orders list`.
-  if (code === UNKNOWN_COMMAND && next === "checkout" && rest.every((word) => wordOr("", word) !== ""))
-    if (program.commands.some((one) => one.name() === value)) return rest.join(" ");
+  if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => wordOr("", word) !== ""))
+    if (program.commands.some((one) => one.name() === value)) return restWords.join(" ");
   // `webhooks listen --forward-to http://localhost:3000`.
-  if (code === UNKNOWN_COMMAND && rest.length <= 3 && option !== "" && argument !== undefined)
+  if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], ofOption);
   // `orders pay o-1 --outcome failed`: the line with the typed options.
   const line = code === UNKNOWN_COMMAND ? correctedLine([...words, next], value) : undefined;
   if (
     line?.endsWith(` ${value}`) === true &&
-    rest.every((word) => wordOr("", word.replace(/^--/, "")) !== "")
+    restWords.every((word) => wordOr("", word.replace(/^--/, "")) !== "")
   )
-    return [line, ...rest.slice(2)].join(" ");
+    return [line, ...restWords.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
-  if (rest.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
+  if (restWords.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
   if (code === UNKNOWN_OPTION) {
     const known = argument === undefined ? words : [...words, argument];
@@ -174,14 +174,14 @@ function correctedLineFor(
   if (code === "commander.excessArguments" && PORT.test(next)) return correctedLine(words, next);
   if (code === "commander.excessArguments" && ADDRESS.test(next))
     return correctedLine([...words, "<url>"], next);
-  if (code === "commander.excessArguments" && rest.length === 1) {
+  if (code === "commander.excessArguments" && restWords.length === 1) {
     const ofWord = correctedLine([...words, "<word>"], next);
     if (ofWord !== undefined) return ofWord;
   }
   if (code === "commander.help") return correctedLine(words);
-  if (rest.length > 3) return undefined;
-  const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], rest[2]);
-  if (ofTwo !== undefined || rest.length > 2) return ofTwo;
+  if (restWords.length > 3) return undefined;
+  const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
+  if (ofTwo !== undefined || restWords.length > 2) return ofTwo;
   const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
   const ofId = value === undefined ? undefined : correctedLine([...words, next, kind], value);
   return ofId ?? correctedLine([...words, next], value);
@@ -192,8 +192,8 @@ function variableFor(message: string, words: readonly string[]): string | undefi
   const [, name = ""] =
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
   if (name === "") return undefined;
-  const own = words[0] === "sandbox" || words[0] === "exec" ? "CHECKOUT_SANDBOX" : "CHECKOUT";
-  return settingVariable(own, name);
+  const prefix = words[0] === "sandbox" || words[0] === "exec" ? "CHECKOUT_SANDBOX" : "CHECKOUT";
+  return settingVariable(prefix, name);
 }
 
 /** Suggests commands or options similar to an unknown one; empty if none is similar. */
@@ -216,7 +216,7 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
 }
 
 async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
-  const { words: known, argv, world } = line;
+  const { words: knownWords, argv, world } = line;
   const typed = argv.filter((word) => !word.startsWith("-"));
   const group = groupFor(line, typed[0]);
   const words = group === undefined ? typed : [group, ...typed.slice(1)];
@@ -226,8 +226,8 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
   // Omits the group that was typed.
-  const others = paths.filter((path) => path.join(" ") !== known.join(" "));
-  return similarCommands(others, { words, known: group === undefined ? known.length : 1 }, leven);
+  const otherPaths = paths.filter((path) => path.join(" ") !== knownWords.join(" "));
+  return similarCommands(otherPaths, { words, known: group === undefined ? knownWords.length : 1 }, leven);
 }
 
 /** The group for a noun of another tool, or for ours in the singular: `order list`. */

@@ -18,20 +18,20 @@ export function similarCommands(
   { words, known }: TypedWords,
   distance: (one: string, other: string) => number,
 ): readonly string[] {
-  const rest = words.slice(known);
-  const within = paths.filter((path) => startsWithWords(words.slice(0, known), path));
+  const restWords = words.slice(known);
+  const pathsBelow = paths.filter((path) => startsWithWords(words.slice(0, known), path));
   const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
   // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
-    path.length > rest.length ||
+    path.length > restWords.length ||
     !paths.some((other) => other.length > path.length && startsWithWords(path, other));
   const behind = (depth: number, same: WordComparison): CommandPaths =>
-    within.filter((path) => path.length > depth && startsWithWords(path.slice(depth), rest, same));
+    pathsBelow.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, same));
   const attempts: readonly CommandPaths[] = [
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
-    ...subcommandsFor(rest[0] ?? "").map((name) => commandsWithWords(paths, words.with(known, name))),
+    ...subcommandsFor(restWords[0] ?? "").map((name) => commandsWithWords(paths, words.with(known, name))),
     // A command without its group: `start` for `sandbox start`.
     behind(1, Object.is).filter(isWhole),
     behind(1, isSame).filter(isWhole),

@@ -156,14 +156,14 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
     const field = FIELDS[at] ?? "settle";
     const { message, suggested, isOfJson, validate = () => true, isAsked = () => true } = QUESTIONS[field];
     if (!isAsked(answers)) continue;
-    const asked = {
+    const question = {
       message,
       validate: (answer: string) => validate(answer.trim(), world),
       ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
     };
     const earlier = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
     // Later answers may depend on a wrong answer, so they are asked for again.
-    answers = { ...Object.fromEntries(earlier), [field]: (await questions.text(asked)).trim() };
+    answers = { ...Object.fromEntries(earlier), [field]: (await questions.text(question)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const one of trials) printer.talk(trialLine(one, printer.style));
     isJson = trials.find((one) => one.isJson !== undefined)?.isJson ?? isJson;
@@ -190,9 +190,9 @@ async function tryAnswer(
   const trying = describeSection(context, sectionOf(answers), {}).then((described) =>
     tryShop(context, control, { described, isRead: false }),
   );
-  const tried = await catchRefusal(trying);
-  if (!tried.ok) return [{ field: parts[0] ?? "serve", ok: false, text: tried.refusal.message }];
-  return tried.value.filter((one) => !one.ok || parts.includes(one.field));
+  const trialResult = await catchRefusal(trying);
+  if (!trialResult.ok) return [{ field: parts[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
+  return trialResult.value.filter((one) => !one.ok || parts.includes(one.field));
 }
 
 /** Answers that are tried together with those before them. */

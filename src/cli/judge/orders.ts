@@ -38,15 +38,15 @@ export async function orderSource(
   options: RunOptions,
   control: ControlTarget,
 ): Promise<OrderSource> {
-  const { checkout: named } = options;
-  if (named !== undefined) {
-    if (named.length > MAX_NAMED)
+  const { checkout: namedCheckout } = options;
+  if (namedCheckout !== undefined) {
+    if (namedCheckout.length > MAX_NAMED)
       throw refuseUsage(
-        `--checkout can be given at most ${MAX_NAMED} times; got ${named.length}`,
+        `--checkout can be given at most ${MAX_NAMED} times; got ${namedCheckout.length}`,
         NAME_FEWER,
       );
     const orders: ViewedCheckout[] = [];
-    for (const text of named) {
+    for (const text of namedCheckout) {
       const order = await findNamedOrder(context, text, control);
       if (orders.some(({ id }) => id === order.id))
         throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
@@ -70,10 +70,10 @@ const KINDS = ["order", "checkout_session"] as const;
 /** The kinds of checkouts whose events the endpoints receive. */
 async function kindsOf(context: Context, control: ControlTarget): Promise<readonly CheckoutObject[]> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const wanted = KINDS.filter((kind) =>
+  const wantedKinds = KINDS.filter((kind) =>
     endpoints.some(({ eventTypes }) => matchesPatterns(eventTypes, `${kind}.succeeded`)),
   );
-  return wanted.length > 0 ? wanted : KINDS;
+  return wantedKinds.length > 0 ? wantedKinds : KINDS;
 }
 
 /** Terms with an active currency and payment method of the store; default terms if it has none. */

@@ -57,8 +57,8 @@ function stepsOf(
   part: History["part"],
   missing: readonly MissingField[],
 ): DrillStep[] {
-  const own = judged.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
-  const steps = own.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
+  const partVerdicts = judged.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
+  const steps = partVerdicts.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
   return [...steps, ...missing.map((field) => missingStep(field))];
 }
@@ -94,8 +94,8 @@ export async function recordParts(
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
     const steps = stepsOf(judged, part, missing);
-    const own = judged.filter(({ name }) => HISTORY_TITLES[name].part === part);
-    const verdict = own.length === 0 ? "unknown" : worstVerdict(own.map(verdictOf));
+    const partVerdicts = judged.filter(({ name }) => HISTORY_TITLES[name].part === part);
+    const verdict = partVerdicts.length === 0 ? "unknown" : worstVerdict(partVerdicts.map(verdictOf));
     const isRecordable = steps.length > 0 && (verdict === "failed" || (isWhole && verdict === "passed"));
     if (!isRecordable) {
       records.push({ part, verdict: "unknown", drillId: null, steps });

@@ -36,8 +36,8 @@ export type PartRecord = {
 
 /** The worst verdict of the histories and of the tried parts. */
 export function verdictOfRun({ judged, records }: RunReport): DrillVerdict {
-  const tried = records.filter(({ steps, left = 0 }) => steps.length + left > 0);
-  return worstVerdict([...judged.map(verdictOf), ...tried.map(({ verdict }) => verdict)]);
+  const triedRecords = records.filter(({ steps, left = 0 }) => steps.length + left > 0);
+  return worstVerdict([...judged.map(verdictOf), ...triedRecords.map(({ verdict }) => verdict)]);
 }
 
 export function verdictOf({ verdict }: JudgedHistory): DrillVerdict {
@@ -143,11 +143,11 @@ function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): Lef
   const count = judged.filter(isLeftOut).length;
   const forms = records.reduce((sum, { left = 0 }) => sum + left, 0);
   if (count + forms === 0) return undefined;
-  const what = [
+  const foundTexts = [
     ...(count > 0 ? [`${count} of ${judged.length} histories`] : []),
     ...(forms > 0 ? [`${forms} webhooks`] : []),
   ];
-  const some = `${what.join(" and ")} were not run`;
+  const some = `${foundTexts.join(" and ")} were not run`;
   if (isInterrupted) return { count, text: `interrupted: ${some}` };
   if (judged.some(isStuck))
     return {
@@ -195,7 +195,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const arrow = style.cyan("→");
   const broken = those(judged, "broken");
   const open = those(judged, "not_judged");
-  const held = those(judged, "held");
+  const heldHistories = those(judged, "held");
   const mistakes = Map.groupBy(broken, (one) => englishOf(causeOf(one.verdict)));
   const findings = [...mistakes].map(([cause, found]) => mistakeText(report, style, { cause, found }));
   const unclear = open
@@ -204,19 +204,19 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const leftOut = leftOutOf(report);
   if (leftOut !== undefined) unclear.push(leftOut.text);
   const forms = records.filter(({ part }) => part === "webhook").map((one) => formsText(one, look));
-  const hints = held.flatMap((one) =>
+  const hints = heldHistories.flatMap((one) =>
     one.verdict.note === null ? [] : [`${titleOf(one)}: ${englishOf(one.verdict.note)}`],
   );
   const notes = missing.map((field) => english(MISSING_FIELDS[field].note));
   const mark = broken.length > 0 ? style.red("✗") : open.length > 0 ? style.bold("?") : style.green("✓");
-  const counts = `${held.length} held, ${broken.length} broken, ${open.length} not judged`;
+  const counts = `${heldHistories.length} held, ${broken.length} broken, ${open.length} not judged`;
   return [
     ...findings,
     ...(unclear.length > 0 ? [unclear.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
     ...(await Promise.all(forms)),
     [
       ...(all
-        ? held.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
+        ? heldHistories.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
         : []),
       ...[...hints, ...notes].map((line) => `  ${arrow} ${line}`),
       `${mark} ${judged.length} histories: ${counts} (seed ${printable(seed)})`,

@@ -112,9 +112,9 @@ function keepTrust(world: Context["world"], path: string, shop: ShopSection): vo
   const folder = world.settingsFolder();
   if (folder === undefined) return;
   const file = join(folder, TRUST_FILE);
-  const kept = { ...readTrusted(world, file), [dirname(path)]: sectionSum(shop) };
+  const trustedSums = { ...readTrusted(world, file), [dirname(path)]: sectionSum(shop) };
   world.files.makeFolder(folder);
-  world.files.write(file, `${JSON.stringify(kept, null, 2)}\n`);
+  world.files.write(file, `${JSON.stringify(trustedSums, null, 2)}\n`);
 }
 
 function readTrusted(world: Context["world"], file: string): Readonly<Record<string, string>> {

@@ -42,10 +42,10 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
   const served = await serveShop(context, { ...binding, access });
   const base = served === undefined ? described.endpoint : served.origin;
   const env = { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) };
-  const own = shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base }));
+  const ownShop = shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base }));
   return {
-    ...own,
-    kill: own.kill ?? served?.restart,
+    ...ownShop,
+    kill: ownShop.kill ?? served?.restart,
     restart: served?.restart ?? restartOf(context, binding),
     served,
     [Symbol.asyncDispose]: async () => served?.stop(),
@@ -136,9 +136,9 @@ function restartOf(
     const limits = { timeoutMs: RESTART_TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
     const { ending, exitCode, stderr } = await runMerchantCommand(world, { commandLine, env: {}, ...limits });
     if (signal.aborted || (ending === "exited" && exitCode === 0)) return;
-    const how = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
-    const said = stderr.trim().split("\n").at(-1) ?? "";
-    const message = `--restart: the command ${how}${said === "" ? "" : `: ${printable(said)}`}`;
+    const endText = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
+    const lastLine = stderr.trim().split("\n").at(-1) ?? "";
+    const message = `--restart: the command ${endText}${lastLine === "" ? "" : `: ${printable(lastLine)}`}`;
     throw new Refused({ exitCode: EXIT.failed, code: "not_restarted", message, next: NEXT_RESTART });
   };
 }

@@ -77,14 +77,14 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   if (create === undefined) return [];
   const [run] = await createOrders(bench, purchase, { times: 1 });
   const [made] = purchase.checkouts;
-  const got = run === undefined ? "it did not run" : englishOf(run.got);
-  if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${got}` }];
-  const text = `create made ${made.orderId}: ${got}`;
+  const gotText = run === undefined ? "it did not run" : englishOf(run.got);
+  if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
+  const text = `create made ${made.orderId}: ${gotText}`;
   const created: Trial = { field: "create", ok: run?.isDone === true, text };
   if (orderIdOf === undefined) return [created];
   const [, found] = orderIdOf.exec(run?.text ?? "") ?? [];
-  const named = `order_id_of finds ${found ?? "nothing"} in the output of create`;
-  return [created, { field: "orderIdOf", ok: found === made.orderId, text: named }];
+  const foundText = `order_id_of finds ${found ?? "nothing"} in the output of create`;
+  return [created, { field: "orderIdOf", ok: found === made.orderId, text: foundText }];
 }
 
 /** `isRead`: refuses a view that does not show whether an order is paid. */
@@ -107,15 +107,15 @@ async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promi
     return [read, ...(isRead ? [{ field: "paidWhen", ok: false, text: missing } as const] : [])];
   }
   const says = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
-  const shown = (field: ShopField, value: number | null, none: string): Trial =>
+  const fieldTrial = (field: ShopField, value: number | null, none: string): Trial =>
     value === null
       ? { field, ok: true, isOpen: true, text: `${field}: ${none}` }
       : { field, ok: true, text: `${field}: ${value}` };
   return [
     read,
     { field: "paidWhen", ok: !order.paid, text: `${name} shows ${says}` },
-    shown("bookings", order.times, "not shown, so a second booking cannot be judged"),
-    shown("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
+    fieldTrial("bookings", order.times, "not shown, so a second booking cannot be judged"),
+    fieldTrial("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
   ];
 }
 

@@ -92,8 +92,8 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
       const isWanted = (): boolean => !signal.aborted;
-      const wanted = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, isWanted };
-      const receivers = await judgeReceivers(context, control, wanted);
+      const drillRequest = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, isWanted };
+      const receivers = await judgeReceivers(context, control, drillRequest);
       if (signal.aborted) throw new Refused(interruptedProblem());
       return receivers;
     });
@@ -163,7 +163,7 @@ async function judgeReceiver(
   const { world } = context;
   const { endpointId, secret, checkout, now } = receiver;
   let { url } = receiver;
-  const sent = await sendForms(
+  const sentForms = await sendForms(
     {
       world,
       isWanted,
@@ -182,18 +182,18 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const left = isWanted() ? 0 : sent.names.length - sent.results.length;
-  const isUnknown = wasOutOfReach(sent.results) || left > 0;
+  const leftCount = isWanted() ? 0 : sentForms.names.length - sentForms.results.length;
+  const isUnknown = wasOutOfReach(sentForms.results) || leftCount > 0;
   // If the receiver is down, only the forms that were sent have results.
-  const names = isUnknown ? sent.results.map(({ name }) => name) : sent.names;
-  const steps = drillSteps({ ...sent, names }, receiver);
+  const names = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.names;
+  const steps = drillSteps({ ...sentForms, names }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
-  const shown = { receiver: { endpointId, url, checkout, now }, subject, steps, left };
+  const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, left: leftCount };
   // A result without a verdict does not replace the last one with a verdict.
-  if (isUnknown) return { ...shown, verdict: "unknown", recorded: undefined };
+  if (isUnknown) return { ...webhookRecord, verdict: "unknown", recorded: undefined };
   const body = { kind: "webhook", subject, steps } as const;
   const recorded = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
-  return { ...shown, verdict: recorded.passed ? "passed" : "failed", recorded };
+  return { ...webhookRecord, verdict: recorded.passed ? "passed" : "failed", recorded };
 }
 
 function refuseWithoutReceiver(endpointId: string | undefined): Refused {
@@ -235,12 +235,12 @@ async function report(
 ): Promise<string> {
   const { style } = look;
   const failed = steps.filter((step) => !step.passed).length;
-  const what = {
+  const texts = {
     passed: "accepts valid webhooks and refuses invalid ones",
     failed: `failed ${failed} of ${steps.length} steps`,
     unknown: "could not be reached, so the drill has no result",
   }[verdict];
-  const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${what}`, await drillLines(steps, look)];
+  const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${texts}`, await drillLines(steps, look)];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(checkout, orderView)}`);
   return lines.join("\n");
 }

@@ -49,11 +49,11 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   const plan = await checkListenOptions(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await senderOf(context, options);
-  using seen = openSeen(context, options);
+  using seenEvents = openSeen(context, options);
   const session = {
     sender,
     plan,
-    seen,
+    seen: seenEvents,
     port: options.port ?? 0,
     exitOnDisconnect: options.exitOnDisconnect === true,
     keys: world.isInteractive() && options.json !== true && options.secretFile !== STDIN,
@@ -64,9 +64,9 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
 /** The folder's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
 async function senderOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
-  const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
+  const isSecretGiven = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
-  const target = given ? await findTarget(context) : await controlTarget(context);
+  const target = isSecretGiven ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return serviceOf(context, options);
   const polls = isStoreToken(target.token);
   if (polls && options.port !== undefined) throw new Refused(NO_OWN_PORT);
@@ -150,15 +150,15 @@ function openSeen(
   return closeAtEnd(tolerateStorageFailures(opened.value, report));
 }
 
-function closeAtEnd(seen: SeenEvents): SeenEvents & Disposable {
-  return { ...seen, [Symbol.dispose]: seen.close };
+function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
+  return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
 /** The listener's secret, or the store's if there is no listener: printing does not register one, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
-  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  const known = listed.endpoints.find(({ kind }) => kind === "listener");
-  const secret = known === undefined ? await storeSecret(context) : await secretOf(context, known.id);
+  const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
+  const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");
+  const secret = listener === undefined ? await storeSecret(context) : await secretOf(context, listener.id);
   return context.printer.result(output("secret", { signing_secret: secret }), () => secret);
 }
 

@@ -51,20 +51,20 @@ export function readyJson({ url, plan, pid, origin, endpointId, replayed }: List
 export function readyText(ready: ListenReady, style: Style): string {
   const { port, paths, plan, keys, origin, replayed } = ready;
   const { routes, forward } = plan;
-  const rest = routes.length === 0 ? "events" : "other events";
+  const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
     forward ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
-  const own = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
+  const ownAddresses = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
     ...(origin === null
-      ? [["Address", `${own}: let the service or a tunnel send to it`] as const]
+      ? [["Address", `${ownAddresses}: let the service or a tunnel send to it`] as const]
       : ([
           ["Sandbox", origin],
           ["Secret", "checkout listen --print-secret"],
         ] as const)),
     ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
-    ["Forwards", `${rest} → ${fallback}`],
+    ["Forwards", `${eventsText} → ${fallback}`],
     ...(replayed === 0 ? [] : [["Replays", `${replayed} events first`] as const]),
     ...(keys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
   ];
@@ -153,14 +153,14 @@ export function handledDeliveryLine(delivery: HandledDelivery, look: LineStyle):
       : targetCauses(result, style);
   const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // An injected fault is the cause, so other causes are not shown.
-  const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injected)}`];
-  return [line, ...answerLines(result, style), ...strange, ...why].join("\n");
+  const reasonLines = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injected)}`];
+  return [line, ...answerLines(result, style), ...strange, ...reasonLines].join("\n");
 }
 
 /** The beginning of the answer from a target that refused an event. */
 function answerLines(result: ListenerResult, style: Style): readonly string[] {
-  const said = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
-  return said === "" ? [] : [`  ${style.dim("<")} ${said}`];
+  const answerText = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
+  return answerText === "" ? [] : [`  ${style.dim("<")} ${answerText}`];
 }
 
 /** The result of forwarding, in the form of an attempt's result; undefined if nothing was sent. */
@@ -196,7 +196,7 @@ const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
-  const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
+  const urlText = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const took = style.dim(`${milliseconds} ms`);
   const again = next === undefined ? [] : [style.red(nextText(next))];
   switch (result.kind) {
@@ -209,11 +209,11 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
     case "no_target":
       return [style.dim("no target")];
     case "unanswered":
-      return [style.red(`✗ no answer${where(result.url)} (${printable(result.message)})`), took, ...again];
+      return [style.red(`✗ no answer${urlText(result.url)} (${printable(result.message)})`), took, ...again];
     case "answered": {
       const colour = result.status < 300 ? style.green : style.red;
       const replay = result.again ? [style.dim("replay")] : [];
-      return [`${colour(`→ ${result.status}`)}${where(result.url)}`, took, ...replay, ...again];
+      return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, took, ...replay, ...again];
     }
   }
 }
@@ -237,11 +237,11 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
     index % 2 === 0 ? [`> ${name}: ${displayHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
-  const said = result.kind === "answered" ? result.answer : "";
-  const answer = cutText(said.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
+  const rawAnswer = result.kind === "answered" ? result.answer : "";
+  const answer = cutText(rawAnswer.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
     .split("\n")
     .map((line) => `< ${line}`);
-  return [...headers, ">", ...body, `< ${answered}`, ...(said === "" ? [] : answer)]
+  return [...headers, ">", ...body, `< ${answered}`, ...(rawAnswer === "" ? [] : answer)]
     .map(printable)
     .join("\n");
 }

@@ -69,9 +69,9 @@ function printConfig(
     const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;
     return printer.result(output("agent_config", { file: "~/.codex/config.toml", text }), () => text);
   }
-  const named =
+  const serverConfig =
     client === "vscode" ? { servers: { checkout: server } } : { mcpServers: { checkout: server } };
-  return printer.result(output("agent_config", named), () => JSON.stringify(named, null, 2));
+  return printer.result(output("agent_config", serverConfig), () => JSON.stringify(serverConfig, null, 2));
 }
 
 /** Without `--no`, npx would install another package named `checkout`; Windows starts npx only by a shell. */

@@ -35,7 +35,7 @@ export async function serveTools(
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
   const offered = toolNames().filter((name) => settings.allowWrite || !TOOLS[name].writes);
-  let known = instanceOf(context);
+  let knownInstance = instanceOf(context);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: offered.map((name) => ({
       name,
@@ -53,8 +53,8 @@ export async function serveTools(
     const call = { name, input: parsed.value, settings };
     const { isError, text } = await runTool(stoppable, makeProgram, call);
     const instance = instanceOf(context);
-    const note = noteOn(known, instance);
-    known = instance;
+    const note = noteOn(knownInstance, instance);
+    knownInstance = instance;
     return { isError, content: [...note, { type: "text" as const, text }] };
   });
   const ended = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
     new Writable({
       write: (bytes: Buffer, _encoding, done) => done(void (output[name] += bytes.toString())),
     });
-  const own = {
+  const callWorld = {
     ...world,
     argv,
     isInteractive: () => false,
@@ -140,7 +140,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   };
   let code = 0;
   try {
-    const program = await makeProgram(own, (exit) => (code = exit));
+    const program = await makeProgram(callWorld, (exit) => (code = exit));
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     if (!isRecord(error) || typeof error["code"] !== "string") throw error;
@@ -154,11 +154,11 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
 /** A result between marks, without the withheld fields and without texts that could end the mark. */
 function marked(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");
-  const shown = lines.map((line) => {
+  const shownLines = lines.map((line) => {
     const value = parseJson(line);
     return value === undefined ? redactSecrets(line) : JSON.stringify(withhold(value));
   });
-  return `<data>\n${shown.join("\n").replaceAll("<", String.raw`\u003c`)}\n</data>`;
+  return `<data>\n${shownLines.join("\n").replaceAll("<", String.raw`\u003c`)}\n</data>`;
 }
 
 function withhold(value: unknown): unknown {

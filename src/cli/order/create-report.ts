@@ -102,12 +102,12 @@ type ReportInShell = CreateReport & { readonly shell: Shell };
 
 function createProblem(
   report: ReportInShell,
-  sent: SentCreate,
+  sentCreate: SentCreate,
   exchange: Exclude<Exchange, { end: "success" }>,
 ): Problem {
   const problem = exchangeProblem(exchange);
-  const details = { ...problem.details, idempotency_key: sent.entry.key };
-  if (sent.inDoubt) {
+  const details = { ...problem.details, idempotency_key: sentCreate.entry.key };
+  if (sentCreate.inDoubt) {
     const doubt =
       "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
     const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
@@ -116,16 +116,16 @@ function createProblem(
       code,
       details,
       message: problem.message + doubt,
-      next: resumeCommand(report, sent.entry),
+      next: resumeCommand(report, sentCreate.entry),
     };
   }
   if (exchange.end === "refusal")
-    return { ...problem, details, next: nextAfterRefusal(problem, report, sent.entry) };
+    return { ...problem, details, next: nextAfterRefusal(problem, report, sentCreate.entry) };
   return {
     ...problem,
     details,
     message: `${problem.message}; nothing was created`,
-    next: resumeCommand(report, sent.entry),
+    next: resumeCommand(report, sentCreate.entry),
   };
 }
 
@@ -169,12 +169,12 @@ function resumeCommand(
 }
 
 /** The problem if the service answered with another checkout: the answer is not used, and the entry stays pending. */
-function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
-  const sum = formatAmount(got.amount_minor, got.currency);
+function mismatch({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
+  const sum = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
   return {
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
-    message: `the service answered with the ${got.object} ${got.id} of ${printableLiteral(got.order_id)} over ${sum}, which does not match the request`,
+    message: `the service answered with the ${gotCheckout.object} ${gotCheckout.id} of ${printableLiteral(gotCheckout.order_id)} over ${sum}, which does not match the request`,
     next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check whether a key belongs to the request`,
     details: { idempotency_key: entry.key },
   };
@@ -192,7 +192,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
       details,
     };
   }
-  const sent = toIso(entry.firstSentAt).slice(0, 10);
+  const sentDay = toIso(entry.firstSentAt).slice(0, 10);
   const check =
     entry.checkoutId === null
       ? "look in the merchant portal"
@@ -200,7 +200,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
   return {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
-    message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it again could create a second order`,
+    message: `${entry.key} was first sent on ${sentDay}: the service may have forgotten it, and sending it again could create a second order`,
     next: `${check}; to create another, add --new-attempt`,
     details,
   };

@@ -113,11 +113,11 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   const { newAttempt = false, idempotencyKey = null } = options;
   checkOwnKey(idempotencyKey);
   const intent: RequestedCreate = { endpoint, request, newAttempt, idempotencyKey };
-  const wanted = { intent, ...service };
-  if (options.dryRun === true) return dryRun(context, wanted);
+  const createRequest = { intent, ...service };
+  if (options.dryRun === true) return dryRun(context, createRequest);
   const policy = pollPolicy(settings, options);
-  const created = await createWithManagedKey(context, options, { ...wanted, noun, policy });
-  return printCreated(context, options, { ...wanted, created });
+  const created = await createWithManagedKey(context, options, { ...createRequest, noun, policy });
+  return printCreated(context, options, { ...createRequest, created });
 }
 
 type MadeCheckout = ServiceConnection & { readonly created: CreatedCheckout };
@@ -207,11 +207,11 @@ function parseFields(fields: CreateFields): CreateRequest {
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function dryRun(
   context: Context,
-  wanted: ServiceConnection & { readonly intent: RequestedCreate },
+  createRequest: ServiceConnection & { readonly intent: RequestedCreate },
 ): Promise<number> {
   const { world, printer } = context;
-  const { intent, settings } = wanted;
-  const target = { ...wanted.target, instance: await resolveInstance(world, settings) };
+  const { intent, settings } = createRequest;
+  const target = { ...createRequest.target, instance: await resolveInstance(world, settings) };
   const meant = journalIntent(target, intent);
   const latest = findLatestAttempt(context, settings.journalFolder, meant);
   const { key } = chooseKey(meant, latest);
@@ -220,15 +220,15 @@ async function dryRun(
     key,
     body: JSON.stringify(intent.request),
   });
-  const shown = redactRequest(request);
+  const shownRequest = redactRequest(request);
   const json = output("dry_run", {
     dry_run: true,
     method: request.method,
     url: request.url,
-    headers: shown.headers,
+    headers: shownRequest.headers,
     body: intent.request,
   });
-  return printer.result(json, () => shown.text);
+  return printer.result(json, () => shownRequest.text);
 }
 
 function findLatestAttempt(context: Context, folder: string, meant: CreateIntent): LatestAttempt | undefined {

@@ -52,19 +52,19 @@ export async function createAllWithManagedKeys(
 async function createWith(
   context: Context,
   options: ServiceOptions,
-  wanted: ManagedCreate & Service & { readonly journal: Journal },
+  managedCreate: ManagedCreate & Service & { readonly journal: Journal },
 ): Promise<CreatedCheckout> {
   const { world } = context;
-  const { noun, intent, policy, target, settings, journal } = wanted;
+  const { noun, intent, policy, target, settings, journal } = managedCreate;
   const result = await runWithSpinner(context, (watch) =>
     sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
-  const named = options.dir === undefined ? {} : { dir: settings.folder.value };
+  const dirOption = options.dir === undefined ? {} : { dir: settings.folder.value };
   const store = target.storeId === null ? {} : { store: target.storeId };
   // The folder's sandbox needs no address, because it is found even on another port.
   const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };
-  const where = { ...service, ...store, ...named };
-  return unwrapCreate(context, { noun, request: intent.request, result, where, settings });
+  const callTarget = { ...service, ...store, ...dirOption };
+  return unwrapCreate(context, { noun, request: intent.request, result, where: callTarget, settings });
 }

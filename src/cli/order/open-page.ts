@@ -9,8 +9,8 @@ export async function openPage(
 ): Promise<void> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const shown = printableLiteral(address);
-    printer.trace(`warning: ${shown} was not opened, because it is not an http: or https: address`);
+    const shownAddress = printableLiteral(address);
+    printer.trace(`warning: ${shownAddress} was not opened, because it is not an http: or https: address`);
     return;
   }
   // The normalized address: ASCII, without the blanks and line breaks that the parser ignores.

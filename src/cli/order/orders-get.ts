@@ -32,7 +32,7 @@ export function registerOrdersGet(group: Group): void {
 }
 
 async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Promise<string> {
-  const shown = {
+  const shownFields = {
     id: ["id", order.id],
     object: HIDDEN_FIELD,
     order_id: ["order_id", order.orderId],
@@ -46,7 +46,7 @@ async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Pro
     checkout_url: ["checkout_url", order.checkoutUrl],
     livemode: HIDDEN_FIELD,
   } satisfies FieldDisplay<Field> & Readonly<Record<string, Field | typeof HIDDEN_FIELD>>;
-  const fields = fieldLines(visibleValues<Field>(shown));
+  const fields = fieldLines(visibleValues<Field>(shownFields));
   const rows = order.events.map(({ createdAt, type, eventId }) => [toIso(createdAt), type, shortId(eventId)]);
   return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;
 }

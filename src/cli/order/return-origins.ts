@@ -93,8 +93,8 @@ function addedText(all: readonly ReturnOrigin[], text: string): string {
   const origin = originOf(text);
   const [linked, added] = [all[0], all.find((one) => one.origin === origin)];
   if (linked === undefined || added === undefined) throw new Error("the added origin is not listed");
-  const said = `customers may be sent back to ${formatReturnOrigin(added)}`;
+  const allowedText = `customers may be sent back to ${formatReturnOrigin(added)}`;
   return linked === added
-    ? said
-    : `${said}; payment pages link to the first one, ${formatReturnOrigin(linked)}`;
+    ? allowedText
+    : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linked)}`;
 }

@@ -17,7 +17,7 @@ const ORDER_ID_BYTES = 6;
 /** The request for a checkout that a command needs; without the user's own order_id, each request is a new purchase. */
 export function newPurchaseRequest(
   world: Pick<World, "randomBytes">,
-  wanted: {
+  createInput: {
     readonly purpose: string;
     readonly orderId?: string | undefined;
     readonly priceId?: string | undefined;
@@ -25,8 +25,8 @@ export function newPurchaseRequest(
 ): CreateRequest {
   const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
   const parsed = parseCreateRequest({
-    order_id: wanted.orderId ?? `${wanted.purpose}-${random}`,
-    price_id: wanted.priceId ?? DEFAULT_PRICE,
+    order_id: createInput.orderId ?? `${createInput.purpose}-${random}`,
+    price_id: createInput.priceId ?? DEFAULT_PRICE,
   });
   if (parsed.ok) return parsed.value;
   throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");

@@ -48,8 +48,8 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     return context.printer.result(checkoutOutput(response), () => checkoutFields(response.data));
   }
   const problem = exchangeProblem(exchange);
-  const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
-  const next = known
+  const isKnownCode = problem.code === "session_not_found" || problem.code === "invalid_session_id";
+  const next = isKnownCode
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were called`
     : (errorRow(problem.code)?.next ??
       "run the command again; checkout whoami shows which service was called");

@@ -48,9 +48,9 @@ export function pollPolicy(settings: ResolvedTarget, { wait }: WaitOptions): Ret
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,
-  asked: { readonly target: ServiceTarget; readonly settings: ResolvedTarget; readonly id: string },
+  orderQuery: { readonly target: ServiceTarget; readonly settings: ResolvedTarget; readonly id: string },
 ): Promise<CheckoutResponse> {
-  const { target, settings, id } = asked;
+  const { target, settings, id } = orderQuery;
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
   const policy = pollPolicy(settings, options);

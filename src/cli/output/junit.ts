@@ -75,11 +75,11 @@ export function prepareJunitFile(
   path: string,
 ): { readonly write: (xml: string) => void } {
   const file = resolve(cwd, path);
-  const refused = (why: string): Refused =>
+  const refused = (reason: string): Refused =>
     new Refused({
       exitCode: EXIT.failed,
       code: "report_not_written",
-      message: `${path} cannot be written: ${why}`,
+      message: `${path} cannot be written: ${reason}`,
       next: "name a file in an existing folder, with --junit",
     });
   if (!files.exists(dirname(file))) throw refused("its folder does not exist");

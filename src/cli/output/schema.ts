@@ -46,9 +46,9 @@ function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
 function jsonSchema(shape: z.ZodMiniType, closed: boolean): Json {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(wireSchema(shape), {
     io: "input",
-    override: ({ zodSchema, jsonSchema: made }) => {
-      if (closed && made.properties !== undefined) made.additionalProperties ??= false;
-      Object.assign(made, rulesOf(zodSchema));
+    override: ({ zodSchema, jsonSchema: madeSchema }) => {
+      if (closed && madeSchema.properties !== undefined) madeSchema.additionalProperties ??= false;
+      Object.assign(madeSchema, rulesOf(zodSchema));
     },
   });
   return schema;

@@ -32,10 +32,10 @@ export function registerAssumptions(group: Group): void {
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
         const record = readProjectCalibration(context);
-        const shown = assumptions.map((one) =>
+        const assumptionTexts = assumptions.map((one) =>
           assumptionLines(one, { style, record, now: context.world.now() }),
         );
-        return shown.length === 0 ? NO_USE_TEXT : shown.join("\n");
+        return assumptionTexts.length === 0 ? NO_USE_TEXT : assumptionTexts.join("\n");
       },
     }),
   });

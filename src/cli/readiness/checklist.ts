@@ -79,9 +79,9 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const file = junit === undefined ? undefined : prepareJunitFile(world, junit);
   using stop = abortOnStop(world);
   const report = await judge(context, options, stop.signal);
-  const shown = narrowReport(report, item);
-  await printer.result(output("checklist", reportJson(shown)), () =>
-    markdown === true ? checklistMarkdown(shown) : checklistText(shown, printer),
+  const shownReport = narrowReport(report, item);
+  await printer.result(output("checklist", reportJson(shownReport)), () =>
+    markdown === true ? checklistMarkdown(shownReport) : checklistText(shownReport, printer),
   );
   file?.write(checklistJunit(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;

@@ -27,16 +27,16 @@ export async function drillLines(drilled: readonly DrillStep[], look: DrillLayou
   const passedSteps = steps.filter(({ passed }) => passed);
   const causes = [...new Set(failed.map(({ cause }) => cause))];
   const groups = causes.map((cause) => {
-    const own = failed.filter((step) => step.cause === cause);
-    const shown = own.slice(0, all ? own.length : MAX_NAMED);
-    return { cause, shown, more: own.length - shown.length };
+    const causeSteps = failed.filter((step) => step.cause === cause);
+    const shown = causeSteps.slice(0, all ? causeSteps.length : MAX_NAMED);
+    return { cause, shown, more: causeSteps.length - shown.length };
   });
   const rest = all ? passedSteps : [];
   const [header = "", ...lines] = await stepLines([...groups.flatMap(({ shown }) => shown), ...rest], look);
   const ofCauses = groups.flatMap(({ cause, shown, more }) => {
-    const why = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
-    const left = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
-    return why.concat(lines.splice(0, shown.length), left);
+    const causeLine = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
+    const tail = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
+    return causeLine.concat(lines.splice(0, shown.length), tail);
   });
   const count = `${passedSteps.length} of ${steps.length} steps passed`;
   return [
@@ -53,8 +53,8 @@ async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLay
   if (steps.length === 0) return [];
   const rows = steps.map(({ name, expected, got }) => [titleOf(name), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
-  const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
-  const marked = shown.map((text, at) => {
+  const [header = "", ...rowLines] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
+  const marked = rowLines.map((text, at) => {
     const mark = steps[at]?.passed === true ? style.green("✓") : style.red("✗");
     return `  ${mark} ${text.replaceAll("\n", `\n${" ".repeat(MARK_PLACES)}`)}`;
   });

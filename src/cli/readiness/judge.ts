@@ -21,8 +21,8 @@ export async function judge(
 ): Promise<ChecklistReport> {
   const { value: service } = resolveTarget(context).baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const own = catchRefusal(() => findSandbox(context)).value;
-    const isOwn = own !== undefined && isSameServer(own.origin, service);
+    const ownSandbox = catchRefusal(() => findSandbox(context)).value;
+    const isOwn = ownSandbox !== undefined && isSameServer(ownSandbox.origin, service);
     if (!isOwn) return judgeOtherService(context, service);
   }
   const control = await controlTarget(context);

@@ -22,9 +22,9 @@ export function checklistText(report: ChecklistReport, { style, wrap }: TextLayo
   const { items, service, storeId, judgedAt } = report;
   const calibrated = calibrationLine(report);
   const explored = explorationLine(report);
-  const where = storeId === null ? service : `store ${storeId} at ${service}`;
+  const storeText = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
-    style.bold(wrap(`Launch checklist of ${printable(where)}, ${toIso(judgedAt)}`, 2)),
+    style.bold(wrap(`Launch checklist of ${printable(storeText)}, ${toIso(judgedAt)}`, 2)),
     "",
     ...items.map((item) => `${itemLines(item, { style, wrap }).join("\n")}\n`),
     style.bold(verdictLine(report)),

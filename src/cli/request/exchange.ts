@@ -73,8 +73,8 @@ function showAnswer(result: OutboundResult): string {
 type Headers = Readonly<Record<string, string>>;
 
 function displayHeaders(headers: Headers): Headers {
-  const shown = Object.entries(headers).map(([name, value]) => [name, displayHeader(name, value)]);
-  return Object.fromEntries(shown);
+  const shownHeaders = Object.entries(headers).map(([name, value]) => [name, displayHeader(name, value)]);
+  return Object.fromEntries(shownHeaders);
 }
 
 function headerLines(mark: string, headers: Headers): string[] {

@@ -56,8 +56,8 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   if (id === "")
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   if (options.html === true) return printPage(context, options, id);
-  const explained = await ask(context, options, id, (named) =>
-    callSandbox(context, { name: "explain", body: named, nextAfter: NEXT_AFTER }),
+  const explained = await ask(context, options, id, (subject) =>
+    callSandbox(context, { name: "explain", body: subject, nextAfter: NEXT_AFTER }),
   );
   return context.printer.result(answerOutput("explain", explained), () =>
     explanationText(explained, context.printer),
@@ -66,8 +66,8 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
-  const saved = await ask(context, options, id, (named) =>
-    callSandbox(context, { name: "saveStory", body: { ...named, language }, nextAfter: NEXT_AFTER_PAGE }),
+  const saved = await ask(context, options, id, (subject) =>
+    callSandbox(context, { name: "saveStory", body: { ...subject, language }, nextAfter: NEXT_AFTER_PAGE }),
   );
   if (options.json === true) return context.printer.result(answerOutput("saveStory", saved), () => "");
   return context.printer.exact(saved.html);
@@ -129,10 +129,10 @@ async function explanationText(
     ["expected", expected],
     ["received", received],
   ] as const;
-  const given = reasons.filter(([, text]) => text !== null);
+  const givenReasons = reasons.filter(([, text]) => text !== null);
   const parts = [
     wrap(printable(summary), 0),
-    given.length === 0 ? "" : reasonLines(given, wrap),
+    givenReasons.length === 0 ? "" : reasonLines(givenReasons, wrap),
     differences.length === 0
       ? ""
       : await table(
@@ -166,9 +166,9 @@ function seeText(rule: number | null, decision: number | null): string {
 /** The column at which a wrapped line continues: after the time. */
 const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
 
-function reasonLines(given: readonly Field[], wrap: Printer["wrap"]): string {
-  const at = Math.max(...given.map(([label]) => label.length)) + 4;
-  return fieldLines(given)
+function reasonLines(reasons: readonly Field[], wrap: Printer["wrap"]): string {
+  const at = Math.max(...reasons.map(([label]) => label.length)) + 4;
+  return fieldLines(reasons)
     .split("\n")
     .map((line) => wrap(line, at))
     .join("\n");

@@ -67,10 +67,10 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const from = since && (await storeMoment(context, since, { into: "past" }));
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, query);
-  const listed = await callSandbox(context, { name: "listRequests", body: query });
-  const { requests, failure } = listed;
+  const requestPage = await callSandbox(context, { name: "listRequests", body: query });
+  const { requests, failure } = requestPage;
   if (failure !== null) context.printer.trace(failure);
-  return context.printer.result(answerOutput("listRequests", listed), () =>
+  return context.printer.result(answerOutput("listRequests", requestPage), () =>
     requests.length === 0 ? "no matching requests" : requestLines(requests, context.printer),
   );
 }
@@ -98,11 +98,11 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (now !== undefined) target = { ...now, ...inStore };
       continue;
     }
-    const listed = answered(result);
+    const requestPage = answered(result);
     if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
     isLost = false;
-    printNewRequests(context, listed);
-    after = Math.max(after ?? 0, listed.position);
+    printNewRequests(context, requestPage);
+    after = Math.max(after ?? 0, requestPage.position);
     waitMs = MAX_REQUEST_WAIT_MS;
   }
 }
@@ -111,12 +111,12 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
 const LOOK_AGAIN_MS = 1000;
 
 /** Prints a line for each request, and a failure of the request log once. */
-function printNewRequests({ printer }: Context, listed: AnswerOf<"listRequests">): void {
-  const { requests, failure } = listed;
+function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listRequests">): void {
+  const { requests, failure } = requestPage;
   if (failure !== null) printer.traceOnce(failure);
   for (const request of requests) {
-    const { requests: shown } = encodeAnswer("listRequests", { ...listed, requests: [request] });
-    for (const one of shown) printer.line(output("request_line", one), () => requestLine(request));
+    const { requests: shownRequests } = encodeAnswer("listRequests", { ...requestPage, requests: [request] });
+    for (const one of shownRequests) printer.line(output("request_line", one), () => requestLine(request));
   }
 }
 

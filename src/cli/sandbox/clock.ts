@@ -49,7 +49,7 @@ export function registerSandboxClock(group: Group): void {
 
 async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, "width">): Promise<string> {
   const { now, frozen, fired, delivered, undelivered } = clock;
-  const left =
+  const undeliveredText =
     undelivered === 0
       ? []
       : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
@@ -57,14 +57,14 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
   return [
     `${toIso(now)}${frozen ? " (frozen)" : ""}`,
     ...(quiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
-    ...left,
+    ...undeliveredText,
   ].join("\n");
 }
 
 function advanceBy(text: string): RequestOf<"moveClock"> {
-  const by = parseSpan(text);
-  if (!by.ok) throw refuseTime(by.refusal.message);
-  return { action: "advance", byMs: by.value };
+  const span = parseSpan(text);
+  if (!span.ok) throw refuseTime(span.refusal.message);
+  return { action: "advance", byMs: span.value };
 }
 
 /** Uses the service's own check, so that a nonexistent day is refused. */
@@ -74,6 +74,6 @@ function setTo(text: string): RequestOf<"moveClock"> {
   return parsed.value;
 }
 
-function refuseTime(why: string): Refused {
-  return refuseUsage(why, "correct it; the clock was not moved");
+function refuseTime(reason: string): Refused {
+  return refuseUsage(reason, "correct it; the clock was not moved");
 }

@@ -66,9 +66,9 @@ export async function startOrReuse(
 
 function refuseEphemeral({ detach }: StartOptions): Refused {
   const flag = detach === true ? "--detach" : "--reuse";
-  const why = `a sandbox without a state folder could not be found again`;
+  const reason = `a sandbox without a state folder could not be found again`;
   return refuseUsage(
-    `${flag} and --ephemeral exclude each other: ${why}`,
+    `${flag} and --ephemeral exclude each other: ${reason}`,
     'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
   );
 }
@@ -80,11 +80,11 @@ async function useLive(
   { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
 ): Promise<number> {
   const { description } = live;
-  const given = unwrap(readGivenSecrets(context.world));
-  const wanted = unwrap(await settingsWithConfig(context, options));
+  const givenSecrets = unwrap(readGivenSecrets(context.world));
+  const requestedSettings = unwrap(await settingsWithConfig(context, options));
   const { runningDifferences } = await import("../config/running-differences.ts");
-  const asked = { options: wanted, given };
-  const { all, ofStores } = await runningDifferences(context, asked, { folder, live });
+  const startRequest = { options: requestedSettings, given: givenSecrets };
+  const { all, ofStores } = await runningDifferences(context, startRequest, { folder, live });
   if (all.length > 0) {
     const apply = ofStores ? "; to change stores: checkout config apply" : "";
     throw new Refused({
@@ -102,7 +102,7 @@ async function useLive(
   return context.printer.result(output("ready", ready), () =>
     readyBanner(context, ready, {
       running: { detached: description.logFile },
-      given,
+      given: givenSecrets,
       description,
     }),
   );
@@ -114,8 +114,8 @@ async function newSignInUrl(world: World, { run, description }: RunningSandbox):
   const { callControl } = await import("../../client/control/control.ts");
   const { port, control_token: token, version = "" } = run;
   const target = { origin: localOrigin(port ?? 0), token, version };
-  const made = await callControl(world, target, { name: "createSignIn", body: {} });
-  return made.end === "success" ? made.value.signInUrl : null;
+  const signIn = await callControl(world, target, { name: "createSignIn", body: {} });
+  return signIn.end === "success" ? signIn.value.signInUrl : null;
 }
 
 /** Starts a detached process and prints its message: the ready line, or its problem. */
@@ -125,7 +125,7 @@ async function startDetached(
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<number> {
   const { world, printer } = context;
-  const given = unwrap(readGivenSecrets(world));
+  const givenSecrets = unwrap(readGivenSecrets(world));
   unwrap(await checkPortOfFirst(world, folder, unwrap(await settingsWithConfig(context, options))));
   unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
@@ -142,7 +142,7 @@ async function startDetached(
   const exitCode = await printer.result(output("ready", startMessage.ready), () =>
     readyBanner(context, startMessage.ready, {
       running: { detached: logFile },
-      given,
+      given: givenSecrets,
       description: startMessage.description,
     }),
   );
@@ -192,12 +192,12 @@ function logLines(
   return lines.slice(-SHOWN_LOG_LINES);
 }
 
-function earlyEndProblem(how: string, lines: readonly string[]): Problem {
+function earlyEndProblem(ending: string, lines: readonly string[]): Problem {
   const end = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
   return {
     exitCode: EXIT.failed,
     code: "start_failed",
-    message: `the sandbox ended before it was ready (${how})${end}`,
+    message: `the sandbox ended before it was ready (${ending})${end}`,
     next: "run checkout sandbox logs, or start it in this terminal to see more: checkout sandbox start",
   };
 }

@@ -59,9 +59,9 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const found = around.folder();
   const live = await findRunningSandbox(context);
   if (live === undefined) {
-    const named = around.address()?.value;
+    const namedAddress = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
-    throw new Refused({ ...notRunningProblem(found), ...(named === undefined ? {} : { next }) });
+    throw new Refused({ ...notRunningProblem(found), ...(namedAddress === undefined ? {} : { next }) });
   }
   const { control_token: token } = live.run;
   const access = await accessTo(context, options, live);

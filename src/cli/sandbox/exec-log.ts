@@ -9,30 +9,30 @@ type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly c
 
 /** Creates a log in memory that keeps the last lines and counts all lines. */
 export function createKeptLog(): KeptLog {
-  let kept: readonly string[] = [];
+  let keptLines: readonly string[] = [];
   let count = 0;
   return {
     writableNeedDrain: false,
     write: (text) => {
       const lines = text.split("\n").filter((line) => line !== "");
       count += lines.length;
-      kept = kept.concat(lines).slice(-SHOWN_LINES);
+      keptLines = keptLines.concat(lines).slice(-SHOWN_LINES);
     },
-    lines: () => kept,
+    lines: () => keptLines,
     count: () => count,
   };
 }
 
 /** If the log is empty, the program may not have used its environment. */
 export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
-  const shown = lines();
-  if (shown.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
-  const more = count() - shown.length;
+  const shownLines = lines();
+  if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
+  const moreCount = count() - shownLines.length;
   const head =
-    more === 0
+    moreCount === 0
       ? "checkout exec: the requests and deliveries of its sandbox:"
-      : `checkout exec: the last ${shown.length} of ${count()} requests and deliveries of its sandbox:`;
-  printer.trace([head, ...shown].join("\n"));
+      : `checkout exec: the last ${shownLines.length} of ${count()} requests and deliveries of its sandbox:`;
+  printer.trace([head, ...shownLines].join("\n"));
 }
 
 /** A world whose servers note that a request has reached them since `forget`: the requests before are our own. */

@@ -97,18 +97,18 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = recordStopSignal(world);
-  const wanted = await faultsOf(context, options);
+  const wantedFaults = await faultsOf(context, options);
   const log = createKeptLog();
   let reached = false;
   const configured = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
-  const noted = noteRequests(world);
-  const serving = serveSandbox({ ...context, world: noted.world }, configured, {
+  const requestNotes = noteRequests(world);
+  const serving = serveSandbox({ ...context, world: requestNotes.world }, configured, {
     place: { folder: undefined, log },
     use: async (served) => {
       const { base_url: baseUrl, control_token: token } = served.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await scopedFaults(context, target).add(wanted.faults);
-      noted.forget();
+      await scopedFaults(context, target).add(wantedFaults.faults);
+      requestNotes.forget();
       reached = true;
       const stopped = stop.signal();
       if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
@@ -131,9 +131,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   );
   if (options.quiet !== true) {
     if (exitCode !== EXIT.done) printLogEnd(context, log);
-    else if (!noted.wasReached()) printer.trace(UNUSED_NOTE);
+    else if (!requestNotes.wasReached()) printer.trace(UNUSED_NOTE);
   }
-  noteSeed(context, exitCode, wanted);
+  noteSeed(context, exitCode, wantedFaults);
   return exitCode;
 }
 
@@ -145,9 +145,9 @@ async function runInStore(
 ): Promise<number> {
   const { world } = context;
   const settings = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
-  const given = settings.find((name) => isTyped(world, name));
-  if (given !== undefined) {
-    const message = `--store uses the running sandbox, which --${given} cannot change`;
+  const givenSetting = settings.find((name) => isTyped(world, name));
+  if (givenSetting !== undefined) {
+    const message = `--store uses the running sandbox, which --${givenSetting} cannot change`;
     throw refuseUsage(message, "leave one of them out");
   }
   const isFresh = options.store === NEW_STORE;
@@ -157,7 +157,7 @@ async function runInStore(
       "leave --keep out",
     );
   const stop = recordStopSignal(world);
-  const wanted = await faultsOf(context, options);
+  const wantedFaults = await faultsOf(context, options);
   const target = await sandboxTarget(context);
   const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using fresh = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
@@ -165,14 +165,14 @@ async function runInStore(
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
-  await faults.add(wanted.faults);
+  await faults.add(wantedFaults.faults);
   const stopped = stop.signal();
   if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
   noteOwnSecrets(context, access);
   const env = environmentOf(world, access, { control: target.token, admin: admin?.token });
   const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
   faults.stay();
-  noteSeed(context, exitCode, wanted);
+  noteSeed(context, exitCode, wantedFaults);
   return exitCode;
 }
 
@@ -232,9 +232,9 @@ async function createFreshStore(
   target: ControlTarget,
   keep: boolean,
 ): Promise<StoreAccess & AsyncDisposable> {
-  const made = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
-  const leave = () => removeFreshStore(context, { ...target, storeId: made.storeId }, keep);
-  return { ...made, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
+  const madeStore = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
+  const leave = () => removeFreshStore(context, { ...target, storeId: madeStore.storeId }, keep);
+  return { ...madeStore, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
 }
 
 const FRESH_NAME = "checkout exec";

@@ -98,13 +98,13 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
 
 /** Collects bytes and prints each complete line. */
 function createLines({ printer }: Context) {
-  let rest = Buffer.alloc(0);
+  let restBytes = Buffer.alloc(0);
   const print = (line: string): void => printer.line(output("log_line", { line }), () => printable(line));
   return {
     add: (part: Uint8Array): void => {
-      const bytes = Buffer.concat([rest, part]);
+      const bytes = Buffer.concat([restBytes, part]);
       const end = bytes.lastIndexOf("\n") + 1;
-      rest = bytes.subarray(end);
+      restBytes = bytes.subarray(end);
       if (end > 0)
         bytes
           .toString("utf8", 0, end - 1)
@@ -112,7 +112,7 @@ function createLines({ printer }: Context) {
           .forEach(print);
     },
     end: (): void => {
-      if (rest.length > 0) print(rest.toString("utf8"));
+      if (restBytes.length > 0) print(restBytes.toString("utf8"));
     },
   };
 }

@@ -45,7 +45,7 @@ export function readyBanner(
 ): string {
   const { style, isJobLog } = printer;
   const find = ready.data_dir === null ? "--json prints it" : "checkout env prints it";
-  const shown = (secret: string): string => secretText(printer, secret, find);
+  const shownSecret = (secret: string): string => secretText(printer, secret, find);
   const isPublic = new URL(ready.base_url).origin !== ready.checkout_origin;
   const isForeground = running === "foreground";
   const end = isForeground
@@ -60,12 +60,12 @@ export function readyBanner(
       : [["Portal", secretText(printer, ready.sign_in_url, LINK)] satisfies Field]),
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
-    ["API key", apiKey?.source ?? (ready.api_key === null ? NOT_KEPT : shown(ready.api_key))],
-    ["Signing secret", signingSecret?.source ?? shown(ready.signing_secret)],
+    ["API key", apiKey?.source ?? (ready.api_key === null ? NOT_KEPT : shownSecret(ready.api_key))],
+    ["Signing secret", signingSecret?.source ?? shownSecret(ready.signing_secret)],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     // Without a folder, commands cannot read the token.
     ...(ready.data_dir === null
-      ? [["Control token", controlToken?.source ?? shown(ready.control_token)] satisfies Field]
+      ? [["Control token", controlToken?.source ?? shownSecret(ready.control_token)] satisfies Field]
       : []),
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
@@ -103,8 +103,8 @@ function exportLines({ env }: Context["world"], ready: ReadyMessage, showsKey: b
 
 /** Says that the secret belongs to the store, and how many endpoints sign with their own secret. */
 export function ownSecretsText(count: number): string {
-  const others = count === 1 ? "an endpoint has its own" : `${count} have their own`;
-  return `the store's; ${others}: checkout endpoints secret`;
+  const othersText = count === 1 ? "an endpoint has its own" : `${count} have their own`;
+  return `the store's; ${othersText}: checkout endpoints secret`;
 }
 
 /** Warns that a copied or moved state delivers nothing (decision 71). */

@@ -44,8 +44,8 @@ const NEXT_AFTER = {
 
 async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<void> {
   if (yes === true) return;
-  const what = store === undefined ? "all stores" : `the store ${store}`;
+  const scopeText = store === undefined ? "all stores" : `the store ${store}`;
   if (!world.isInteractive())
-    throw refuseUsage(`the whole history of ${what} would be deleted`, "add --yes to confirm");
-  return confirm(world, `Delete the whole history of ${printable(what)}?`);
+    throw refuseUsage(`the whole history of ${scopeText} would be deleted`, "add --yes to confirm");
+  return confirm(world, `Delete the whole history of ${printable(scopeText)}?`);
 }

@@ -39,14 +39,14 @@ const MAX_HEALTH_BYTES = 64 * 1024;
 export function fetchHealth(
   { send }: Pick<World, "send">,
   origin: string,
-  within: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  limits: { readonly timeoutMs: number; readonly signal?: AbortSignal },
 ): Promise<OutboundResult> {
   const url = `${origin}/healthz`;
   return send({
     method: "GET",
     url,
     headers: {},
-    ...within,
+    ...limits,
     maxResponseBytes: MAX_HEALTH_BYTES,
     larger: "cut",
   });
@@ -90,8 +90,8 @@ export function readyMessageOfRunning(
   { around }: Context,
   { run, description, signInUrl = null }: RunningSandbox & { readonly signInUrl?: string | null },
 ): ReadyMessage {
-  const kept = around.credentials();
-  const apiKey = kept.stores[description.storeId]?.api_key ?? null;
-  const own = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
-  return readyMessageOf(description, own);
+  const keptCredentials = around.credentials();
+  const apiKey = keptCredentials.stores[description.storeId]?.api_key ?? null;
+  const ownAccess = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
+  return readyMessageOf(description, ownAccess);
 }

@@ -59,8 +59,8 @@ export function servingSettings(): Option[] {
   ];
 }
 
-function settingsOf(wanted: (typeof ALL_SETTINGS)[number]["scope"]): Option[] {
-  return ALL_SETTINGS.filter(({ scope }) => scope === wanted).map(({ flags, help, kind }) =>
+function settingsOf(wantedScope: (typeof ALL_SETTINGS)[number]["scope"]): Option[] {
+  return ALL_SETTINGS.filter(({ scope }) => scope === wantedScope).map(({ flags, help, kind }) =>
     settingOption(kind, flags, help),
   );
 }

@@ -30,17 +30,17 @@ async function runStop(context: Context): Promise<number> {
   const folder = around.folder();
   noteTarget(context);
   const run = around.run();
-  const shown = around.shownFolder();
+  const shownFolder = around.shownFolder();
   if (run === undefined) {
     const holder = await unseenHolder(world, folder);
     if (holder !== undefined) throw new Refused(unseenProblem(holder));
     const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });
-    return printer.result(result, () => `no sandbox was running here (${shown})`);
+    return printer.result(result, () => `no sandbox was running here (${shownFolder})`);
   }
   await askToStop(world, run);
   await waitUntilGone(context, run);
   const result = output("stopped", { ok: true, stopped: true, pid: run.pid, data_dir: folder });
-  return printer.result(result, () => `the sandbox of ${shown} has stopped (pid ${run.pid})`);
+  return printer.result(result, () => `the sandbox of ${shownFolder} has stopped (pid ${run.pid})`);
 }
 
 /**
@@ -89,12 +89,12 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
   if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
 }
 
-function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, why: string): Problem {
+function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, reason: string): Problem {
   const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
   return {
     exitCode: EXIT.failed,
     code: "not_stopped",
-    message: `the sandbox (pid ${pid}) did not stop: ${why}`,
+    message: `the sandbox (pid ${pid}) did not stop: ${reason}`,
     next:
       isGuest === true ? "close the sandbox in the program that hosts it" : `end the process yourself: ${by}`,
   };

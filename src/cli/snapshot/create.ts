@@ -41,8 +41,8 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   return printer.result(answerOutput("createSnapshot", created), () => {
     const { snapshot, replaced } = created;
     const { storeId, bytes } = snapshot;
-    const what = storeId === null ? "the whole sandbox" : `store ${storeId}`;
-    return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", replacing an existing snapshot" : ""}`;
+    const scopeText = storeId === null ? "the whole sandbox" : `store ${storeId}`;
+    return `✓ ${printable(name)}: ${scopeText}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", replacing an existing snapshot" : ""}`;
   });
 }
 
@@ -50,8 +50,8 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
   return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = options.all === true ? target : await resolveStore(context, target);
-    return takeToFile(context, options, { name, snapshots }, ({ name: taken, signal }) => {
-      const body = { name: taken };
+    return takeToFile(context, options, { name, snapshots }, ({ name: snapshotName, signal }) => {
+      const body = { name: snapshotName };
       return options.all === true
         ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
         : callAt(context, store, { name: "createStoreSnapshot", body, signal, nextAfter });

@@ -66,9 +66,9 @@ export async function withTemporaryName<Value>(
   const beside = `unfinished-${world.freshId()}`;
   using stop = abortOnStop(world);
   try {
-    const done = await act({ name: beside, signal: stop.signal });
+    const result = await act({ name: beside, signal: stop.signal });
     if (name !== undefined) snapshots.rename(beside, name);
-    return done;
+    return result;
   } finally {
     snapshots.remove(beside);
   }

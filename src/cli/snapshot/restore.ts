@@ -87,23 +87,23 @@ function restore(
       ...(options.trust === true && { trust: true }),
       ...(options.adopt === true && { adopt: true }),
     };
-    const done = await restoreFrom(context, options, { name, snapshots }, (taken) =>
+    const restoreResult = await restoreFrom(context, options, { name, snapshots }, (snapshot) =>
       isOfStore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
-            body: { name: taken.name, ...rights },
-            signal: taken.signal,
+            body: { name: snapshot.name, ...rights },
+            signal: snapshot.signal,
             nextAfter,
           })
         : callAt(context, target, {
             name: "restoreSnapshot",
-            body: { name: taken.name, ...all, ...rights },
-            signal: taken.signal,
+            body: { name: snapshot.name, ...all, ...rights },
+            signal: snapshot.signal,
             nextAfter,
           }),
     );
-    noteKeys(context, folder, done);
-    return done;
+    noteKeys(context, folder, restoreResult);
+    return restoreResult;
   });
 }
 
@@ -131,10 +131,10 @@ function restoreFrom(
 
 /** Snapshots contain no API keys: if a store is new to this sandbox, the folder has no key for it either. */
 function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: RestoreAnswer): void {
-  const kept = folder === undefined ? undefined : readCredentials(world, folder);
-  if (kept?.ok !== true) return;
+  const credentials = folder === undefined ? undefined : readCredentials(world, folder);
+  if (credentials?.ok !== true) return;
   for (const { storeId } of stores)
-    if (kept.value?.stores[storeId] === undefined)
+    if (credentials.value?.stores[storeId] === undefined)
       printer.trace(
         `note: this folder has no API key of store ${storeId}; set CHECKOUT_API_KEY to a key, or create one: checkout keys create`,
       );

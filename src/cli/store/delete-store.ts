@@ -18,14 +18,14 @@ export function registerStoresDelete(group: Group): void {
     run: runnerFor("deleteStore", {
       target: async (context, { yes }, text = "") => {
         const { world } = context;
-        const shown = printable(text);
+        const shownStore = printable(text);
         if (yes !== true && !world.isInteractive())
           throw refuseUsage(
-            `the store ${shown} would be deleted with everything in it`,
+            `the store ${shownStore} would be deleted with everything in it`,
             "add --yes to confirm",
           );
         const target = await resolveStore(context, await sandboxTarget(context), text);
-        if (yes !== true) await confirm(world, `Delete the store ${shown} with everything in it?`);
+        if (yes !== true) await confirm(world, `Delete the store ${shownStore} with everything in it?`);
         return target;
       },
       body: () => ({}),

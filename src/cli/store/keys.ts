@@ -52,10 +52,10 @@ export function registerKeys(group: Group): void {
     summary: "list the API keys of the store, including revoked keys, by their last four characters",
     examples: ["checkout keys list", "checkout keys list --json"],
     run: runnerFor("listKeys", {
-      json: (shown, listed, { context }) =>
-        output("keys", { ...shown, kept_key_id: findKeptKey(context, listed) }),
-      text: (listed, { width }, { context }) =>
-        keyLines(listed, { width, kept: findKeptKey(context, listed) }),
+      json: (wireList, keyList, { context }) =>
+        output("keys", { ...wireList, kept_key_id: findKeptKey(context, keyList) }),
+      text: (keyList, { width }, { context }) =>
+        keyLines(keyList, { width, kept: findKeptKey(context, keyList) }),
     }),
   });
   register(group, {
@@ -65,8 +65,8 @@ export function registerKeys(group: Group): void {
     run: runnerFor("revokeKey", {
       id: "key",
       body: () => ({}),
-      json: (shown, revoked, { context }) =>
-        output("revoked_key", { ...shown, kept: isKept(context, revoked) }),
+      json: (wireKey, revoked, { context }) =>
+        output("revoked_key", { ...wireKey, kept: isKept(context, revoked) }),
       text: (revoked, { style }, { context }) =>
         [
           `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${toIso(revoked.revokedAt)}`,
@@ -118,19 +118,19 @@ function endOfKeptKey({ around }: Context, storeId: string): string | undefined 
 
 /** Generates secrets that `sandbox start` reads from the environment. Stores nothing, and needs no sandbox. */
 async function runGenerate({ world, printer }: Context): Promise<number> {
-  const made: Readonly<Record<SecretName, string>> = {
+  const newSecrets: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),
     signingSecret: newSigningSecret(world),
     controlToken: newToken(world, "control"),
     adminToken: newToken(world, "administrator"),
   };
   const json = output("new_secrets", {
-    api_key: made.apiKey,
-    signing_secret: made.signingSecret,
-    control_token: made.controlToken,
-    admin_token: made.adminToken,
+    api_key: newSecrets.apiKey,
+    signing_secret: newSecrets.signingSecret,
+    control_token: newSecrets.controlToken,
+    admin_token: newSecrets.adminToken,
   });
   return printer.result(json, () =>
-    SECRET_VARIABLES.map(([name, variable]) => `${variable}=${made[name]}`).join("\n"),
+    SECRET_VARIABLES.map(([name, variable]) => `${variable}=${newSecrets[name]}`).join("\n"),
   );
 }

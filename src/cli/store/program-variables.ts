@@ -29,8 +29,8 @@ const PROXIES = /^(?:https?|all)_proxy$/i;
 /** This machine in the list of hosts without a proxy, if there is a proxy. Programs read the name in either case. */
 function directly(env: World["env"]): Changes {
   if (!Object.entries(env).some(([name, value]) => PROXIES.test(name) && value !== "")) return {};
-  const listed = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
-  const hosts = new Set([...listed.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
+  const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
+  const hosts = new Set([...noProxyHosts.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
   const value = hosts.has("*") ? "*" : [...hosts].join(",");
   return { NO_PROXY: value, no_proxy: value };
 }

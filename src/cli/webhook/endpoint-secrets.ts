@@ -38,8 +38,8 @@ export function registerEndpointSecrets(group: Group): void {
     run: runnerFor("rotateSecret", {
       id: "endpoint",
       body: ({ overlap = DEFAULT_OVERLAP }) => ({ overlapMs: overlap.milliseconds }),
-      json: (shown, { inForce: [secret = null] }, { id }) =>
-        output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...shown }),
+      json: (wireSecret, { inForce: [secret = null] }, { id }) =>
+        output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...wireSecret }),
       text: ({ inForce }, printer, { id, options: { overlap = DEFAULT_OVERLAP } }) =>
         fieldLines([
           ["signing_secret", secretText(printer, inForce[0] ?? "", `checkout endpoints secret ${id}`)],
@@ -70,14 +70,14 @@ export function registerEndpointSecrets(group: Group): void {
 /** Prints the newest active secret, with which a receiver should verify. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
   const id = text === undefined ? await findOnlyEndpoint(context) : await findId(context, "endpoint", text);
-  const shown = await callSandbox(context, {
+  const shownSecret = await callSandbox(context, {
     name: "showSecret",
     id,
     body: undefined,
     nextAfter: ENDPOINT_REMEDIES,
   });
-  const [secret = ""] = shown.inForce;
-  const { store_time: _, ...secrets } = encodeAnswer("showSecret", shown);
+  const [secret = ""] = shownSecret.inForce;
+  const { store_time: _, ...secrets } = encodeAnswer("showSecret", shownSecret);
   const json = output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...secrets });
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
@@ -92,8 +92,8 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
     throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
   }
   if (more.length === 0) return only.id;
-  const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
-  const message = `there are ${more.length + 1} endpoints; name one of them: ${known}`;
+  const knownEndpoints = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
+  const message = `there are ${more.length + 1} endpoints; name one of them: ${knownEndpoints}`;
   throw refuseUsage(message, `checkout endpoints secret ${only.id}`);
 }
 

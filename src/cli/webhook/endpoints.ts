@@ -167,17 +167,17 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 
 /** Waits only for the end of the first attempt; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
-  const shown = await waitForDelivery(context, options, { eventId, until: isAnswered });
+  const deliveryWait = await waitForDelivery(context, options, { eventId, until: isAnswered });
   // A fault may have added a second delivery.
-  const delivery = shown.deliveries.find(({ cause }) => cause === "event");
-  if (delivery === undefined || !isAnswered(shown.deliveries)) {
+  const delivery = deliveryWait.deliveries.find(({ cause }) => cause === "event");
+  if (delivery === undefined || !isAnswered(deliveryWait.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
     throw new Refused(
       waitTimeoutProblem(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
     );
   }
-  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(shown, delivery));
-  return context.printer.result(answerOutput("showEvent", shown), () => {
+  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(deliveryWait, delivery));
+  return context.printer.result(answerOutput("showEvent", deliveryWait), () => {
     const last = delivery.attempts.at(-1);
     const doubt = last && causeText(outcomeOf(last), english);
     const { style } = context.printer;
@@ -199,12 +199,12 @@ function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: Delive
   const result = lastResult(delivery) ?? delivery.state;
   const last = delivery.attempts.at(-1);
   const text = last && errorText(last);
-  const said = text === undefined ? "" : ` (${text})`;
+  const answerText = text === undefined ? "" : ` (${text})`;
   const cause = last && causeText(outcomeOf(last), english);
   return {
     exitCode: EXIT.failed,
     code: "not_delivered",
-    message: `webhook.test was not accepted: ${result}${said}${cause === undefined ? "" : `; ${cause}`}`,
+    message: `webhook.test was not accepted: ${result}${answerText}${cause === undefined ? "" : `; ${cause}`}`,
     next: `checkout explain ${delivery.id} shows the answer and the likely cause; then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
   };

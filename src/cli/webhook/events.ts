@@ -167,13 +167,13 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
     before: options.before,
     limit: options.limit,
   };
-  const listed =
+  const eventList =
     options.wait === true
       ? await nextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
-  const { events, nextBefore: before } = listed;
+  const { events, nextBefore: before } = eventList;
   const { printer } = context;
-  return printer.result(answerOutput("listEvents", listed), async () => {
+  return printer.result(answerOutput("listEvents", eventList), async () => {
     if (events.length === 0) {
       await noteUnknownOrder(context, options.orderId);
       return "no matching events";
@@ -207,8 +207,8 @@ async function nextEvents(
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const listed = answered(result);
-  if (listed.events.length > 0) return listed;
+  const eventList = answered(result);
+  if (eventList.events.length > 0) return eventList;
   const since = query.from === undefined ? (query.since ?? 0) : toIso(query.from);
   const next = `continue to wait: checkout events list --since ${since} --wait, with the same filters`;
   throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));

@@ -21,8 +21,8 @@ export async function sandboxSecrets(context: Context): Promise<readonly OwnerSe
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
   const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
   const found: OwnerSecrets[] = [];
-  const listed = await callAt(context, target, { name: "listEndpoints", body: undefined });
-  for (const { id, url } of listed.endpoints) {
+  const endpointList = await callAt(context, target, { name: "listEndpoints", body: undefined });
+  for (const { id, url } of endpointList.endpoints) {
     const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });
     found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets });
   }

@@ -41,9 +41,9 @@ export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,
 ): Promise<readonly string[]> {
-  const given = await findSigningSecrets(context, options);
-  if (given === undefined) throw refuseMissingSecret(options.secretFile);
-  return given;
+  const givenSecrets = await findSigningSecrets(context, options);
+  if (givenSecrets === undefined) throw refuseMissingSecret(options.secretFile);
+  return givenSecrets;
 }
 
 /** The signing secrets of a command, if it has any: undefined if neither file nor variable is given. */

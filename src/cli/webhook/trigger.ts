@@ -105,9 +105,9 @@ function goalOf(type: string): Goal {
 async function reach(
   context: Context,
   control: ControlTarget,
-  wanted: { readonly goal: Goal; readonly checkout: Checkout; readonly known: number },
+  triggerRequest: { readonly goal: Goal; readonly checkout: Checkout; readonly known: number },
 ): Promise<Checkout> {
-  const { goal, checkout, known } = wanted;
+  const { goal, checkout, known } = triggerRequest;
   const { id, status } = checkout;
   if (status === goal.status && known === 0) return checkout;
   if (goal.status === "created" || status === goal.status || isFinal(status))
@@ -157,8 +157,8 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
     throw refuseUsage(message, `checkout trigger ${TEST}`);
   }
-  const listed = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  const enabled = listed.endpoints.filter(({ state }) => state === "enabled");
+  const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
+  const enabled = endpointList.endpoints.filter(({ state }) => state === "enabled");
   if (enabled.length === 0) throw new Refused(noEndpointProblem());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {

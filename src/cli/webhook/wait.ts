@@ -16,9 +16,9 @@ export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; read
 
 export const EVENT_REMEDIES: Remedies = { not_found: "checkout events list shows the events" };
 
-export function webhookWaitOptions(what: string): Option[] {
+export function webhookWaitOptions(waitSubject: string): Option[] {
   return [
-    switchOption("--wait", what),
+    switchOption("--wait", waitSubject),
     valueOption(
       "--timeout <duration>",
       `with --wait: maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
@@ -31,14 +31,14 @@ export function webhookWaitOptions(what: string): Option[] {
 export async function waitForDelivery(
   context: Context,
   options: WebhookWaitOptions,
-  wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
+  query: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<AnswerOf<"showEvent">> {
   const target = await controlTarget(context);
   const waitMs = waitMsOf(options);
-  const shown = await runWithSpinner(context, ({ signal }) =>
-    waitForDeliveries(context.world, target, { ...wanted, waitMs, signal }),
+  const waitResult = await runWithSpinner(context, ({ signal }) =>
+    waitForDeliveries(context.world, target, { ...query, waitMs, signal }),
   );
-  return answered(shown, EVENT_REMEDIES);
+  return answered(waitResult, EVENT_REMEDIES);
 }
 
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {

@@ -147,8 +147,8 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const verdict = verifySignature({ ...request, secrets });
   const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...others]) });
   const compared = await compareWithNamedEvent(context, rawBody);
-  const shown = compared === undefined ? causes : withComparison(causes, compared);
-  return report(context, { verdict, causes: shown, now: request.now, tried: [...sources, ...others] });
+  const shownCauses = compared === undefined ? causes : withComparison(causes, compared);
+  return report(context, { verdict, causes: shownCauses, now: request.now, tried: [...sources, ...others] });
 }
 
 function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
@@ -168,10 +168,10 @@ function ownerOf(source: Source, known: readonly Source[]): Source {
 
 /** The comparison as a cause: first, unless another cause makes the signature valid. */
 function withComparison(causes: readonly Diagnosis[], compared: Diagnosis): readonly Diagnosis[] {
-  const rest = causes.filter(({ code }) => code !== "unexplained");
-  const isProven = rest.some(({ proven }) => proven);
-  if (compared.code === "body_is_event") return isProven ? causes : [compared, ...rest];
-  return isProven ? [...rest, compared] : [compared, ...rest];
+  const otherCauses = causes.filter(({ code }) => code !== "unexplained");
+  const isProven = otherCauses.some(({ proven }) => proven);
+  if (compared.code === "body_is_event") return isProven ? causes : [compared, ...otherCauses];
+  return isProven ? [...otherCauses, compared] : [compared, ...otherCauses];
 }
 
 /** Signing secrets, with their owner unless the user gave them. */
@@ -182,16 +182,16 @@ async function secretsToTry(
   context: Context,
   options: VerifyFlags,
 ): Promise<{ readonly sources: readonly Source[]; readonly known: readonly Source[] }> {
-  const given = await findSigningSecrets(context, options);
+  const givenSecrets = await findSigningSecrets(context, options);
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
-  if (given === undefined) {
+  if (givenSecrets === undefined) {
     const found = await sandboxSecrets(context);
     if (found === undefined) throw refuseMissingSecret(undefined);
     return { sources: found, known: [] };
   }
   const found = await catchRefusal(sandboxSecrets(context));
-  const known = (found.ok ? found.value : undefined) ?? [];
-  return { sources: [{ inForce: given, retired: [] }], known };
+  const knownSecrets = (found.ok ? found.value : undefined) ?? [];
+  return { sources: [{ inForce: givenSecrets, retired: [] }], known: knownSecrets };
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<number> {
@@ -226,10 +226,10 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     const [{ owner, endpointId } = { owner: undefined }] = tried;
     const whose = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
     const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
-    const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
+    const ownerText = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
       output("signature", json),
-      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${by}`,
+      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${ownerText}`,
     );
   }
   const { code, message } = verdict;

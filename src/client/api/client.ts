@@ -109,17 +109,17 @@ function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
 
 export function buildCreateRequest(
   target: ServiceTarget,
-  sent: { readonly endpoint: RequestedCreate["endpoint"]; readonly key: string; readonly body: string },
+  sentCreate: { readonly endpoint: RequestedCreate["endpoint"]; readonly key: string; readonly body: string },
 ): ApiRequest {
   return {
     method: "POST",
-    ...addressOf(target, `/${sent.endpoint}`),
+    ...addressOf(target, `/${sentCreate.endpoint}`),
     headers: {
       ...authorization(target),
       "Content-Type": "application/json",
-      "Idempotency-Key": sent.key,
+      "Idempotency-Key": sentCreate.key,
     },
-    body: sent.body,
+    body: sentCreate.body,
   };
 }
 

@@ -117,8 +117,8 @@ function judge(result: OutboundResult, now: number): Verdict {
   }
   const refused = errorResponse.safeParse(body, { jitless: true });
   if (!refused.success) {
-    const by = result.proxy === undefined ? "" : `, through the proxy ${result.proxy}`;
-    const message = `status ${status} without an error envelope${by}`;
+    const proxyText = result.proxy === undefined ? "" : `, through the proxy ${result.proxy}`;
+    const message = `status ${status} without an error envelope${proxyText}`;
     return retryVerdict({
       code: `status_${status}`,
       uncertain: status !== 429,
@@ -139,7 +139,7 @@ function isPassing(status: number, code: string): boolean {
 }
 
 function retryVerdict(
-  why: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
+  failure: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
 ): Extract<Verdict, { end: "again" }> {
-  return { end: "again", status: undefined, retryAfterMs: 0, ...why };
+  return { end: "again", status: undefined, retryAfterMs: 0, ...failure };
 }

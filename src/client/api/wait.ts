@@ -38,9 +38,9 @@ export async function waitForGoal(
     return exchange;
   };
   const exchange = await poll(world, look, {
-    isEnough: (seen) => {
-      if (seen.end !== "success") return true;
-      const { status } = seen.response.data;
+    isEnough: (lookResult) => {
+      if (lookResult.end !== "success") return true;
+      const { status } = lookResult.response.data;
       return isReached(options.goal, status) || isFinal(status);
     },
     waitMs: options.waitMs,

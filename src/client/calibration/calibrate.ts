@@ -47,14 +47,14 @@ export async function calibrate(
     if (options.signal.aborted) break;
     const request = requestOf(options.run, answers);
     if (request === undefined) continue;
-    const asked = await askPatiently(world, target, { ...options, request, pace });
-    const { result } = asked;
+    const askResult = await askPatiently(world, target, { ...options, request, pace });
+    const { result } = askResult;
     if (name === FIRST_PROBE) {
       const stopped = reasonToStop(result);
       if (stopped !== undefined) return stopped;
     }
     if (isLive(result)) return LIVE;
-    const answer = usableAnswer(request, asked);
+    const answer = usableAnswer(request, askResult);
     if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutMark(answer));
     const reason = passingReason(result);
     if (reason !== undefined) missed.set(name, reason);
@@ -151,11 +151,11 @@ function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done"
   const answer = parseProbeAnswer(result as Extract<OutboundResult, { ok: true }>);
   const { livemode, id } = checkoutInAnswer(answer);
   if (livemode === false || isLive(result)) return undefined;
-  const what = id === undefined ? "no checkout" : "a checkout without livemode";
+  const subject = id === undefined ? "no checkout" : "a checkout without livemode";
   const end = answer.status === 401 || answer.status === 403 ? "refused" : "not_this_service";
   return {
     end,
-    message: `the first create was answered with ${answer.status} and ${what}, so nothing more was sent`,
+    message: `the first create was answered with ${answer.status} and ${subject}, so nothing more was sent`,
   };
 }
 
@@ -172,11 +172,11 @@ function isLive(result: OutboundResult): boolean {
 /** Whether an answer, of any status, says anywhere that it is about real money. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
   // No recursion: a foreign service decides how deep its answer is.
-  const left: unknown[] = [answer?.body];
-  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+  const leftValues: unknown[] = [answer?.body];
+  for (let value = leftValues.pop(); value !== undefined; value = leftValues.pop()) {
     if (typeof value !== "object" || value === null) continue;
     for (const [name, item] of Object.entries(value)) {
-      if (name !== "livemode") left.push(item);
+      if (name !== "livemode") leftValues.push(item);
       else if (item === true || item === "true") return true;
     }
   }
@@ -189,12 +189,12 @@ function ask(
   { request, timeoutMs, signal }: Omit<ProbeOptions, "pace"> & { readonly request: ProbeRequest },
 ): Promise<OutboundResult> {
   const { method, path, body } = request;
-  const sent = body === undefined ? {} : { body };
+  const bodyField = body === undefined ? {} : { body };
   return send({
     method,
     url: `${baseUrl}${path}`,
     headers: { "User-Agent": COMMAND_AGENT, ...probeHeaders(request, `Bearer ${apiKey}`) },
-    ...sent,
+    ...bodyField,
     proxy,
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,

@@ -121,10 +121,10 @@ function timeoutOf<Name extends OperationName>(
 export function parseControlResult<Name extends OperationName>(
   target: ControlTarget,
   name: Name,
-  sent: OutboundResult,
+  result: OutboundResult,
 ): ControlResult<AnswerOf<Name>> {
-  if (!sent.ok && sent.failure === "aborted") return { end: "interrupted" };
-  return sent.ok ? readAnswer(target, name, sent) : { end: "unreachable", message: sent.message };
+  if (!result.ok && result.failure === "aborted") return { end: "interrupted" };
+  return result.ok ? readAnswer(target, name, result) : { end: "unreachable", message: result.message };
 }
 
 function readAnswer<Name extends OperationName>(
@@ -153,8 +153,8 @@ function readAnswer<Name extends OperationName>(
 }
 
 function queryOf(fields: Readonly<Record<string, unknown>> | undefined): string {
-  const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
-  return given.length === 0
+  const givenFields = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
+  return givenFields.length === 0
     ? ""
-    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+    : `?${new URLSearchParams(givenFields.map(([name, value]) => [name, String(value)])).toString()}`;
 }

@@ -18,16 +18,16 @@ export async function describeRunning(
   }: { readonly origin: string; readonly token: string; readonly timeoutMs?: number },
 ): Promise<Outcome<SandboxDescription, { readonly answered: boolean; readonly message: string }>> {
   const { method, path } = sandboxOperations.describeSandbox;
-  const sent = await send({
+  const result = await send({
     method,
     url: `${origin}${path}`,
     headers: { Authorization: `Bearer ${token}` },
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
-  if (!sent.ok) return { ok: false, refusal: { answered: false, message: sent.message } };
-  const description = parseDescription(parseJson(sent.body));
+  if (!result.ok) return { ok: false, refusal: { answered: false, message: result.message } };
+  const description = parseDescription(parseJson(result.body));
   if (description !== undefined) return accept(description);
-  const message = `it answered ${sent.status} without a description of itself`;
+  const message = `it answered ${result.status} without a description of itself`;
   return { ok: false, refusal: { answered: true, message } };
 }

@@ -23,11 +23,11 @@ const OPEN_TIMEOUT_MS = 30_000;
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
-  wanted: LeaseRequest,
+  request: LeaseRequest,
   run: (lease: HeldLease) => Promise<ControlResult<Value>>,
 ): Promise<ControlResult<Value>> {
   const connection = new AbortController();
-  const opened = await open(world, target, { ...wanted, connection });
+  const opened = await open(world, target, { ...request, connection });
   if (opened.end !== "success") return opened;
   const end = async (): Promise<ControlResult<unknown>> => {
     const { id } = opened.value;
@@ -68,7 +68,7 @@ async function open(
     };
     world
       .send({ ...request, onPart })
-      .then((sent) => resolve(parseControlResult(target, "openLease", sent)), reject);
+      .then((result) => resolve(parseControlResult(target, "openLease", result)), reject);
     world.after(OPEN_TIMEOUT_MS, giveUp);
   });
   isOpening = false;

@@ -21,11 +21,11 @@ export async function waitForEvents(
   const { query, signal } = options;
   const until = world.monotonic() + options.waitMs;
   for (;;) {
-    const left = Math.max(0, Math.ceil(until - world.monotonic()));
-    const body = { ...query, waitMs: Math.min(left, MAX_EVENT_WAIT_MS) };
-    const listed = await callControl(world, target, { name: "listEvents", body, signal });
-    if (listed.end !== "success" || listed.value.events.length > 0) return listed;
-    if (world.monotonic() >= until) return listed;
+    const leftMs = Math.max(0, Math.ceil(until - world.monotonic()));
+    const body = { ...query, waitMs: Math.min(leftMs, MAX_EVENT_WAIT_MS) };
+    const eventList = await callControl(world, target, { name: "listEvents", body, signal });
+    if (eventList.end !== "success" || eventList.value.events.length > 0) return eventList;
+    if (world.monotonic() >= until) return eventList;
   }
 }
 
@@ -41,7 +41,7 @@ export async function waitForDeliveries(
   const { eventId: id, signal } = options;
   const show = () => callControl(world, target, { name: "showEvent", id, body: undefined, signal });
   return poll(world, show, {
-    isEnough: (shown) => shown.end !== "success" || options.until(shown.value.deliveries),
+    isEnough: (result) => result.end !== "success" || options.until(result.value.deliveries),
     waitMs: options.waitMs,
     firstPauseMs: FIRST_PAUSE_MS,
     maxPauseMs: MAX_PAUSE_MS,

@@ -59,7 +59,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const isRefused = expects === "refusal";
   const isAgain = purchase.creates > 0;
   const known = purchase.checkouts.length;
-  const sent = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
+  const sentCreates = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
   if (isAgain) await refresh(bench, purchase);
@@ -75,7 +75,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isLed(purchase, runs);
   const deadEnd =
     (isDead && !isEarly) || isLocked
-      ? await deadEndOf(bench, purchase, { runs, sent: sent.length })
+      ? await deadEndOf(bench, purchase, { runs, sent: sentCreates.length })
       : undefined;
   const { noted } = bench;
   if (deadEnd === "old_page" && !isLater && noted.sellsOnce !== true) {
@@ -187,9 +187,9 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     return false;
   }
   const isOther = earlier.length === 0 && hasOtherId(bench, purchase);
-  const made = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
-  facts.push({ kind: "client", purchase: made });
-  if (isHasty(made)) facts.push({ kind: "note", note: "hasty" });
+  const createFact = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
+  facts.push({ kind: "client", purchase: createFact });
+  if (isHasty(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;
   const last = runs.at(-1);
   purchase.isUnknown = last?.isDone !== true || last.isWrong === true;
@@ -280,10 +280,10 @@ async function createNow(
   if (!answer.ok || answer.status !== 201) return false;
   const before = new Set(purchase.checkouts.map(({ id }) => id));
   const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
-  const made = checkouts.filter(({ id }) => !before.has(id));
-  purchase.checkouts = [...purchase.checkouts, ...made];
-  purchase.foreign = new Set([...purchase.foreign, ...made.map(({ id }) => id)]);
-  return made.length > 0;
+  const newCheckouts = checkouts.filter(({ id }) => !before.has(id));
+  purchase.checkouts = [...purchase.checkouts, ...newCheckouts];
+  purchase.foreign = new Set([...purchase.foreign, ...newCheckouts.map(({ id }) => id)]);
+  return newCheckouts.length > 0;
 }
 
 async function otherCurrency({ call }: Bench, own: string): Promise<string | undefined> {

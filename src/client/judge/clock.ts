@@ -31,8 +31,8 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
   }
   const { deliveries = [], checkouts } = purchase;
   purchase.isTold = mustKnow(deliveries);
-  const made = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
-  facts.push(...answersIn(deliveries), { kind: "client", purchase: made });
+  const createFact = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
+  facts.push(...answersIn(deliveries), { kind: "client", purchase: createFact });
 }
 
 /** The deliveries of a run, oldest first. */

@@ -13,9 +13,9 @@ const MAX_COOKIES = 50;
 export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {
-    of: (url, given) => {
+    of: (url, givenCookie) => {
       const kept = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
-      const all = given === undefined ? kept : [given, ...kept];
+      const all = givenCookie === undefined ? kept : [givenCookie, ...kept];
       return all.length === 0 ? {} : { Cookie: all.join("; ") };
     },
     keep: (url, lines) => {

@@ -96,12 +96,12 @@ export async function endKills(play: Play): Promise<void> {
 }
 
 /** The fault that carries out a scheduled fault; a kill holds the answer back, so that the killed process gets none. */
-function faultBody(fault: ScheduledFault, more: NonNullable<ScheduledFault["match"]>) {
+function faultBody(fault: ScheduledFault, moreMatch: NonNullable<ScheduledFault["match"]>) {
   const { action, match, ...rest } = isKill(fault.action)
     ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }
     : fault;
   if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-  return { ...rest, action, match: { ...match, ...more } };
+  return { ...rest, action, match: { ...match, ...moreMatch } };
 }
 
 /** The faults that still apply; a fault that was applied as often as requested is gone. */

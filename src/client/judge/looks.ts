@@ -33,11 +33,11 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
 export function awaitReading(
   bench: Bench,
   purchase: Purchase,
-  wanted: { readonly isEnough: (reading: ViewReading) => boolean; readonly waitMs: number },
+  goal: { readonly isEnough: (reading: ViewReading) => boolean; readonly waitMs: number },
 ): Promise<ViewReading> {
   const { world, search, signal } = bench;
   const firstPauseMs = search === undefined ? LOOK_AGAIN_MS : SEARCH_PAUSE_MS;
-  return poll(world, () => read(bench, purchase), { ...wanted, firstPauseMs, signal });
+  return poll(world, () => read(bench, purchase), { ...goal, firstPauseMs, signal });
 }
 
 /** Waits until the shop knows a new order. */
@@ -118,11 +118,11 @@ async function truthOf(
   { paid, isTold, checkouts, foreign }: Purchase,
 ): Promise<Truth> {
   const last = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
-  const known = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
-  if (paid === undefined) return { ...known, paid: false, told: false, asked: false };
-  if (isTold) return { ...known, paid: true, told: true, asked: true };
+  const lastTerms = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
+  if (paid === undefined) return { ...lastTerms, paid: false, told: false, asked: false };
+  if (isTold) return { ...lastTerms, paid: true, told: true, asked: true };
   // A search does not record the retrieves of a shop.
-  if (search !== undefined) return { ...known, paid: true, told: false, asked: true };
+  if (search !== undefined) return { ...lastTerms, paid: true, told: false, asked: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...known, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
+  return { ...lastTerms, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
 }

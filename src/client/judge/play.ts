@@ -177,13 +177,13 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
 async function awaitService(
   { bench }: Play,
   purchase: Purchase,
-  what: keyof typeof AWAITED_MS,
+  awaitedKind: keyof typeof AWAITED_MS,
 ): Promise<boolean> {
   const { world, call, leaseId, signal } = bench;
   const orderId = expectedOrderId(bench, purchase);
-  if (orderId === undefined && what === "create") return false;
+  if (orderId === undefined && awaitedKind === "create") return false;
   const isSeen = async (): Promise<boolean> => {
-    if (what === "create") {
+    if (awaitedKind === "create") {
       const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
       if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
       return checkouts.length > 0;
@@ -191,7 +191,7 @@ async function awaitService(
     const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
     return purchase.paid === undefined || paidCheckouts.includes(purchase.paid.id);
   };
-  const waitMs = AWAITED_MS[what];
+  const waitMs = AWAITED_MS[awaitedKind];
   await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: ASKED_AGAIN_MS, signal });
   return true;
 }

@@ -45,8 +45,8 @@ export async function openReturnPage(
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
-    const sent = { ...how, headers: { ...how.headers, ...cookies.of(url, cookie) } };
-    const answer = await sendPatiently(world, target, { ...sent, url, signal });
+    const sentParts = { ...how, headers: { ...how.headers, ...cookies.of(url, cookie) } };
+    const answer = await sendPatiently(world, target, { ...sentParts, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;

@@ -69,10 +69,10 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   const judged: JudgedHistory[] = [];
   const unsure: (readonly [turn: Turn, first: Played])[] = [];
   const failing = new AbortController();
-  const others = Promise.withResolvers<void>();
+  const othersDone = Promise.withResolvers<void>();
   const ownBench = {
     ...bench,
-    others: others.promise,
+    others: othersDone.promise,
     signal: AbortSignal.any([signal, failing.signal]),
   };
   const whyLeft = (): WhyLeft | undefined => (judged.some(isStuck) ? "stuck" : whyOver(bench, plan));
@@ -87,13 +87,13 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
       failing.abort(error);
-      others.resolve();
+      othersDone.resolve();
     }
   };
   const run = (turn: Turn, at: Partial<Bench> = {}): Promise<void> =>
     unlessFailed(async () => {
-      const left = whyLeft();
-      if (left !== undefined) return report(unplayed(turn, factOf(left)));
+      const leftReason = whyLeft();
+      if (leftReason !== undefined) return report(unplayed(turn, factOf(leftReason)));
       const played = await uninterrupted(signal, playOnce({ ...ownBench, ...at }, turn));
       if (played === undefined) report(unplayed(turn, factOf("interrupted")));
       else if (judged.some(isStuck)) report(unplayed(turn, factOf("stuck")));
@@ -108,7 +108,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   for (const [pace, turns] of batches) {
     if (pace === "beside") lanes ??= Promise.all(lasting.map((turn) => run(turn)));
     if (pace === "lasting") {
-      others.resolve();
+      othersDone.resolve();
       await (lanes ?? Promise.all(lasting.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
     else await mapInLanes(turns, width, (turn) => inTurn((aside) => run(turn, { aside })));
@@ -193,10 +193,10 @@ function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHisto
   return judged.map((one) => {
     const { verdict, seen } = one;
     if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return one;
-    const shown = verdictsOn(seen?.facts ?? []).broken.find(
+    const brokenFact = verdictsOn(seen?.facts ?? []).broken.find(
       ({ invariant }) => invariant === verdict.invariant,
     );
-    return { ...one, verdict: { ...verdict, cause: shown?.cause ?? null } };
+    return { ...one, verdict: { ...verdict, cause: brokenFact?.cause ?? null } };
   });
 }
 
@@ -209,9 +209,9 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
 export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const merged = names.flatMap((name) => {
-    const own = judged.filter((one) => one.name === name);
+    const ownVerdicts = judged.filter((one) => one.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
-      own.filter(({ verdict }) => verdict.state === state),
+      ownVerdicts.filter(({ verdict }) => verdict.state === state),
     );
     return worst.slice(0, 1);
   });
@@ -249,10 +249,10 @@ export async function judgeAgain(
       const interrupted = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
       if (signal.aborted) return interrupted;
       // An order that only another system has created is not judged.
-      const known = [...seen.orders].filter(([, { checkouts, foreign }]) =>
+      const knownOrders = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
       );
-      const looks = await Promise.all(known.map(([of, purchase]) => lookAgain(bench, of, purchase)));
+      const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // A look that was cut off shows nothing.
       if (signal.aborted) return interrupted;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
@@ -274,9 +274,9 @@ function isPlanned(name: HistoryName, { parts, only, isQuick }: RunPlan): boolea
   return only === undefined ? parts.has(part) && !(isQuick && isLong) : only.has(name);
 }
 
-function canRun({ needs: wanted = [], steps }: History, shop: Bench["shop"]): boolean {
+function canRun({ needs: wantedNeeds = [], steps }: History, shop: Bench["shop"]): boolean {
   const isSeen = shop.view !== undefined || steps.every(({ act }) => act !== "look");
-  return isSeen && wanted.every((need: Need) => shop[need] !== undefined);
+  return isSeen && wantedNeeds.every((need: Need) => shop[need] !== undefined);
 }
 
 /** A busy machine or another history may cause such a verdict: it must come again, alone. */
@@ -300,9 +300,9 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
 function unplayed(
   [name]: readonly [name: HistoryName, ...unknown[]],
   reason: Said,
-  got: Said = "",
+  gotText: Said = "",
 ): JudgedHistory {
-  return { name, verdict: notJudged(reason, null, got), reference: null, story: [] };
+  return { name, verdict: notJudged(reason, null, gotText), reference: null, story: [] };
 }
 
 async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<JudgedHistory> {
@@ -349,10 +349,10 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
       throw error;
     },
   );
-  const got = shop.served?.endings.slice(before)[0];
-  if (got !== undefined) {
+  const serverEnding = shop.served?.endings.slice(before)[0];
+  if (serverEnding !== undefined) {
     // First, because an end explains later losses.
-    facts.unshift({ kind: "end", got });
+    facts.unshift({ kind: "end", got: serverEnding });
     await bench.alone(async () => shop.served?.revive());
   }
   const verdict = judgeHistory(history, facts, shop.settleMs);
@@ -374,14 +374,14 @@ export async function storyOf(
   const { entries } = await call({ name: "explain", body: { id: orderId } });
   const { now } = await call({ name: "showClock", body: undefined });
   const ahead = now - world.monotonic();
-  const own = [...orders].flatMap(([name, { sent }]) =>
+  const eventLines = [...orders].flatMap(([name, { sent }]) =>
     sent.map(({ at, text }) => ({
       at: at + ahead,
       of: null,
       text: name === "a" ? text : `${text} (order ${name})`,
     })),
   );
-  const lines = [...entries, ...own].toSorted((one, other) => one.at - other.at);
+  const lines = [...entries, ...eventLines].toSorted((one, other) => one.at - other.at);
   return lines.slice(-MAX_STORY).map(entryLine);
 }
 

@@ -66,7 +66,7 @@ export async function startShop(
   const { world } = shopWorld;
   const endings: SaidValue[] = [];
   const start = (port: number): Promise<RunningShop> => {
-    const onEnd = (how: SaidValue): void => void endings.push(how);
+    const onEnd = (ending: SaidValue): void => void endings.push(ending);
     return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
   };
   let port = wantedPort ?? (await freePort(world));
@@ -80,9 +80,9 @@ export async function startShop(
   let isStopped = false;
   // Two kills at once would start the shop twice on one port.
   const inTurn = oneAtATime();
-  const startAgain = async (how?: "stop"): Promise<void> => {
+  const startAgain = async (ending?: "stop"): Promise<void> => {
     if (isStopped) return;
-    await shop.stop(how);
+    await shop.stop(ending);
     try {
       shop = await start(port);
     } catch (error) {
@@ -90,7 +90,7 @@ export async function startShop(
       isDown = true;
     }
   };
-  const restart = (how?: "stop"): Promise<void> => inTurn(() => startAgain(how));
+  const restart = (ending?: "stop"): Promise<void> => inTurn(() => startAgain(ending));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
@@ -146,8 +146,8 @@ async function serveShop(
     end = result;
     if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
   });
-  const stop = async (how?: "stop"): Promise<void> => {
-    killing.abort(how === undefined ? undefined : ("terminate" satisfies ShellEnd));
+  const stop = async (ending?: "stop"): Promise<void> => {
+    killing.abort(ending === undefined ? undefined : ("terminate" satisfies ShellEnd));
     await running;
   };
   const isListening = await poll(world, () => isServed(world, port), {
@@ -160,10 +160,10 @@ async function serveShop(
     hasListened = true;
     return { stop, hasEnded: () => end !== undefined };
   }
-  const why =
+  const reason =
     end === undefined ? `it does not listen on port ${port}, which is in PORT` : englishOf(commandSaid(end));
   await stop();
-  throw new ShopFailure(`the shop did not start: ${why}`);
+  throw new ShopFailure(`the shop did not start: ${reason}`);
 }
 
 async function isServed({ send }: Pick<World, "send">, port: number): Promise<boolean> {
@@ -201,14 +201,14 @@ async function openGate(
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const kill = killAt(request.body);
-    const answered = passOn(world, url, request);
-    if (kill === undefined) return answered;
+    const passed = passOn(world, url, request);
+    if (kill === undefined) return passed;
     if (kill.action === "kill") {
-      await Promise.race([answered, world.sleep(WITH_DELIVERY_MS)]);
+      await Promise.race([passed, world.sleep(WITH_DELIVERY_MS)]);
       await restart();
       return { ...NO_ANSWER, dropped: true };
     }
-    const response = await answered;
+    const response = await passed;
     await restart();
     return response;
   };

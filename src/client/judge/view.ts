@@ -124,9 +124,9 @@ async function askCommand(
     signal,
   });
   if (ending === "exited" && exitCode === 0) return readText(stdout, view);
-  const said = excerpt(stderr);
+  const errorText = excerpt(stderr);
   return unreadable(
-    ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, said) : noAnswer(ending, said),
+    ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, errorText) : noAnswer(ending, errorText),
   );
 }
 
@@ -147,13 +147,13 @@ function readText(text: string, view: OrderViewSource): ViewReading {
 export async function sendPatiently(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,
-  wanted: Parameters<typeof sendLocally>[2],
+  request: Parameters<typeof sendLocally>[2],
 ): Promise<OutboundResult> {
   for (let attempts = 1; ; attempts += 1) {
-    const answer = await sendLocally(world, target, wanted);
+    const answer = await sendLocally(world, target, request);
     const isLimited = answer.ok && answer.status === 429;
-    if (!isLimited || attempts === MAX_LIMITED || wanted.signal.aborted) return answer;
-    await world.sleep(LIMITED_PAUSE_MS, wanted.signal);
+    if (!isLimited || attempts === MAX_LIMITED || request.signal.aborted) return answer;
+    await world.sleep(LIMITED_PAUSE_MS, request.signal);
   }
 }
 
@@ -161,7 +161,7 @@ export async function sendPatiently(
 export async function sendLocally(
   world: Pick<World, "send">,
   target: Pick<ControlTarget, "origin">,
-  wanted: {
+  shopRequest: {
     readonly method?: "GET" | "POST";
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -169,10 +169,10 @@ export async function sendLocally(
     readonly signal: AbortSignal;
   },
 ): Promise<OutboundResult> {
-  const allowed = parseShopTarget(target, wanted.url);
+  const allowed = parseShopTarget(target, shopRequest.url);
   if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
   const { url, addresses } = allowed.value;
-  const { method = "GET", headers, body, signal } = wanted;
+  const { method = "GET", headers, body, signal } = shopRequest;
   const request = {
     method,
     url,

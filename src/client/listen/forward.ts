@@ -48,7 +48,7 @@ export async function forwardDelivery(
   const { request, headerNames, url } = delivery;
   const addresses = await addressesOf(world, url, options.targets);
   if (!addresses.ok) return { kind: "unanswered", url, ...addresses.refusal };
-  const sent = await world.send({
+  const result = await world.send({
     method: "POST",
     url,
     headers: { ...Object.fromEntries(options.headers), ...headersToForward(request, headerNames) },
@@ -60,11 +60,11 @@ export async function forwardDelivery(
     addresses: addresses.value,
     tls: options.tls,
   });
-  if (!sent.ok) {
-    const { failure, message, facts = {} } = sent;
+  if (!result.ok) {
+    const { failure, message, facts = {} } = result;
     return { kind: "unanswered", url, failure, message, facts };
   }
-  const { status, body: answer, headers } = sent;
+  const { status, body: answer, headers } = result;
   // Other numbers are not valid statuses to pass on.
   if (status >= 200 && status <= 599)
     return {

@@ -122,20 +122,20 @@ export function createWebhookListener(world: Context["world"], options: Listener
     ...options,
     world,
     mayLookCloser: () => {
-      const taken = takeToken(STRAY_LIMIT, bucket, world.now());
-      bucket = taken.bucket;
-      return taken.outcome.ok;
+      const tokenResult = takeToken(STRAY_LIMIT, bucket, world.now());
+      bucket = tokenResult.bucket;
+      return tokenResult.outcome.ok;
     },
     search: createCauseSearch(world),
     inTurn: createMutex(),
     later: (work) => {
-      const done = work.catch(options.report).finally(() => pending.delete(done));
-      pending.add(done);
+      const trackedWork = work.catch(options.report).finally(() => pending.delete(trackedWork));
+      pending.add(trackedWork);
     },
   };
   // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
-  const stray = (status: keyof typeof STRAY_ANSWERS, why: string): HttpResponse => {
-    if (context.mayLookCloser()) options.onStray(`${why}; answered ${status}`);
+  const stray = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
+    if (context.mayLookCloser()) options.onStray(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -204,8 +204,8 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const verification = { rawBody, headers, secrets: secrets.inForce, now: at, dialect };
   const verdict = verifyWebhook(verification);
   const verified = verdict.ok || verdict.code === "event_invalid";
-  const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
-  const injected = parseFaultHeader(named);
+  const [faultHeader = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
+  const injected = parseFaultHeader(faultHeader);
   const { storeTime: storeAt } = secrets;
   const arrived = {
     at,
@@ -218,12 +218,12 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     injected,
   };
   if (!verified) {
-    const known = secrets.retired.map((secret) => ({
+    const knownSecrets = secrets.retired.map((secret) => ({
       label: "an earlier secret of this endpoint",
       secret,
       retired: true,
     }));
-    return refuseUnverified(context, arrived, { ...verification, known });
+    return refuseUnverified(context, arrived, { ...verification, known: knownSecrets });
   }
   const isRead = dialect !== undefined && verdict.ok;
   const claims = isRead ? claimsIn(verdict.event) : parseClaims(request.body);
@@ -327,8 +327,8 @@ function answerOf(result: ListenerResult): HttpResponse {
 }
 
 function plainAnswer(status: number, body: string, headers: Record<string, string> = {}): HttpResponse {
-  const own = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
-  return { status, headers: { ...own, ...headers }, body };
+  const ownHeaders = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+  return { status, headers: { ...ownHeaders, ...headers }, body };
 }
 
 function isTaken(forwarded: ForwardResult): boolean {

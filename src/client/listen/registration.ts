@@ -80,7 +80,7 @@ export function createRegistration(
     secrets: () => secretsOf(registration),
     instance: () => registration.instance,
     underway: (eventId) => attemptInFlight(registration, eventId),
-    nextAttempt: (tried) => nextAttempt(registration, tried),
+    nextAttempt: (attempt) => nextAttempt(registration, attempt),
     check: () => check(registration),
     replay: (id) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
@@ -148,8 +148,8 @@ async function attemptInFlight(
   eventId: string,
 ): Promise<AttemptInFlight | undefined> {
   const body = { eventId, endpointId: registration.endpointId };
-  const listed = await ask(registration, { name: "listDeliveries", body });
-  const deliveries = listed.end === "success" ? listed.value.deliveries : [];
+  const deliveryList = await ask(registration, { name: "listDeliveries", body });
+  const deliveries = deliveryList.end === "success" ? deliveryList.value.deliveries : [];
   return deliveries.flatMap(({ id, cause, attempts }) => {
     const last = attempts.at(-1);
     if (last === undefined || last.finishedAt !== null) return [];
@@ -163,9 +163,9 @@ async function nextAttempt(
 ): Promise<NextAttempt | undefined> {
   for (let look = 0; look < MAX_LOOKS; look += 1) {
     await registration.world.sleep(FIRST_WAIT_MS * 2 ** look);
-    const shown = await ask(registration, { name: "showEvent", id: tried.eventId, body: undefined });
-    if (shown.end !== "success") return undefined;
-    const delivery = shown.value.deliveries.find(({ id }) => id === tried.deliveryId);
+    const eventResult = await ask(registration, { name: "showEvent", id: tried.eventId, body: undefined });
+    if (eventResult.end !== "success") return undefined;
+    const delivery = eventResult.value.deliveries.find(({ id }) => id === tried.deliveryId);
     const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
     if (attempt === undefined || attempt.finishedAt === null) continue;
     const { nextAt: at, finishedAt } = attempt;

@@ -27,9 +27,9 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
   let stopped = false;
 
   const take = (bytes: number): boolean => {
-    const taken = takeToken(budget, bucket, world.now(), bytes);
-    bucket = taken.bucket;
-    return taken.outcome.ok;
+    const tokenResult = takeToken(budget, bucket, world.now(), bytes);
+    bucket = tokenResult.bucket;
+    return tokenResult.outcome.ok;
   };
   const search = async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
     let slice = SLICE_BYTES;

@@ -7,8 +7,8 @@ export function seenEventsInMemory(): SeenEvents {
   const remembered = new Map<string, string | null>();
   return {
     has: ({ eventId, instance }) => {
-      const known = remembered.get(eventId);
-      return known !== undefined && (known === null || instance === null || known === instance);
+      const knownMark = remembered.get(eventId);
+      return knownMark !== undefined && (knownMark === null || instance === null || knownMark === instance);
     },
     add: ({ eventId, instance }) => {
       remembered.set(eventId, instance);

@@ -63,9 +63,9 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   const schema = priced ? byPrice : bySum;
   const unknown = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknown !== undefined) {
-    const known = Object.keys(schema.shape);
+    const knownFields = Object.keys(schema.shape);
     const [field, received] = [printableName(unknown), printableLiteral(unknown)];
-    return refuseFact("unknown_parameter", { field, received, fields: known });
+    return refuseFact("unknown_parameter", { field, received, fields: knownFields });
   }
   const parsed = schema.safeParse(body);
   if (parsed.success) return accept(parsed.data);

@@ -28,8 +28,8 @@ export function matchesPatterns(patterns: readonly string[], type: string): bool
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
   const unknown = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
-  const got = unknown === undefined ? "none" : printableLiteral(unknown);
-  return refuseFact("not_event_type", { statuses: STATUSES, got });
+  const gotType = unknown === undefined ? "none" : printableLiteral(unknown);
+  return refuseFact("not_event_type", { statuses: STATUSES, got: gotType });
 }
 
 function matches(pattern: string, type: string): boolean {

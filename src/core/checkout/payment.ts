@@ -87,12 +87,12 @@ export function nextNumber(attempts: readonly Attempt[]): number {
 function finish(
   checkout: Checkout,
   attempts: readonly Attempt[],
-  said: { readonly attempt: number; readonly result: AttemptResult; readonly now: number },
+  attemptEnd: { readonly attempt: number; readonly result: AttemptResult; readonly now: number },
 ): Outcome<Advance> {
-  const { result, now } = said;
-  const attempt = attempts.find(({ number }) => number === said.attempt);
+  const { result, now } = attemptEnd;
+  const attempt = attempts.find(({ number }) => number === attemptEnd.attempt);
   if (attempt === undefined) {
-    return refuseFact("unknown_attempt", { checkout: checkout.id, attempt: said.attempt });
+    return refuseFact("unknown_attempt", { checkout: checkout.id, attempt: attemptEnd.attempt });
   }
   // The same button was pressed twice.
   if (attempt.outcome === result) return accept(noChange(checkout));

@@ -42,10 +42,10 @@ function decideKnown(
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
   const id = printableLiteral(known.id);
   if (known.retired) return refuseFact("price_id_retired", { price: id });
-  const others = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
+  const otherTerms = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
     ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
   );
-  if (others.length > 0) return refuseFact("price_differs", { price: id, terms: others.join("; ") });
+  if (otherTerms.length > 0) return refuseFact("price_differs", { price: id, terms: otherTerms.join("; ") });
   if (wanted.approved && !known.approved) return refuseFact("price_unapproved", { price: id });
   return accept({ price: known, added: false });
 }

@@ -162,10 +162,10 @@ function spellingRule(path: string): Part | undefined {
   return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
 }
 
-function restRule(rest: string): Part {
-  if (rest === "/") return partOf("no_slash_at_end", {});
-  if (rest.startsWith("/")) return partOf("no_path", {});
-  return rest.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
+function restRule(restText: string): Part {
+  if (restText === "/") return partOf("no_slash_at_end", {});
+  if (restText.startsWith("/")) return partOf("no_path", {});
+  return restText.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
 }
 
 function hostRule(host: string): Part | undefined {
@@ -194,7 +194,7 @@ function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS):
 }
 
 function firstRule(faults: readonly Fault[], texts: readonly string[]): Part | undefined {
-  const rule = faults.find(([held]) => texts.some((text) => held.test(text)))?.[1];
+  const rule = faults.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1];
   return rule && partOf(rule, {});
 }
 

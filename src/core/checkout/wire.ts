@@ -32,7 +32,7 @@ export type FieldDisplay<Shown> = Readonly<Record<keyof CheckoutWire, Shown | ty
 export function visibleValues<Shown>(
   fields: Readonly<Record<string, Shown | typeof HIDDEN_FIELD>>,
 ): readonly Shown[] {
-  return Object.values(fields).flatMap((shown) => (shown === HIDDEN_FIELD ? [] : [shown]));
+  return Object.values(fields).flatMap((field) => (field === HIDDEN_FIELD ? [] : [field]));
 }
 
 /** The success envelope (interface 11). Other fields are accepted and dropped. */

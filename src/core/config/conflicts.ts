@@ -44,14 +44,14 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
   const names = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
-    const other = names.get(variable);
-    names.set(variable, other ?? name);
+    const otherName = names.get(variable);
+    names.set(variable, otherName ?? name);
     const { protocol, hostname } = new URL(baseUrl);
     const isSafe = protocol === "https:" || isLoopback(hostname);
     const shared =
-      other === undefined
+      otherName === undefined
         ? []
-        : [atPath(["targets", name], refuseFact("shared_variable", { other, variable }))];
+        : [atPath(["targets", name], refuseFact("shared_variable", { other: otherName, variable }))];
     const plain = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
     return shared.concat(plain);
   });
@@ -62,9 +62,9 @@ function merchantConflicts(stores: readonly Store[]): PathRefused[] {
   const names = new Map<string, string>();
   return stores.flatMap(({ merchant }, at) => {
     if (merchant?.name === undefined) return [];
-    const known = names.get(merchant.id) ?? merchant.name;
-    names.set(merchant.id, known);
-    if (known === merchant.name) return [];
+    const knownName = names.get(merchant.id) ?? merchant.name;
+    names.set(merchant.id, knownName);
+    if (knownName === merchant.name) return [];
     return [atPath(["stores", at, "merchant", "name"], refuseFact("merchant_name_differs", {}))];
   });
 }
@@ -74,7 +74,7 @@ export function findRepeatedNames(
   fact: "repeated_name" | "repeated_key" = "repeated_name",
 ): PathRefused[] {
   return all
-    .filter(([, name], at) => all.findIndex(([, other]) => other === name) < at)
+    .filter(([, name], at) => all.findIndex(([, otherName]) => otherName === name) < at)
     .map(([path]) => atPath(path, refuseFact(fact, {})));
 }
 

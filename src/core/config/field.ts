@@ -13,8 +13,8 @@ export type FieldFault = {
   readonly isUnknown?: true;
 };
 
-export function faultOfField(path: FieldPath, why: string): FieldFault {
-  return { path, why, message: path.length === 0 ? why : `${fieldText(path)}: ${why}` };
+export function faultOfField(path: FieldPath, reason: string): FieldFault {
+  return { path, why: reason, message: path.length === 0 ? reason : `${fieldText(path)}: ${reason}` };
 }
 export type PathRefused = Refused & { readonly refusal: Refusal & FieldFault };
 

@@ -69,28 +69,28 @@ const ALL_EVENTS = ["*"];
  * change, with the field at the start of the message, so that applying the plan refuses nothing.
  */
 export function planChanges(
-  wanted: readonly RequestedStore[],
+  wantedStores: readonly RequestedStore[],
   state: ConfigState,
   options: PlanOptions,
 ): Outcome<readonly PlannedChange[]> {
-  const [conflict] = [...conflictsIn(wanted), ...keyConflicts(wanted)];
+  const [conflict] = [...conflictsIn(wantedStores), ...keyConflicts(wantedStores)];
   if (conflict !== undefined) return conflict;
-  const known = new Map(state.stores.map((store) => [store.id, store]));
+  const knownStores = new Map(state.stores.map((store) => [store.id, store]));
   const planned: PlannedChange[] = [];
-  for (const [at, store] of wanted.entries()) {
-    const place = { ...options, state, now: known.get(store.id), path: ["stores", at] };
+  for (const [at, store] of wantedStores.entries()) {
+    const place = { ...options, state, now: knownStores.get(store.id), path: ["stores", at] };
     const possible = checkStore(store, place);
     if (!possible.ok) return possible;
     planned.push(...changesOf(store, place));
   }
-  const inFile = new Set(wanted.map(({ id }) => id));
-  const others = wanted.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
+  const inFile = new Set(wantedStores.map(({ id }) => id));
+  const others = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
   const unmanaged = others.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
   return accept([...planned, ...unmanaged]);
 }
 
-export function priceWithDefaults(wanted: PriceInput): Price {
-  const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
+export function priceWithDefaults(price: PriceInput): Price {
+  const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = price;
   return { ...rest, description, billingModel, approved, retired };
 }
 
@@ -101,31 +101,31 @@ type PlanContext = PlanOptions & {
   readonly path: FieldPath;
 };
 
-function changesOf(wanted: RequestedStore, place: PlanContext): PlannedChange[] {
+function changesOf(wantedStore: RequestedStore, place: PlanContext): PlannedChange[] {
   return [
-    storeChange(wanted, place),
-    ...merchantChanges(wanted, place),
-    ...keyChanges(wanted, place),
-    ...capabilityChanges(wanted, place, "payment_method"),
-    ...capabilityChanges(wanted, place, "currency"),
-    ...priceChanges(wanted, place),
-    ...originChanges(wanted, place),
-    ...endpointChanges(wanted, place),
+    storeChange(wantedStore, place),
+    ...merchantChanges(wantedStore, place),
+    ...keyChanges(wantedStore, place),
+    ...capabilityChanges(wantedStore, place, "payment_method"),
+    ...capabilityChanges(wantedStore, place, "currency"),
+    ...priceChanges(wantedStore, place),
+    ...originChanges(wantedStore, place),
+    ...endpointChanges(wantedStore, place),
   ];
 }
 
-function storeChange(wanted: RequestedStore, { now }: PlanContext): PlannedChange {
-  const { id: storeId, name } = wanted;
-  if (now === undefined) return { ...changeEntry("add", "store", { storeId, name }), wanted };
-  return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted };
+function storeChange(wantedStore: RequestedStore, { now }: PlanContext): PlannedChange {
+  const { id: storeId, name } = wantedStore;
+  if (now === undefined) return { ...changeEntry("add", "store", { storeId, name }), wanted: wantedStore };
+  return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted: wantedStore };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
 function merchantChanges({ id: storeId, merchant }: RequestedStore, { state }: PlanContext): PlannedChange[] {
   const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || now === undefined) return [];
-  const about = { storeId, name: merchant.id };
-  return [compareItem("merchant", about, [["name", now.name, merchant.name]])];
+  const subject = { storeId, name: merchant.id };
+  return [compareItem("merchant", subject, [["name", now.name, merchant.name]])];
 }
 
 function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: PlanContext): PlannedChange[] {
@@ -158,23 +158,23 @@ function capabilityChanges(
 
 function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: PlanContext): PlannedChange[] {
   if (prices === undefined) return [];
-  const known = now?.prices ?? [];
-  const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
+  const knownPrices = now?.prices ?? [];
+  const otherPrices = knownPrices.filter(({ id }) => !prices.some((price) => price.id === id));
   return [
-    ...prices.map((wanted): PlannedChange => {
-      const about = { storeId, name: wanted.id };
-      const before = known.find(({ id }) => id === wanted.id);
-      if (before === undefined) return { ...changeEntry("add", "price", about), wanted };
-      const whole = priceWithDefaults(wanted);
-      const change = compareItem("price", about, [
+    ...prices.map((wantedPrice): PlannedChange => {
+      const subject = { storeId, name: wantedPrice.id };
+      const before = knownPrices.find(({ id }) => id === wantedPrice.id);
+      if (before === undefined) return { ...changeEntry("add", "price", subject), wanted: wantedPrice };
+      const whole = priceWithDefaults(wantedPrice);
+      const change = compareItem("price", subject, [
         ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
         ["billing_model", before.billingModel, whole.billingModel],
         ["approved", before.approved, whole.approved],
         ["retired", before.retired, whole.retired],
       ]);
-      return { ...change, wanted };
+      return { ...change, wanted: wantedPrice };
     }),
-    ...rest.map(({ id }) => itemNotInFile("price", { storeId, name: id }, prune)),
+    ...otherPrices.map(({ id }) => itemNotInFile("price", { storeId, name: id }, prune)),
   ];
 }
 
@@ -183,14 +183,14 @@ function originChanges(
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
-  const known = now?.returnOrigins ?? [];
-  const rest = known.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
+  const knownOrigins = now?.returnOrigins ?? [];
+  const rest = knownOrigins.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
   return [
     ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
-      const about = { storeId, name };
-      const before = known.find(({ origin }) => origin === name);
-      if (before === undefined) return { ...changeEntry("add", "return_origin", about), path };
-      return { ...compareItem("return_origin", about, [["path", before.path, path]]), path };
+      const subject = { storeId, name };
+      const before = knownOrigins.find(({ origin }) => origin === name);
+      if (before === undefined) return { ...changeEntry("add", "return_origin", subject), path };
+      return { ...compareItem("return_origin", subject, [["path", before.path, path]]), path };
     }),
     ...rest.map(({ origin: name, path }) =>
       Object.assign(itemNotInFile("return_origin", { storeId, name }, prune), { path }),
@@ -207,12 +207,12 @@ function endpointChanges(
   const rest = known.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
   return [
     ...endpoints.map((endpoint): PlannedChange => {
-      const about = { storeId, name: canonicalUrl(endpoint.url) };
+      const subject = { storeId, name: canonicalUrl(endpoint.url) };
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
-      const before = known.find(({ url }) => url === about.name);
+      const before = known.find(({ url }) => url === subject.name);
       const { inOrder = false, ca = null } = endpoint;
-      if (before === undefined) return { ...changeEntry("add", "endpoint", about), events, inOrder, ca };
-      const change = compareItem("endpoint", about, [
+      if (before === undefined) return { ...changeEntry("add", "endpoint", subject), events, inOrder, ca };
+      const change = compareItem("endpoint", subject, [
         ["events", sortPatterns(before.events), sortPatterns(events)],
         ["in_order", before.inOrder, inOrder],
         ["ca", shownCertificates(before.ca ?? null), shownCertificates(ca)],
@@ -231,52 +231,52 @@ function endpointChanges(
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wanted: RequestedStore, place: PlanContext): Outcome<void> {
+function checkStore(wantedStore: RequestedStore, place: PlanContext): Outcome<void> {
   const { now, state, path } = place;
-  const { merchant, signingSecret, apiKeys = [] } = wanted;
+  const { merchant, signingSecret, apiKeys = [] } = wantedStore;
   if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id)
     return atPath([...path, "merchant", "id"], refuseFact("merchant_fixed", { merchant: now.merchant.id }));
-  const other = now?.signingSecret;
-  if (now !== undefined && signingSecret !== undefined && other !== signingSecret) {
-    const fact = other === undefined ? "secret_unreadable" : "secret_fixed";
+  const otherSecret = now?.signingSecret;
+  if (now !== undefined && signingSecret !== undefined && otherSecret !== signingSecret) {
+    const fact = otherSecret === undefined ? "secret_unreadable" : "secret_fixed";
     return atPath([...path, "signing_secret"], refuseFact(fact, {}));
   }
   for (const [at, apiKey] of apiKeys.entries()) {
     const owner = state.keys.get(hashKey(apiKey));
-    if (owner === undefined || (owner.storeId === wanted.id && !owner.isRevoked)) continue;
+    if (owner === undefined || (owner.storeId === wantedStore.id && !owner.isRevoked)) continue;
     const refused = owner.isRevoked
       ? refuseFact("key_revoked", {})
       : refuseFact("key_of_other_store", { store: owner.storeId });
     return atPath([...path, "api_keys", at], refused);
   }
-  return checkLists(wanted, place);
+  return checkLists(wantedStore, place);
 }
 
-function checkLists(wanted: RequestedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
-  const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
+function checkLists(wantedStore: RequestedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
+  const { returnOrigins = [], endpoints = [], prices = [] } = wantedStore;
   for (const [at, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok) return atPath([...path, "endpoints", at, "url"], target);
     const trusted = checkTrust(url, ca, targets);
     if (!trusted.ok) return atPath([...path, "endpoints", at, "ca"], trusted);
   }
-  const named = {
+  const listsByField = {
     return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
     endpoints: [endpoints, now?.endpoints ?? []].map((all) => all.map(({ url }) => canonicalUrl(url))),
     prices: [prices, now?.prices ?? []].map((all) => all.map(({ id }) => id)),
   };
-  for (const [name, [inFile = [], known = []]] of Object.entries(named)) {
+  for (const [name, [inFile = [], knownList = []]] of Object.entries(listsByField)) {
     const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
-    const all = new Set(prune ? inFile : [...inFile, ...known]);
-    if (all.size <= most || all.size === known.length) continue;
+    const all = new Set(prune ? inFile : [...inFile, ...knownList]);
+    if (all.size <= most || all.size === knownList.length) continue;
     return atPath([...path, name], refuseFact("list_too_long", { most, count: all.size }));
   }
   return accept(undefined);
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wanted: readonly RequestedStore[]): readonly PathRefused[] {
-  const all = wanted.flatMap(({ apiKeys = [] }, store) =>
+function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefused[] {
+  const all = wantedStores.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
   return findRepeatedNames(all, "repeated_key");
@@ -289,29 +289,29 @@ type ChangeOfKind<Kind> = Omit<ChangeEntry, "kind"> & { readonly kind: Kind };
 function changeEntry<Kind extends ChangeEntry["kind"]>(
   action: ChangeEntry["action"],
   kind: Kind,
-  about: ChangeSubject,
+  subject: ChangeSubject,
 ): ChangeOfKind<Kind> {
-  return { action, kind, ...about, differences: [] };
+  return { action, kind, ...subject, differences: [] };
 }
 
 function itemNotInFile<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
-  about: ChangeSubject,
+  subject: ChangeSubject,
   prune: boolean,
 ): ChangeOfKind<Kind> {
-  return changeEntry(prune ? "remove" : "unmanaged", kind, about);
+  return changeEntry(prune ? "remove" : "unmanaged", kind, subject);
 }
 
 /** A requested item that already exists: kept, or changed in the fields that differ. */
 function compareItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
-  about: ChangeSubject,
+  subject: ChangeSubject,
   fields: readonly (readonly [field: string, from: ShownValue, to: ShownValue])[],
 ): ChangeOfKind<Kind> {
   const differences = fields
     .filter(([, from, to]) => from !== to)
     .map(([field, from, to]) => ({ field, from, to }));
-  return { ...changeEntry(differences.length === 0 ? "keep" : "change", kind, about), differences };
+  return { ...changeEntry(differences.length === 0 ? "keep" : "change", kind, subject), differences };
 }
 
 function shownCertificates(ca: string | null): string | null {

@@ -189,9 +189,9 @@ function nodeAbove(tree: Node, path: FieldPath): Node {
   return findNodeAtLocation(tree, above) ?? nodeAbove(tree, above);
 }
 
-function faultAt(text: string, node: Node, path: FieldPath, why: string): ConfigFault {
-  const { message } = faultOfField(path, why);
-  return { field: fieldText(path), why, message, ...placeAt(text, node.offset) };
+function faultAt(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {
+  const { message } = faultOfField(path, reason);
+  return { field: fieldText(path), why: reason, message, ...placeAt(text, node.offset) };
 }
 
 function placeAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {

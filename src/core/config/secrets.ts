@@ -54,9 +54,9 @@ export function targetVariable(target: string): string {
 /** The fields `api_key` of targets, which name variables that are no longer read, each with the variable to set. */
 export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
   return Object.entries(targets).flatMap(([name, { apiKey }]) => {
-    const own = targetVariable(name);
-    if (apiKey === undefined || apiKey.env === own) return [];
-    return [faultOfField(["targets", name, "api_key"], `is no longer read; put the key into ${own}`)];
+    const ownVariable = targetVariable(name);
+    if (apiKey === undefined || apiKey.env === ownVariable) return [];
+    return [faultOfField(["targets", name, "api_key"], `is no longer read; put the key into ${ownVariable}`)];
   });
 }
 
@@ -89,11 +89,11 @@ function faultsOf(
   path: FieldPath,
   env: Variables,
 ): FieldFault[] {
-  const faultOf = (isRight: (value: string) => boolean, what: string, name: string, ...below: FieldPath) => {
+  const faultOf = (isRight: (value: string) => boolean, noun: string, name: string, ...below: FieldPath) => {
     const missing = missingVariableReason(name, env);
     if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
-    const why = missing ?? `the environment variable ${name} contains no ${what}`;
-    return [faultOfField([...path, ...below, "env"], why)];
+    const reason = missing ?? `the environment variable ${name} contains no ${noun}`;
+    return [faultOfField([...path, ...below, "env"], reason)];
   };
   return [
     ...apiKeys.flatMap((key, at) => faultOf(isTestKey, "test key", key.env, "api_keys", at)),

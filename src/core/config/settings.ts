@@ -238,16 +238,16 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function findDifferentSettings(
-  wanted: SandboxSettings,
+  wantedSettings: SandboxSettings,
   served: ServedSettings,
 ): readonly DifferentSetting[] {
   return ALL_SETTINGS.flatMap((setting) => {
     const { name, option, serve, text } = setting;
-    const value = wanted[name];
+    const value = wantedSettings[name];
     // Port 0 means any port.
     if (value === undefined || (name === "port" && value === 0)) return [];
-    const [asked, live] = [text(serve(value)), liveText(setting, served)];
-    return asked === live ? [] : [{ field: name, option, wanted: asked, live }];
+    const [requestedText, live] = [text(serve(value)), liveText(setting, served)];
+    return requestedText === live ? [] : [{ field: name, option, wanted: requestedText, live }];
   });
 }
 
@@ -272,14 +272,14 @@ export function servedSettingTexts(
 }
 
 export function optionsOf(settings: SandboxSettings): SettingOptions {
-  const given = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
-  return Object.fromEntries(given.map(({ name, option }) => [option, settings[name]]));
+  const givenSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
+  return Object.fromEntries(givenSettings.map(({ name, option }) => [option, settings[name]]));
 }
 
 /** The settings among the options of a start; the inverse of `optionsOf`. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
-  const given = ALL_SETTINGS.filter(({ option }) => options[option] !== undefined);
-  return Object.fromEntries(given.map(({ name, option }) => [name, options[option]]));
+  const givenSettings = ALL_SETTINGS.filter(({ option }) => options[option] !== undefined);
+  return Object.fromEntries(givenSettings.map(({ name, option }) => [name, options[option]]));
 }
 
 /** The port belongs to the process: every port counts as its default. */

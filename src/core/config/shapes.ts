@@ -24,7 +24,7 @@ export const servedSettings = z.object(
   recordOf<ServedShape>(ALL_SETTINGS.map(({ servedName, kind }) => [servedName, SERVED_SHAPES[kind.kind]])),
 );
 
-const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
+const shownValue = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 export const changeEntry = z.object({
   /** `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
@@ -42,7 +42,7 @@ export const changeEntry = z.object({
   storeId: z.string(),
   /** The item's name in its store: an id, an address, the name of a capability, or the end of a key. */
   name: z.string(),
-  differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
+  differences: z.array(z.object({ field: z.string(), from: shownValue, to: shownValue })),
 });
 export type ChangeEntry = DomainOf<typeof changeEntry>;
 

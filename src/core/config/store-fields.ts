@@ -74,10 +74,10 @@ export const returnOrigin = z.codec(
   ),
   z.object({ origin: z.string(), path: z.string() }),
   {
-    decode: (given) =>
-      typeof given === "string"
-        ? { origin: given, path: ROOT_PATH }
-        : { origin: given.origin, path: given.path ?? ROOT_PATH },
+    decode: (givenValue) =>
+      typeof givenValue === "string"
+        ? { origin: givenValue, path: ROOT_PATH }
+        : { origin: givenValue.origin, path: givenValue.path ?? ROOT_PATH },
     encode: ({ origin, path }) => (path === ROOT_PATH ? origin : { origin, path }),
   },
 );

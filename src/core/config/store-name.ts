@@ -108,6 +108,6 @@ export function storeNameFault(text: string): Words | undefined {
 /** Older versions accepted refused names: their look-alike characters become `\u{…}`, others get quotes. */
 export function displayStoreName(name: string): string {
   if (storeNameFault(name) === undefined) return name;
-  const shown = displayText(name).replace(LOOKALIKES, escapeCodePoint);
-  return shown === name ? JSON.stringify(name) : shown;
+  const shownName = displayText(name).replace(LOOKALIKES, escapeCodePoint);
+  return shownName === name ? JSON.stringify(name) : shownName;
 }

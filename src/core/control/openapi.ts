@@ -176,9 +176,9 @@ function allRefusals(): Json {
 
 function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   return Object.fromEntries(
-    groupByStatus(codes).map(([status, own]) => [
+    groupByStatus(codes).map(([status, ownCodes]) => [
       String(status),
-      reference("responses", nameOfRefusal(status, own)),
+      reference("responses", nameOfRefusal(status, ownCodes)),
     ]),
   );
 }
@@ -190,8 +190,8 @@ function codesOf(name: OperationName): readonly ErrorCode[] {
 }
 
 function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
-  const own = codes.filter((code) => !REFUSALS_OF_ALL.includes(code));
-  return `Refused${status}${own.map((code) => upperFirst(camelCase(code))).join("")}`;
+  const ownCodes = codes.filter((code) => !REFUSALS_OF_ALL.includes(code));
+  return `Refused${status}${ownCodes.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
 function groupByStatus(

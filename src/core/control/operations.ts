@@ -113,11 +113,11 @@ function refuseIssue(
 ): Outcome<never> {
   const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
-  const got = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
+  const gotText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
   const known = names.length === 0 ? "" : partOf("allowed_fields", { names });
-  return inField(field, refuseFact("request_field", { why: issuePart(issue), known, received: got }));
+  return inField(field, refuseFact("request_field", { why: issuePart(issue), known, received: gotText }));
 }
 
 /** The expected value; the English text comes from zod. */
@@ -181,10 +181,10 @@ export function decodeAnswer<Name extends OperationName>(
   { isSameVersion = false } = {},
 ): AnswerOf<Name> | undefined {
   const { answer, bare } = CONTROL_OPERATIONS[name];
-  const said = bare ? body : envelope.safeParse(body).data?.data;
-  const parsed = wireSchema(answer).safeParse(said);
-  const isShown = !parsed.success && isSameVersion && isRecord(said);
-  return (isShown ? convertUnchecked(answer, said, "domain") : parsed.data) as AnswerOf<Name> | undefined;
+  const data = bare ? body : envelope.safeParse(body).data?.data;
+  const parsed = wireSchema(answer).safeParse(data);
+  const isShown = !parsed.success && isSameVersion && isRecord(data);
+  return (isShown ? convertUnchecked(answer, data, "domain") : parsed.data) as AnswerOf<Name> | undefined;
 }
 
 /** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */

@@ -97,8 +97,8 @@ export function explainDelivery(
   say: Translator = english,
 ): Explanation {
   const last = delivery.attempts.at(-1);
-  const held = holdingFault(delivery);
-  const cause = (last && causeText(last, say)) ?? (held && say(EXPLAIN_SENTENCES.heldBy(held)));
+  const heldFault = holdingFault(delivery);
+  const cause = (last && causeText(last, say)) ?? (heldFault && say(EXPLAIN_SENTENCES.heldBy(heldFault)));
   const explained = explainEvent(event, [delivery], now, say);
   const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
@@ -123,8 +123,8 @@ const SUMMARY_TEXTS = {
 } as const satisfies FieldDisplay<(checkout: Checkout, say: Translator) => string>;
 
 function summaryOf(checkout: Checkout, say: Translator): string {
-  const what = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
-  return `${what} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
+  const checkoutText = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
+  return `${checkoutText} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
 }
 
 function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {

@@ -152,11 +152,11 @@ function pairParts(pair: readonly StoryDelivery[], telling: DeliveryContext): re
   return pair.flatMap((delivery, index) => {
     const name = CAUSE_NAMES[delivery.cause];
     const results = resultParts(delivery.attempts, telling);
-    const rest = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)], telling.say);
+    const endText = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)], telling.say);
     return [
       `${index === 0 ? "" : semicolon}${name === undefined ? "" : `${telling.say(name)}${colon}`}`,
       ...results,
-      results.length === 0 || rest === "" ? rest : `${comma}${rest}`,
+      results.length === 0 || endText === "" ? endText : `${comma}${endText}`,
       ...whyParts(delivery, telling),
     ];
   });
@@ -173,10 +173,10 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const fault = holdingFault(delivery);
   const late = last.startedAt - eventAt;
   if (fault === undefined && late < LATE_MS) return "";
-  const held = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
+  const heldText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
   const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
-  return joinTexts([held, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after], say);
+  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after], say);
 }
 
 const CAUSE_NAMES: Readonly<
@@ -235,7 +235,7 @@ function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly L
 function attemptEntries(
   { attempts }: StoryDelivery,
   telling: LineContext,
-  where?: string,
+  place?: string,
 ): NonNullable<StoryEntry["attempts"]> {
   return attempts.map((attempt, index) => {
     const { startedAt: at, status, error, milliseconds: ms } = attempt;
@@ -244,7 +244,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      ...attemptText(attempt, { before: attempts[index - 1], where }, telling),
+      ...attemptText(attempt, { before: attempts[index - 1], where: place }, telling),
     };
   });
 }
@@ -261,7 +261,7 @@ function attemptText(
     before === undefined ? "" : say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, say)));
   const cause = causeText(attempt, say);
   const isSame = before !== undefined && cause === causeText(before, say);
-  const why = isSame ? say(EXPLAIN_SENTENCES.sameCause) : cause;
+  const reason = isSame ? say(EXPLAIN_SENTENCES.sameCause) : cause;
   const name = joinTexts([where ?? "", say(EXPLAIN_SENTENCES.numbered(number)), later], say);
   return textOfParts([
     `${name}${say(COLON)}`,
@@ -269,7 +269,7 @@ function attemptText(
     faultOf(attempt, telling),
     tookPart(attempt, telling),
     quoteAnswer(attempt, say),
-    ...(why === undefined || attempt.fault !== null ? [] : [{ cause: why }]),
+    ...(reason === undefined || attempt.fault !== null ? [] : [{ cause: reason }]),
   ]);
 }
 
@@ -288,8 +288,8 @@ function tookPart({ milliseconds }: StoryAttempt, { say }: LineContext): LinePar
 
 /** The beginning of an unsuccessful answer, or the text of the error. */
 function quoteAnswer({ answer, status, facts }: StoryAttempt, say: Translator): string {
-  const said = isSuccess(status) ? "" : excerpt(textSaid(answer, facts?.message) ?? "");
-  return said === "" ? "" : `${say(COMMA)}"${said}"`;
+  const answerText = isSuccess(status) ? "" : excerpt(textSaid(answer, facts?.message) ?? "");
+  return answerText === "" ? "" : `${say(COMMA)}"${answerText}"`;
 }
 
 function isInFlight({ status, error }: StoryAttempt): boolean {

@@ -76,15 +76,15 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
   const { location } = facts ?? {};
   if (location === undefined || !URL.canParse(location, url)) return cause("redirect_nowhere");
   const [from, to] = [new URL(url), new URL(location, url)];
-  const shown = excerpt(to.href);
+  const shownUrl = excerpt(to.href);
   const samePlace = from.host === to.host && from.search === to.search;
   if (from.href === to.href) return cause("redirect_itself");
   const isSamePath = bare(from) === bare(to);
-  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shown);
-  if (from.protocol === to.protocol && samePlace && isSamePath) return cause("redirect_slash", shown);
+  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shownUrl);
+  if (from.protocol === to.protocol && samePlace && isSamePath) return cause("redirect_slash", shownUrl);
   if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
-    return cause("redirect_https", shown);
-  return cause(status === 302 || status === 303 ? "redirect_page" : "redirect", shown);
+    return cause("redirect_https", shownUrl);
+  return cause(status === 302 || status === 303 ? "redirect_page" : "redirect", shownUrl);
 }
 
 const LOGIN_PATH = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;

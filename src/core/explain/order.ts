@@ -31,12 +31,12 @@ export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,
 ): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
-  const left = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
+  const leftChains = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
   const placed = new Set<OrderableLine<Subject>>();
   const lines: Pick<OrderableLine<Subject>, "entry" | "about">[] = [];
   let time = -Infinity;
-  while (left.length > 0) {
-    const heads = left.flatMap(({ chain, at }, index) => {
+  while (leftChains.length > 0) {
+    const heads = leftChains.flatMap(({ chain, at }, index) => {
       const line = chain[at];
       return line === undefined || (line.after !== undefined && !placed.has(line.after))
         ? []
@@ -51,9 +51,9 @@ export function mergeChains<Subject>(
     time = line.entry.at;
     placed.add(line);
     lines.push(line);
-    const progress = left[index];
+    const progress = leftChains[index];
     if (progress !== undefined) progress.at += 1;
-    if (progress?.at === progress?.chain.length) left.splice(index, 1);
+    if (progress?.at === progress?.chain.length) leftChains.splice(index, 1);
   }
   return lines;
 }
@@ -71,7 +71,7 @@ function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
 export function plainEntry(
   what: StoryEntry["what"],
   at: number,
-  told: Pick<StoryEntry, "text"> & Partial<Pick<StoryEntry, "id" | "name">>,
+  parts: Pick<StoryEntry, "text"> & Partial<Pick<StoryEntry, "id" | "name">>,
 ): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, ...told };
+  return { at, what, id: null, of: null, status: null, durationMs: null, ...parts };
 }

@@ -34,13 +34,13 @@ export function explainRequest(
   const rest = { kind: "request", id: requestId, entries, pending: [] } as const;
   if (fault !== null) return { ...rest, ...NO_REFUSAL, ...explainFault(request, fault, line) };
   if (code === null || refused === null) {
-    const relied = request.decisions[0] ?? null;
+    const reliedDecision = request.decisions[0] ?? null;
     const next = existing === undefined ? [] : [`checkout explain ${existing.id}`];
     return {
       ...rest,
       summary: `${line}${afterOf(request, replays, say)}${goneOf(request, existing, say)}`,
       ...NO_REFUSAL,
-      decision: relied,
+      decision: reliedDecision,
       next,
     };
   }
@@ -73,9 +73,9 @@ function explainFault(
   fault: AppliedFault,
   line: string,
 ): Pick<Explanation, "summary" | "decision" | "next"> {
-  const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
+  const refusalText = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
-    summary: `${line}${why}; ${faultReason(fault)}`,
+    summary: `${line}${refusalText}; ${faultReason(fault)}`,
     decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };

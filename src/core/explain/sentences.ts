@@ -43,11 +43,11 @@ export const EXPLAIN_SENTENCES = {
   /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (attempt: number) => [`payment attempt ${attempt} under way`, `第 ${attempt} 次支付尝试进行中`],
-    declined: (left: number) => [
-      left === 0
+    declined: (triesLeft: number) => [
+      triesLeft === 0
         ? "declined, no attempt left"
-        : `declined, ${left} ${left === 1 ? "attempt" : "attempts"} left`,
-      left === 0 ? "支付被拒，尝试次数已用完" : `支付被拒，还可尝试 ${left} 次`,
+        : `declined, ${triesLeft} ${triesLeft === 1 ? "attempt" : "attempts"} left`,
+      triesLeft === 0 ? "支付被拒，尝试次数已用完" : `支付被拒，还可尝试 ${triesLeft} 次`,
     ],
     late: (attempt: number) => [
       `payment attempt ${attempt} ended too late, not applied`,
@@ -79,9 +79,9 @@ export const EXPLAIN_SENTENCES = {
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
-  sent: (taken: number, all: number) => [
-    `${taken} of ${all} deliveries succeeded`,
-    `${all} 次推送中 ${taken} 次成功`,
+  sent: (takenCount: number, all: number) => [
+    `${takenCount} of ${all} deliveries succeeded`,
+    `${all} 次推送中 ${takenCount} 次成功`,
   ],
   delivery: (type: string, state: string, tries: number) => [
     `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}`,
@@ -112,9 +112,9 @@ export const EXPLAIN_SENTENCES = {
   ],
   attemptStarted: (number: number) => [`payment attempt ${number} started`, `开始第 ${number} 次支付尝试`],
   attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
-  attemptEnded: (number: number, outcome: string | null, left: number) => [
-    `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${left} left` : ""}`,
-    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${left} 次` : ""}`,
+  attemptEnded: (number: number, outcome: string | null, triesLeft: number) => [
+    `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${triesLeft} left` : ""}`,
+    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${triesLeft} 次` : ""}`,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,
@@ -150,7 +150,7 @@ export const EXPLAIN_SENTENCES = {
   arrived: (at: string) => [`arrived ${at}`, `${at} 送达`],
   afterEvent: (span: string) => [`${span} after the event`, `比事件晚 ${span}`],
   givenUp: ["given up", "已放弃"],
-  heldBack: (why: string) => [`nothing is delivered: ${why}`, `当前不推送：${why}`],
+  heldBack: (reason: string) => [`nothing is delivered: ${reason}`, `当前不推送：${reason}`],
   held: [
     "waiting: paused (checkout endpoints list says why)",
     "等待中：接收端已暂停（原因见 checkout endpoints list）",

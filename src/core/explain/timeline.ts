@@ -119,14 +119,14 @@ export function pendingOf(
 ): readonly PendingEntry[] {
   const all = checkouts.flatMap((one) => one.deliveries);
   const attempts = pendingAttempts(all, typesOf(checkouts), { now, labels: endpointLabels(all), say });
-  const own = checkouts.flatMap(({ due }) =>
+  const ownLines = checkouts.flatMap(({ due }) =>
     due.map(({ at, what }) => ({
       at,
       what,
       text: say(what === "expiry" ? EXPLAIN_SENTENCES.expires : EXPLAIN_SENTENCES.settles),
     })),
   );
-  return [...attempts, ...own].toSorted((left, right) => left.at - right.at);
+  return [...attempts, ...ownLines].toSorted((left, right) => left.at - right.at);
 }
 
 function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, string> {
@@ -190,15 +190,15 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const keyed = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
-  const met = fault === null ? "" : `${say(COMMA)}${faultReason(fault)}`;
-  const told = textOfParts([
+  const faultText = fault === null ? "" : `${say(COMMA)}${faultReason(fault)}`;
+  const requestText = textOfParts([
     `${method} ${path}: `,
     status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
     status === 0 || code === null ? "" : ` ${code}`,
     { took: say(EXPLAIN_SENTENCES.tookMs(durationMs)) },
-    `${keyed}${met}${differencesText(request, say)}`,
+    `${keyed}${faultText}${differencesText(request, say)}`,
   ]);
-  return { at, what: "request", id, of: null, status, durationMs, ...told };
+  return { at, what: "request", id, of: null, status, durationMs, ...requestText };
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */

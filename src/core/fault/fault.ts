@@ -34,7 +34,7 @@ export function faultHeader({ id, action }: AppliedFault): string {
 /** Parses the value of `FAULT_HEADER`; undefined if it names no fault. */
 export function parseFaultHeader(text: string): AppliedFault | undefined {
   const [word = "", id = "", ...rest] = text.split(" ");
-  const action = FAULT_ACTIONS.find((known) => known === word);
+  const action = FAULT_ACTIONS.find((candidate) => candidate === word);
   return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 

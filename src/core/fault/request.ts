@@ -23,17 +23,17 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
 };
 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
-export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
-  const { action, match = {} } = wanted;
-  const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);
+export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
+  const { action, match = {} } = request;
+  const refused = strangeField(request) ?? strangeParameter(request) ?? strangeValue(request);
   if (refused !== undefined) return refused;
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
   const valueOf = (field: keyof typeof FAULT_PARAMETERS): number | null => {
     const parameter: FaultParameter = FAULT_PARAMETERS[field];
-    return wanted[field] ?? (parameter.of.includes(action) ? parameter.default : null);
+    return request[field] ?? (parameter.of.includes(action) ? parameter.default : null);
   };
-  const { times = wanted.until === undefined ? 1 : null, until = null, seed = null } = wanted;
+  const { times = request.until === undefined ? 1 : null, until = null, seed = null } = request;
   return accept({
     action,
     times,
@@ -57,21 +57,21 @@ export function parseFaultTerms(wanted: FaultRequest): Outcome<FaultTerms> {
 
 function strangeField({ action, match = {} }: FaultRequest): Refused | undefined {
   const isApi = isApiAction(action);
-  const [own, others] = isApi
+  const [ownFields, others] = isApi
     ? [API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
     : [DELIVERY_MATCH_FIELDS, API_MATCH_FIELDS];
   const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
   if (strange === undefined) return undefined;
-  const names = Object.values(own).join(", ");
+  const names = Object.values(ownFields).join(", ");
   const fact = isApi ? "fault_of_requests" : "fault_of_deliveries";
   return inField(`match.${strange[1]}`, refuseFact(fact, { action, names }));
 }
 
 function strangeParameter({ action, ...wanted }: FaultRequest): Refused | undefined {
-  const given = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
+  const givenParameters = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
     ([field]) => wanted[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
-  const strange = given.find(([, { of }]) => !of.includes(action))?.[1];
+  const strange = givenParameters.find(([, { of }]) => !of.includes(action))?.[1];
   if (strange === undefined) return undefined;
   const { name, of } = strange;
   return inField(name, refuseFact("fault_parameter", { actions: of, action }));

@@ -43,7 +43,7 @@ export function verdictsOn(facts: readonly Observation[]): {
   readonly broken: readonly Broken[];
 } {
   const before = new Set<OrderName>();
-  const shown = new Set<JudgedInvariant>();
+  const shownRules = new Set<JudgedInvariant>();
   const broken: Broken[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renews = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
@@ -52,11 +52,11 @@ export function verdictsOn(facts: readonly Observation[]): {
   for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
     const wasPaid = fact.kind === "look" && before.has(fact.of);
     const { shows, found } = judgeFact(fact, { wasPaid, renews });
-    for (const invariant of shows) shown.add(invariant);
+    for (const invariant of shows) shownRules.add(invariant);
     if (found !== undefined) broken.push({ ...found, ...causeIn(dialect, found) });
     if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
   }
-  return { shown, broken };
+  return { shown: shownRules, broken };
 }
 
 /** Judges a history. `settleMs`: how late the merchant says that a view may be. */
@@ -171,14 +171,14 @@ function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Fo
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
-  const shown = factOf(paid ? "shows_paid" : "shows_unpaid", got);
-  const paidOnce = { expected: factOf("paid_once"), got: shown };
+  const shownFact = factOf(paid ? "shows_paid" : "shows_unpaid", got);
+  const paidOnce = { expected: factOf("paid_once"), got: shownFact };
   if (isBooked && !truth.paid) {
     const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
-    return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shown, cause };
+    return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shownFact, cause };
   }
   if (isBooked && !truth.told && !truth.asked)
-    return { invariant: "never_unpaid", expected: factOf("unpaid_unless_asked"), got: shown };
+    return { invariant: "never_unpaid", expected: factOf("unpaid_unless_asked"), got: shownFact };
   if (times !== null && times > 1)
     return { invariant: "booked_once", ...paidOnce, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
@@ -192,7 +192,7 @@ function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Fo
     return {
       invariant: "right_amount",
       expected: factOf("amount", String(truth.amountMinor)),
-      got: shown,
+      got: shownFact,
       cause: amountCause(log?.deliveries ?? []),
     };
   return undefined;

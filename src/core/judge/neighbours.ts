@@ -15,8 +15,8 @@ export type Neighbour =
   | "same_number";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
-export function neighbourIds(id: string, how: Neighbour): readonly [a: string, b: string, c: string] {
-  switch (how) {
+export function neighbourIds(id: string, likeness: Neighbour): readonly [a: string, b: string, c: string] {
+  switch (likeness) {
     case "other_case": {
       const twin = /[A-Za-z]/.test(id) ? id : `a${id}`;
       return [twin, switchCase(twin), `0${twin}`].map(fit) as [string, string, string];
@@ -82,10 +82,10 @@ function swapDigits(id: string): string {
 }
 
 /** The id with one digit changed, which stays from 1 to 9; with more digits if there is none. */
-function changeDigit(id: string, one: RegExp, by: number): string {
+function changeDigit(id: string, one: RegExp, step: number): string {
   return one.test(id)
-    ? id.replace(one, (digit) => String(((Number(digit) + by) % 9) + 1))
-    : `${fit(id)}${by}`;
+    ? id.replace(one, (digit) => String(((Number(digit) + step) % 9) + 1))
+    : `${fit(id)}${step}`;
 }
 
 /** Another amount: how a payment of another checkout differs from the order. */
@@ -96,7 +96,7 @@ const MAX_DIFFERENCE = 10;
 const DIFFERENCE_PART = 1 / 200;
 
 /** An amount that differs a little; one of the two is the same in whole units, whether these are cut or rounded. */
-export function nearAmount(minor: number, other: OtherAmount): number {
+export function nearAmount(minor: number, otherAmount: OtherAmount): number {
   const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(minor * DIFFERENCE_PART)));
-  return other === "less" && minor > difference ? minor - difference : minor + difference;
+  return otherAmount === "less" && minor > difference ? minor - difference : minor + difference;
 }

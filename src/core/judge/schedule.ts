@@ -96,9 +96,9 @@ function faultLine(fault: ScheduledFault): string {
   const { action, match = {}, ...rest } = fault;
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...others } = match;
   const at = placeOfFault(fault);
-  const given = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
+  const givenTerms = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
   const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
-  return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(given)}`}`;
+  return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(givenTerms)}`}`;
 }
 
 export function targetsDelivery({ match = {} }: ScheduledFault): boolean {

@@ -99,14 +99,14 @@ export type KillsByPlace = { readonly request: readonly Kill[]; readonly deliver
 /** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
 function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): readonly Extension[] {
   const { faults, payer } = schedule;
-  const taken = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
+  const takenPlaces = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
   return places.flatMap((place): readonly Extension[] => {
     if (place.kind === "page")
       return payer === NO_FAULTS.payer
         ? OTHER_OUTCOMES.map((outcome) => ({ place, schedule: { faults, payer: outcome } }))
         : [];
     const { kind, ...match } = place;
-    if (taken.has(JSON.stringify(match))) return [];
+    if (takenPlaces.has(JSON.stringify(match))) return [];
     const faultsHere = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
     const actions: readonly ScheduledFault["action"][] = [...faultsHere, ...kills[kind]];
     return actions.map((action) => ({
@@ -133,7 +133,7 @@ export function nextWave(
 ): readonly Schedule[] {
   const size = Math.max(...runs.map(({ schedule }) => scheduleSize(schedule)));
   const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
-  const known = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
+  const knownKeys = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
   const plain = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
   const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.closeness] as const));
   const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
@@ -141,8 +141,8 @@ export function nextWave(
     if (run.isBroken || scheduleSize(run.schedule) !== size) continue;
     for (const { schedule, place } of extensionsOf(run, kills)) {
       const key = scheduleKey(schedule);
-      if (known.has(key)) continue;
-      known.add(key);
+      if (knownKeys.has(key)) continue;
+      knownKeys.add(key);
       const parts = subschedulesOf(schedule);
       if (parts.some((part) => broken.has(scheduleKey(part)))) continue;
       const singles = parts
@@ -162,12 +162,12 @@ const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /** Repeated or refused requests, repeated deliveries, and a failed purchase. 0: the fault changed nothing. */
 export function differenceScore(run: Trace, plain: Trace): number {
-  const more = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plain));
-  const retries = more(({ requests }) => Math.min(requests.length, 10));
-  const refusals = more(
+  const moreThanPlain = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plain));
+  const retries = moreThanPlain(({ requests }) => Math.min(requests.length, 10));
+  const refusals = moreThanPlain(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
   );
-  const redeliveries = more(({ deliveries }) =>
+  const redeliveries = moreThanPlain(({ deliveries }) =>
     Math.min(
       10,
       deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
@@ -183,21 +183,21 @@ export function differenceScore(run: Trace, plain: Trace): number {
 
 /** Yields each candidate once, and receives whether it breaks. No single step of the result can be omitted. */
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
-  const held = new Set<string>();
+  const heldKeys = new Set<string>();
   let least = schedule;
-  for (let next = removeOneStep(least, held); next !== undefined; next = removeOneStep(least, held)) {
+  for (let next = removeOneStep(least, heldKeys); next !== undefined; next = removeOneStep(least, heldKeys)) {
     const isBroken = yield next;
     if (isBroken) least = next;
-    else held.add(scheduleKey(next));
+    else heldKeys.add(scheduleKey(next));
   }
   return least;
 }
 
 /** The first schedule with one step fewer that is not known to hold. */
-function removeOneStep({ faults, payer }: Schedule, held: ReadonlySet<string>): Schedule | undefined {
+function removeOneStep({ faults, payer }: Schedule, heldKeys: ReadonlySet<string>): Schedule | undefined {
   const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
   if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
-  return smaller.find((one) => !held.has(scheduleKey(one)));
+  return smaller.find((one) => !heldKeys.has(scheduleKey(one)));
 }
 
 export type ScheduleResult = "held" | "broken" | "not_judged";
@@ -224,14 +224,14 @@ export function placeTable(
     const { faults, payer } = schedule;
     const [fault] = faults;
     const place = fault === undefined ? PAYER : placeOfFault(fault);
-    const known = places.get(place) ?? { held: [], broken: [], not_judged: [] };
-    places.set(place, known);
-    known[result].push(fault?.action ?? payer);
+    const knownPlace = places.get(place) ?? { held: [], broken: [], not_judged: [] };
+    places.set(place, knownPlace);
+    knownPlace[result].push(fault?.action ?? payer);
   }
-  const shown = [...places].filter(([, { held, broken, not_judged: open }]) =>
+  const shownPlaces = [...places].filter(([, { held, broken, not_judged: open }]) =>
     [held, broken, open].some(({ length }) => length > 0),
   );
-  return shown.map(([place, { held, broken, not_judged: notJudged }]) => ({
+  return shownPlaces.map(([place, { held, broken, not_judged: notJudged }]) => ({
     place,
     held: held.toSorted(),
     broken: broken.toSorted(),

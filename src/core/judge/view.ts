@@ -54,9 +54,9 @@ const DECIMAL = /^\d[\d.,' ]*[.,]\d{2}$/;
 /** The amount at a place that the merchant has named, in minor units. */
 function amountAt(place: string, text: string, value: unknown): number | null {
   const found = valueAt(place, text, value);
-  const written = typeof found === "number" && !Number.isInteger(found) ? found.toFixed(2) : found;
-  return typeof written === "string" && DECIMAL.test(written.trim())
-    ? Number(written.replaceAll(/\D/g, ""))
+  const writtenValue = typeof found === "number" && !Number.isInteger(found) ? found.toFixed(2) : found;
+  return typeof writtenValue === "string" && DECIMAL.test(writtenValue.trim())
+    ? Number(writtenValue.replaceAll(/\D/g, ""))
     : numberAt(place, text, value);
 }
 

@@ -128,9 +128,9 @@ export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> &
 /** Parses the arguments of a tool. A refusal names the expected and the received value of each wrong argument. */
 export function parseInput<Name extends ToolName>(
   name: Name,
-  given: unknown,
+  input: unknown,
 ): Outcome<ToolInput<Name>, string> {
-  const parsed = INPUTS[name].safeParse(given ?? {});
+  const parsed = INPUTS[name].safeParse(input ?? {});
   if (parsed.success) return accept(parsed.data as ToolInput<Name>);
   const { properties } = inputSchema(name);
   const fields = isRecord(properties) ? properties : {};
@@ -139,7 +139,7 @@ export function parseInput<Name extends ToolName>(
     if (issue.code === "unrecognized_keys")
       return `unknown argument ${issue.keys.join(", ")}; arguments: ${Object.keys(fields).join(", ") || "none"}`;
     if (typeof field !== "string") return `expected an object with ${Object.keys(fields).join(", ")}`;
-    const came = isRecord(given) && field in given ? excerpt(JSON.stringify(given[field])) : "nothing";
+    const came = isRecord(input) && field in input ? excerpt(JSON.stringify(input[field])) : "nothing";
     return `${field}: expected ${JSON.stringify(fields[field])}, got ${came}`;
   });
   return { ok: false, refusal: `wrong arguments of ${name}: ${wrong.join("; ")}` };

@@ -28,20 +28,20 @@ export function hostOf(address: string): string {
 
 /** Every address that a server listens on. Loopback is always included, by itself or as part of all addresses. */
 export function listenAddresses(
-  more: readonly ListenAddress[],
+  moreAddresses: readonly ListenAddress[],
 ): readonly { readonly address: string; readonly isOptional: boolean }[] {
   const [ipv4, ipv6] = [
-    more.includes("0.0.0.0") ? "0.0.0.0" : "127.0.0.1",
-    more.includes("::") ? "::" : "::1",
+    moreAddresses.includes("0.0.0.0") ? "0.0.0.0" : "127.0.0.1",
+    moreAddresses.includes("::") ? "::" : "::1",
   ];
   // ::1 is optional, because a machine may have no IPv6; an address that the user named is not.
-  const own = [
+  const ownAddresses = [
     { address: ipv4, isOptional: false },
-    { address: ipv6, isOptional: !more.includes(ipv6) },
+    { address: ipv6, isOptional: !moreAddresses.includes(ipv6) },
   ];
   const isCovered = (address: string): boolean =>
-    own.some((one) => one.address === address) ||
+    ownAddresses.some((one) => one.address === address) ||
     (address.includes(":") ? ipv6 === "::" : ipv4 === "0.0.0.0");
-  const others = [...new Set(more)].filter((address) => !isCovered(address));
-  return [...own, ...others.map((address) => ({ address, isOptional: false }))];
+  const otherAddresses = [...new Set(moreAddresses)].filter((address) => !isCovered(address));
+  return [...ownAddresses, ...otherAddresses.map((address) => ({ address, isOptional: false }))];
 }

@@ -17,13 +17,13 @@ const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
-  const below = path.replace(/^\/v1(?=\/|$)/, "");
-  const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
-  const sent = sentHeaders(headers).flatMap((header) => ["-H", header]);
+  const pathBelow = path.replace(/^\/v1(?=\/|$)/, "");
+  const methodOption = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
+  const headerOptions = sentHeaders(headers).flatMap((header) => ["-H", header]);
   // A body with a line break, or that no shell word can contain, is passed through printf.
   const word = body.includes("\n") ? undefined : quoteToCopy(body);
-  const what = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
-  const words = ["curl", "-i", ...how, addressOf(below), ...sent, ...what];
+  const bodyOption = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
+  const words = ["curl", "-i", ...methodOption, addressOf(pathBelow), ...headerOptions, ...bodyOption];
   if (words.includes(undefined)) return undefined;
   const line = words.join(" ");
   return body === "" || word !== undefined ? line : `${printfOf(body)} | ${line}`;
@@ -38,8 +38,8 @@ function sentHeaders(headers: readonly string[]): (string | undefined)[] {
   });
 }
 
-function addressOf(below: string): string | undefined {
-  if (PLAIN_PATH.test(below)) return `"$CHECKOUT_BASE_URL${below}"`;
-  const rest = quoteToCopy(below);
-  return rest === undefined ? undefined : `"$CHECKOUT_BASE_URL"${rest}`;
+function addressOf(pathBelow: string): string | undefined {
+  if (PLAIN_PATH.test(pathBelow)) return `"$CHECKOUT_BASE_URL${pathBelow}"`;
+  const quotedPath = quoteToCopy(pathBelow);
+  return quotedPath === undefined ? undefined : `"$CHECKOUT_BASE_URL"${quotedPath}`;
 }

@@ -54,16 +54,16 @@ const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 
 /** Whether a request passes the filter; position and limit are ignored. */
-export function matchesFilter(wanted: RequestFilter, request: LoggedRequest): boolean {
-  const [lowest, highest] = wanted.statuses ?? [0, 999];
+export function matchesFilter(filter: RequestFilter, request: LoggedRequest): boolean {
+  const [lowest, highest] = filter.statuses ?? [0, 999];
   return (
-    request.storeAt >= (wanted.from ?? 0) &&
+    request.storeAt >= (filter.from ?? 0) &&
     request.status >= lowest &&
     request.status <= highest &&
-    (wanted.method === null || request.method === wanted.method) &&
-    (wanted.path === null || request.path.startsWith(wanted.path)) &&
-    (wanted.orderId === null || request.orderId === wanted.orderId) &&
-    !(wanted.ofMerchant && request.byDrill === true)
+    (filter.method === null || request.method === filter.method) &&
+    (filter.path === null || request.path.startsWith(filter.path)) &&
+    (filter.orderId === null || request.orderId === filter.orderId) &&
+    !(filter.ofMerchant && request.byDrill === true)
   );
 }
 

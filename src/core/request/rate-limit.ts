@@ -23,13 +23,13 @@ export function takeToken(
   limit: RateLimit,
   bucket: Bucket | undefined,
   now: number,
-  wanted = 1,
+  cost = 1,
 ): { readonly bucket: Bucket; readonly outcome: Outcome<void> } {
   const before = bucket ?? { tokens: limit.burst, at: now };
   const gained = (Math.max(0, now - before.at) / 1000) * limit.perSecond;
   const tokens = Math.min(limit.burst, before.tokens + gained);
-  if (tokens >= wanted) return { bucket: { tokens: tokens - wanted, at: now }, outcome: accept(undefined) };
-  const retryAfterSeconds = Math.max(1, Math.ceil((wanted - tokens) / limit.perSecond));
+  if (tokens >= cost) return { bucket: { tokens: tokens - cost, at: now }, outcome: accept(undefined) };
+  const retryAfterSeconds = Math.max(1, Math.ceil((cost - tokens) / limit.perSecond));
   const values = { perSecond: limit.perSecond, seconds: retryAfterSeconds };
   return {
     bucket: { tokens, at: now },

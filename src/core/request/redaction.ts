@@ -75,8 +75,8 @@ export function redactStored(text: string, orderId?: string | null): string {
   const safe = redactSecrets(text);
   if (!mayHoldCard(safe)) return safe;
   const open = new Set<string>();
-  if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (written) => open.add(written));
-  return hideCardNumbers(safe, (written) => !open.has(written));
+  if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (card) => open.add(card));
+  return hideCardNumbers(safe, (card) => !open.has(card));
 }
 
 /** Examines only every 13th character, because nearly all texts end here: a pattern takes ten times as long. */
@@ -126,27 +126,27 @@ const MAX_AROUND = 128;
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /** `parts`: digits at even indexes, the gaps between them at odd indexes. */
-function hideCards(run: string, around: SurroundingText, hides: (written: string) => unknown): string {
+function hideCards(run: string, surrounding: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
   const last = parts.length - 1;
-  let shown = "";
+  let shownText = "";
   for (let at = 0; at <= last; at += 2) {
-    const end = isPartOfOther(parts, at, around) ? undefined : endOfCard(parts, at, around);
-    const written = parts.slice(at, (end ?? at) + 1).join("");
-    const isHidden = end !== undefined && Boolean(hides(written));
-    shown += `${isHidden ? `…${digitsOf(written).slice(-4)}` : written}${parts[(end ?? at) + 1] ?? ""}`;
+    const end = isPartOfOther(parts, at, surrounding) ? undefined : endOfCard(parts, at, surrounding);
+    const partText = parts.slice(at, (end ?? at) + 1).join("");
+    const isHidden = end !== undefined && Boolean(hides(partText));
+    shownText += `${isHidden ? `…${digitsOf(partText).slice(-4)}` : partText}${parts[(end ?? at) + 1] ?? ""}`;
     at = end ?? at;
   }
-  return shown;
+  return shownText;
 }
 
 /** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
-function endOfCard(parts: readonly string[], from: number, around: SurroundingText): number | undefined {
+function endOfCard(parts: readonly string[], from: number, surrounding: SurroundingText): number | undefined {
   let digits = "";
   let found: number | undefined;
   for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
     digits += digitsOf(parts[at] ?? "");
-    if (isCard(digits) && !isPartOfOther(parts, at, around)) found = at;
+    if (isCard(digits) && !isPartOfOther(parts, at, surrounding)) found = at;
     if ((parts[at] ?? "").length < MIN_GROUP) break;
   }
   return found;
@@ -157,9 +157,9 @@ function isPartOfOther(parts: readonly string[], at: number, { before, after }: 
   const isFirst = at === 0;
   if (isFirst && NO_CARD_BEHIND.test(before)) return true;
   const isWordBefore = isFirst && !ESCAPE_AT_END.test(before);
-  const [left = ""] = (isWordBefore ? /[0-9a-z]*$/i.exec(before) : null) ?? [];
+  const [wordBefore = ""] = (isWordBefore ? /[0-9a-z]*$/i.exec(before) : null) ?? [];
   const [right = ""] = (at === parts.length - 1 ? /^[0-9a-z]*/i.exec(after) : null) ?? [];
-  return HEX_WORD.test(`${left}${right}`);
+  return HEX_WORD.test(`${wordBefore}${right}`);
 }
 
 const NO_CARD_BEHIND = /(?:\d\.|"amount_minor"\s*:\s*)$/;
@@ -182,9 +182,9 @@ function hasCheckDigit(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-function digitsOf(written: string): string {
-  if (/^\d*$/.test(written)) return written;
-  const plain = written.replace(GAPS_EVERYWHERE, "");
+function digitsOf(text: string): string {
+  if (/^\d*$/.test(text)) return text;
+  const plain = text.replace(GAPS_EVERYWHERE, "");
   return plain.replace(/[０-９]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
 }
 

@@ -31,18 +31,18 @@ export function refusalIn(
   dialect: Dialect,
   { code, status }: { readonly code: string; readonly status: number },
 ): { readonly code: string; readonly status: number } {
-  const named = dialect.errors?.[code];
+  const namedError = dialect.errors?.[code];
   const ofSession = code === "session_not_found" ? dialect.unknown_session : undefined;
-  return { code: named?.code ?? code, status: ofSession ?? named?.status ?? status };
+  return { code: namedError?.code ?? code, status: ofSession ?? namedError?.status ?? status };
 }
 
 /** The body of a create without the form that does not count; undefined if both forms are refused. */
 export function withOneForm(dialect: Dialect | undefined, body: unknown): unknown {
   const counts = dialect?.both_forms ?? "refuse";
   if (counts === "refuse" || !isRecord(body)) return undefined;
-  const left: readonly string[] =
+  const leftFields: readonly string[] =
     counts === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !left.includes(name)));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !leftFields.includes(name)));
 }
 
 /** An event's body as the service sends it; the same bytes for the same event. */
@@ -91,10 +91,10 @@ export function isSent(dialect: Dialect | undefined, field: string): boolean {
 }
 
 /** The value of the signature header for our value; without a timestamp also in a form that has one. */
-export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ours: string): string {
+export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ourValue: string): string {
   const { prefix, isTimed } = formOf(dialect);
-  const written = ours.split(",").map((signature) => prefix + signature);
-  return (isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...written] : written).join(",");
+  const signatures = ourValue.split(",").map((signature) => prefix + signature);
+  return (isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
@@ -113,8 +113,8 @@ function formOf({ signature_form: form = "hex" }: Dialect = {}) {
   return { prefix: isTimed ? "v1=" : form.slice(0, -"hex".length), isTimed };
 }
 
-function ourName(names: Dialect["event_fields"] = {}, theirs: string): string {
-  return Object.entries(names).find(([, name]) => name === theirs)?.[0] ?? theirs;
+function ourName(names: Dialect["event_fields"] = {}, theirName: string): string {
+  return Object.entries(names).find(([, name]) => name === theirName)?.[0] ?? theirName;
 }
 
 /** The value of our field as the service writes it. */

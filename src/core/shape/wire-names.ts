@@ -57,8 +57,8 @@ export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
  * name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
-  const known = derived.get(schema);
-  if (known !== undefined) return known;
+  const knownSchema = derived.get(schema);
+  if (knownSchema !== undefined) return knownSchema;
   const wire = derive(schema);
   derived.set(schema, wire);
   const rules = rulesBySchema.get(schema);
@@ -71,27 +71,27 @@ export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
 function derive(schema: z.ZodMiniType): z.ZodMiniType {
   if (schema instanceof z.ZodMiniObject) return deriveObject(schema);
   if (schema instanceof z.ZodMiniArray)
-    return schema.clone({ ...schema.def, element: below(schema.def.element) });
+    return schema.clone({ ...schema.def, element: schemaBelow(schema.def.element) });
   if (schema instanceof z.ZodMiniRecord)
-    return schema.clone({ ...schema.def, valueType: below(schema.def.valueType) });
+    return schema.clone({ ...schema.def, valueType: schemaBelow(schema.def.valueType) });
   if (schema instanceof z.ZodMiniUnion || schema instanceof z.ZodMiniDiscriminatedUnion)
-    return schema.clone({ ...schema.def, options: schema.def.options.map(below) });
+    return schema.clone({ ...schema.def, options: schema.def.options.map(schemaBelow) });
   if (schema instanceof z.ZodMiniOptional)
-    return schema.clone({ ...schema.def, innerType: below(schema.def.innerType) });
+    return schema.clone({ ...schema.def, innerType: schemaBelow(schema.def.innerType) });
   if (schema instanceof z.ZodMiniNullable)
-    return schema.clone({ ...schema.def, innerType: below(schema.def.innerType) });
+    return schema.clone({ ...schema.def, innerType: schemaBelow(schema.def.innerType) });
   if (schema instanceof z.ZodMiniCodec || LEAVES.has(schema.def.type)) return schema;
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 
-function below(schema: z.core.$ZodType): z.ZodMiniType {
+function schemaBelow(schema: z.core.$ZodType): z.ZodMiniType {
   // All schemas are made by zod/mini.
   return wireSchema(schema as z.ZodMiniType);
 }
 
 function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   const fields = Object.entries(schema.shape).map(
-    ([name, field]) => [name, snakeCase(name), below(field)] as const,
+    ([name, field]) => [name, snakeCase(name), schemaBelow(field)] as const,
   );
   const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
   const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
@@ -122,7 +122,7 @@ export function convertUnchecked(schema: z.core.$ZodType, value: unknown, to: "w
       }),
     );
   const convert = to === "wire" ? z.safeEncode : z.safeDecode;
-  const converted = convert(below(schema), value);
+  const converted = convert(schemaBelow(schema), value);
   return converted.success ? converted.data : value;
 }
 
@@ -185,6 +185,6 @@ export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]
 function fieldNames(schema: z.ZodMiniType): readonly string[] {
   if (schema instanceof z.ZodMiniOptional) return fieldNames(schema.def.innerType as z.ZodMiniType);
   if (!(schema instanceof z.ZodMiniObject)) return [];
-  const within = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
-  return Object.keys(schema.shape).concat(within);
+  const namesWithin = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
+  return Object.keys(schema.shape).concat(namesWithin);
 }

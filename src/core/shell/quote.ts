@@ -87,10 +87,10 @@ function isVisible(text: string): boolean {
 }
 
 /** A printf format in single quotes: characters that `kept` does not match become octal bytes. */
-function octal(text: string, kept: RegExp): string {
+function octal(text: string, keptUnits: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, at: number): boolean =>
-    kept.test(character) &&
+    keptUnits.test(character) &&
     isVisible(character) &&
     !`${SINGLE_QUOTES}\\%${at === 0 ? "-" : ""}`.includes(character);
   return Array.from(text, (character, at) =>

@@ -46,12 +46,12 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
     ...headersIn(dialect, signed),
   };
   const { signature: unkept } = headerNamesIn(dialect);
-  const kept = Object.entries(headers).filter(([name]) => name !== unkept);
+  const keptHeaders = Object.entries(headers).filter(([name]) => name !== unkept);
   return {
     headers,
     body,
     isOfEvent: body === right,
-    auditedHeaders: JSON.stringify(Object.fromEntries(kept)),
+    auditedHeaders: JSON.stringify(Object.fromEntries(keptHeaders)),
     bodyHash: hash("sha256", body, "hex"),
   };
 }

@@ -9,8 +9,8 @@ type Names = readonly (readonly [ours: string, theirs: string | number | null | 
 /** The names that a dialect may change, by the decision that has our names. */
 const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
   4: ({ errors = {} }) =>
-    Object.entries(errors).map(([ours, { code = ours, status }]) => [
-      ours,
+    Object.entries(errors).map(([ourCode, { code = ourCode, status }]) => [
+      ourCode,
       [code, status].filter((part) => part !== undefined).join(" "),
     ]),
   5: ({ replay }) => [
@@ -24,9 +24,9 @@ const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
     ["iso", times],
   ],
   12: (dialect) => {
-    const [ours, theirs] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
+    const [ourNames, theirNames] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
     return [
-      ...HEADER_PARTS.map((part) => [ours[part], theirs[part]] as const),
+      ...HEADER_PARTS.map((part) => [ourNames[part], theirNames[part]] as const),
       ["hex", dialect.signature_form],
     ];
   },
@@ -34,9 +34,9 @@ const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
 
 /** Where a dialect differs from our choice in a decision, each as `our name → its name`. */
 export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
-  const named = dialect === undefined ? [] : (NAMED[decision]?.(dialect) ?? []);
-  return named.flatMap(([ours, theirs]) =>
-    theirs === undefined || theirs === ours ? [] : [`${ours} → ${theirs ?? NO_NAME}`],
+  const namePairs = dialect === undefined ? [] : (NAMED[decision]?.(dialect) ?? []);
+  return namePairs.flatMap(([ourName, theirName]) =>
+    theirName === undefined || theirName === ourName ? [] : [`${ourName} → ${theirName ?? NO_NAME}`],
   );
 }
 

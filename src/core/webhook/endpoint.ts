@@ -35,8 +35,8 @@ export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switch
 /** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
 export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" | "cause" | "hold">): Words {
   if (hold !== undefined) return wordsOf(refuseFact("nothing_delivered", { hold }).refusal);
-  const why = reasonOf(endpoint);
-  return typeof why === "string" ? [why, why] : partWords(why);
+  const reason = reasonOf(endpoint);
+  return typeof reason === "string" ? [reason, reason] : partWords(reason);
 }
 
 /** The text of `reasonWords` as a value of a refusal. */

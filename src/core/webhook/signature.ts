@@ -51,14 +51,14 @@ export function headersIn(
   headers: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   if (dialect === undefined) return headers;
-  const [ours, theirs] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
-  const names = new Map(HEADER_PARTS.map((part) => [ours[part], theirs[part]]));
-  const written = Object.entries(headers).map(([name, value]) => {
-    const isSignature = name === ours.signature;
-    const its = isSignature ? signatureHeader(dialect, headers[ours.timestamp], value) : value;
+  const [ourNames, theirNames] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
+  const names = new Map(HEADER_PARTS.map((part) => [ourNames[part], theirNames[part]]));
+  const writtenHeaders = Object.entries(headers).map(([name, value]) => {
+    const isSignature = name === ourNames.signature;
+    const its = isSignature ? signatureHeader(dialect, headers[ourNames.timestamp], value) : value;
     return [names.get(name) ?? name, its] as const;
   });
-  return Object.fromEntries(written);
+  return Object.fromEntries(writtenHeaders);
 }
 
 /** Default tolerance of a timestamp, in seconds, before and after now (decision 12). */
@@ -200,7 +200,7 @@ function checkCall({
 
 function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const kind = kindOf(rawBody);
-  const got =
+  const gotText =
     rawBody === undefined
       ? "nothing"
       : kind === PROMISE_HINT || rawBody === null
@@ -209,7 +209,7 @@ function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const next = kind === PROMISE_HINT ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
-    `the body must be the bytes or the text as they arrived; got ${got}: ${next}`,
+    `the body must be the bytes or the text as they arrived; got ${gotText}: ${next}`,
   );
 }
 

@@ -141,8 +141,8 @@ export function filterAddresses(
     return ipaddr.process(address).range() !== "loopback" || target.port !== ownPort;
   });
   if (allowed.length > 0) return accept(allowed);
-  const got = resolved.length === 0 ? "no address" : resolved.join(", ");
-  return refuseFact("target_resolves", { host: target.host, addresses: got });
+  const gotAddresses = resolved.length === 0 ? "no address" : resolved.join(", ");
+  return refuseFact("target_resolves", { host: target.host, addresses: gotAddresses });
 }
 
 /** Refuses with `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none. */

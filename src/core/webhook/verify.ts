@@ -20,8 +20,8 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   if (!verdict.ok) return verdict;
   const { dialect, headers } = options;
   const { eventId: name } = headerNamesIn(dialect);
-  const sent = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
-  const body = readEventIn(dialect, sent, headerValues(headers, name)[0]);
+  const sentBody = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
+  const body = readEventIn(dialect, sentBody, headerValues(headers, name)[0]);
   const field = faultyField(body, dialect);
   if (field !== undefined)
     return reject(

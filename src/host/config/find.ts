@@ -22,8 +22,8 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   readonly value: string | null;
   readonly source: string;
 } {
-  const named = world.env[CONFIG_VARIABLE] ?? "";
-  if (named !== "") return { value: resolve(world.cwd, named), source: CONFIG_VARIABLE };
+  const namedPath = world.env[CONFIG_VARIABLE] ?? "";
+  if (namedPath !== "") return { value: resolve(world.cwd, namedPath), source: CONFIG_VARIABLE };
   const value = findNearestConfig(world) ?? null;
   if (value === null) return { value, source: "not found" };
   return {
@@ -42,9 +42,9 @@ export function findConfig(
   const path = config === undefined ? (located.value ?? undefined) : resolve(world.cwd, config);
   if (isNamed && path !== undefined) {
     if (world.files.exists(path)) return accept(path);
-    const named = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
+    const variableText = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
     return usageFailure(
-      `there is no file ${path}${named}`,
+      `there is no file ${path}${variableText}`,
       "correct the path, or leave the option out to search for a configuration",
     );
   }

@@ -18,7 +18,7 @@ type Hold = { readonly run: RunRecord; readonly release: () => void };
 export async function holdFolder(
   world: HoldWorld,
   folder: string,
-  told: Pick<RunRecord, "control_token" | "is_guest">,
+  parts: Pick<RunRecord, "control_token" | "is_guest">,
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
   // Created here, because SQLite would create it with the umask of the process.
@@ -27,7 +27,7 @@ export async function holdFolder(
   if (lock.state === "held") return refuseHeld(world, folder);
   if (lock.state === "refused") return refuseLock(path, lock.reason);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
-  const claimed = claimOr(unlock, () => claimFolder(world, folder, { ...told, host: world.hostName?.() }));
+  const claimed = claimOr(unlock, () => claimFolder(world, folder, { ...parts, host: world.hostName?.() }));
   if (!claimed.ok) return claimed;
   const run = claimed.value;
   const release = (): void => {
@@ -74,8 +74,8 @@ function unseenRun(world: Pick<World, "files" | "processStartTime">, folder: str
 
 /** States only the known facts about the lock's holder: `run.json` may be an older process's. */
 function unseenProcess({ pid, host }: RunRecord): string {
-  const where = host === undefined ? "" : ` on ${printable(host)}`;
-  return `a process that cannot be seen from here (run.json names process ${pid}${where})`;
+  const hostText = host === undefined ? "" : ` on ${printable(host)}`;
+  return `a process that cannot be seen from here (run.json names process ${pid}${hostText})`;
 }
 
 function refuseHeld(

@@ -14,10 +14,10 @@ export function createKeyWriter(
   if (folder === undefined)
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
   const read = (): Credentials => {
-    const kept = readCredentials(world, folder);
+    const keptCredentials = readCredentials(world, folder);
     // The transaction fails then, so that the keys of other stores in the unreadable file are not lost.
-    if (!kept.ok) throw new Error(kept.refusal.message);
-    return kept.value ?? { stores: {} };
+    if (!keptCredentials.ok) throw new Error(keptCredentials.refusal.message);
+    return keptCredentials.value ?? { stores: {} };
   };
   const write = (before: Credentials, added: Stores): void =>
     writeCredentials(world, folder, { ...before, stores: { ...before.stores, ...added } });
@@ -29,8 +29,8 @@ export function createKeyWriter(
     keepKeySoon: batchWrites(world, (added) => write(read(), added)),
     keepName: ({ id, name }) => {
       const before = read();
-      const kept = before.stores[id];
-      if (kept !== undefined) write(before, { [id]: { ...kept, name } });
+      const keptStore = before.stores[id];
+      if (keptStore !== undefined) write(before, { [id]: { ...keptStore, name } });
     },
   };
 }
@@ -48,7 +48,7 @@ function batchWrites(
       return next.written;
     }
     const added: Stores = entry;
-    const written = new Promise<void>((resolve, reject) =>
+    const keysWritten = new Promise<void>((resolve, reject) =>
       soon(() => {
         next = undefined;
         try {
@@ -59,7 +59,7 @@ function batchWrites(
         }
       }),
     );
-    next = { added, written };
-    return written;
+    next = { added, written: keysWritten };
+    return keysWritten;
   };
 }

@@ -11,8 +11,8 @@ export const FOLDER_NAME = ".checkout";
  * created here. A configuration marks a project: a state folder above it belongs to another project, and a new one is
  * created next to the configuration.
  */
-export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
-  if (named !== undefined) return resolve(world.cwd, named);
+export function locateStateFolder(world: Pick<World, "cwd" | "files">, namedFolder?: string): string {
+  if (namedFolder !== undefined) return resolve(world.cwd, namedFolder);
   for (let folder = world.cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, FOLDER_NAME);
     if (world.files.exists(candidate) || world.files.exists(join(folder, CONFIG_FILE))) return candidate;

@@ -8,12 +8,12 @@ export function watchForLoss(
   paths: readonly string[],
   start: string,
 ): { readonly failure: Promise<HostFailure>; readonly stop: () => void } {
-  const lost = Promise.withResolvers<HostFailure>();
+  const loss = Promise.withResolvers<HostFailure>();
   const stops = paths.map((path) =>
     world.onFileLost?.(path, () => {
       const message = `${printable(path)} was deleted or replaced while the sandbox was running, so the sandbox has ended`;
-      lost.resolve({ kind: "failed", code: "state_lost", message, next: start });
+      loss.resolve({ kind: "failed", code: "state_lost", message, next: start });
     }),
   );
-  return { failure: lost.promise, stop: () => stops.forEach((stop) => stop?.()) };
+  return { failure: loss.promise, stop: () => stops.forEach((stop) => stop?.()) };
 }

@@ -6,14 +6,14 @@ import type { HeldFolder, Host } from "../hosting.ts";
 /** `renew` rewrites it after a reset or restore, which is done already: a failure is only reported. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
-  held: HeldFolder,
+  heldFolder: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
   let served: Pick<RunRecord, "port"> | undefined;
   const write = (): void => {
-    if (held === undefined || served === undefined) return;
+    if (heldFolder === undefined || served === undefined) return;
     const identity = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRunRecord(world, held.path, { ...held.run, ...served, ...identity });
+    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...served, ...identity });
   };
   return {
     write: (port: number): void => {

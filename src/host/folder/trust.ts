@@ -39,9 +39,9 @@ export function checkFolderTrust(
     if (file === undefined) continue;
     const isRight = file.kind === "file" || (file.kind === "folder" && isFolderOfOurs(name));
     if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
-    const why = openness(file);
-    if (why !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
-      return refuseOpen(folder, path, OPEN_TEXTS[why]);
+    const reason = openness(file);
+    if (reason !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
+      return refuseOpen(folder, path, OPEN_TEXTS[reason]);
   }
   return accept(isVacant ? "vacant" : "used");
 }
@@ -96,20 +96,20 @@ function openness({ isOwn, openTo }: PathFacts): keyof typeof OPEN_TEXTS | undef
   return openTo === "readers" ? "readable" : undefined;
 }
 
-function refuseOpen(folder: string, path: string, why: string): Outcome<never, HostFailure> {
+function refuseOpen(folder: string, path: string, reason: string): Outcome<never, HostFailure> {
   return refuseFolder(
-    `${path} ${why}, as files from a repository or an archive often are`,
+    `${path} ${reason}, as files from a repository or an archive often are`,
     `if checkout created it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) if a group owns it or the file system has no modes; otherwise name another folder with --dir`,
   );
 }
 
 export function refuseFolder(
-  why: string,
+  reason: string,
   next = "name another folder with --dir, or move this one away",
 ): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_refused",
-    message: `${why}; nothing was read from the folder or written to it`,
+    message: `${reason}; nothing was read from the folder or written to it`,
     next,
   });
 }

@@ -89,8 +89,8 @@ export async function serveHosted<Value>(
   if (!secrets.ok) return secrets;
   const free = await checkPortOfFirst(world, folder, options);
   if (!free.ok) return free;
-  const made = state.makeStateFolder(world, folder, options);
-  if (!made.ok) return made;
+  const madeFolder = state.makeStateFolder(world, folder, options);
+  if (!madeFolder.ok) return madeFolder;
   if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
   const controlToken = secrets.value.controlToken?.value ?? state.newToken(world, "control");
   const hold = await holdFolder(world, folder, { control_token: controlToken });
@@ -140,7 +140,7 @@ async function serveAt<Value>(
   const { folder, stopping } = purpose;
   writeConfig(context, folder, service);
   const ending = new AbortController();
-  let lost: ReturnType<typeof watchForLoss> | undefined;
+  let lossWatch: ReturnType<typeof watchForLoss> | undefined;
   const { listening, ran, sawTakenPort } = runWorkerd(world, {
     folder,
     secrets: service,
@@ -159,12 +159,12 @@ async function serveAt<Value>(
     if (!ready.ok) return orFullDisk(world, folder, ready);
     const { store_id, version } = ready.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
-    lost = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
+    lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(ready.value);
     const ended = ran.then(() => undefined);
-    return accept(await purpose.use({ ended, stateLost: lost.failure, hold: service.folderHold }));
+    return accept(await purpose.use({ ended, stateLost: lossWatch.failure, hold: service.folderHold }));
   } finally {
-    lost?.stop();
+    lossWatch?.stop();
     ending.abort();
     await ran;
   }
@@ -188,12 +188,12 @@ const FIRST_FILES_BYTES = 2 ** 18;
 function readKeys(
   { world }: Host,
   folder: string,
-  { found, adminToken: given }: { readonly found: HostedState; readonly adminToken: string | undefined },
+  { found, adminToken: givenToken }: { readonly found: HostedState; readonly adminToken: string | undefined },
 ): Outcome<Omit<ServiceSecrets, "controlToken">, HostFailure> {
   world.files.makeFolder(stateFile(folder, "objects"));
   const masterKey = state.readOrCreateMasterKey(world, folder, found.stage === "new" ? "empty" : "filled");
   if (!masterKey.ok) return masterKey;
-  const adminToken = state.readOrCreateAdminToken(world, folder, given);
+  const adminToken = state.readOrCreateAdminToken(world, folder, givenToken);
   if (!adminToken.ok) return adminToken;
   const firstStore = keepFirstStore(world, folder, found);
   return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
@@ -202,16 +202,16 @@ function readKeys(
 /** A free port: the given port; otherwise the default port, or any free port if the default port is taken. */
 async function choosePort(
   { world, printer }: Host,
-  named: number | undefined,
+  namedPort: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
-  const wanted = named ?? DEFAULT_PORT;
-  for (const port of named === undefined ? [wanted, 0] : [wanted]) {
+  const wantedPort = namedPort ?? DEFAULT_PORT;
+  for (const port of namedPort === undefined ? [wantedPort, 0] : [wantedPort]) {
     const free = await openOnce(world, port);
-    if (!free.ok && named !== undefined)
+    if (!free.ok && namedPort !== undefined)
       return { ok: false, refusal: portFailure(world, port, free.refusal) };
     if (!free.ok) continue;
-    if (free.value !== wanted && named === undefined)
-      printer.talk(`Port ${wanted} is taken; this service is on ${free.value}.`);
+    if (free.value !== wantedPort && namedPort === undefined)
+      printer.talk(`Port ${wantedPort} is taken; this service is on ${free.value}.`);
     return accept(free.value);
   }
   return refuseWithoutPort();
@@ -261,7 +261,7 @@ function writeConfig(
 }
 
 function failedStart(world: HostedHost["world"], ended: ShellResult | void): Outcome<never, HostFailure> {
-  const how = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
+  const endText = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
   const untrusted = whyProjectUntrusted(world);
   const install =
     untrusted === undefined
@@ -269,7 +269,7 @@ function failedStart(world: HostedHost["world"], ended: ShellResult | void): Out
       : `the workerd of this project is not run, because ${untrusted}: correct that first`;
   return stateFailure({
     code: "workerd_unavailable",
-    message: `workerd ${WORKERD_VERSION}, which runs the service, ${how}`,
+    message: `workerd ${WORKERD_VERSION}, which runs the service, ${endText}`,
     next: `read sandbox.log in the state folder; ${install}`,
   });
 }
@@ -281,18 +281,18 @@ async function readReady(
   service: Service,
 ): Promise<Outcome<ReadyMessage, HostFailure>> {
   const { world } = context;
-  const listed = await call(context, service, "/stores");
-  if (!listed.ok) return listed;
-  const isNew = Array.isArray(listed.value["stores"]) && listed.value["stores"].length === 0;
-  const made = isNew ? await call(context, service, "/stores", {}) : listed;
-  if (!made.ok) return made;
+  const storeList = await call(context, service, "/stores");
+  if (!storeList.ok) return storeList;
+  const isNew = Array.isArray(storeList.value["stores"]) && storeList.value["stores"].length === 0;
+  const madeStore = isNew ? await call(context, service, "/stores", {}) : storeList;
+  if (!madeStore.ok) return madeStore;
   const described = await call(context, service, "/sandbox");
   if (!described.ok) return described;
   const description = parseDescription({ data: described.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
-  const kept = confirmFirstStore(world, folder);
-  if (!kept.ok) return kept;
-  const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
+  const keptStore = confirmFirstStore(world, folder);
+  if (!keptStore.ok) return keptStore;
+  const apiKey = keptStore.value?.stores[description.storeId]?.api_key ?? null;
   const { controlToken } = service;
   return accept(
     readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl: null }),

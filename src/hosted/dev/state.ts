@@ -50,18 +50,18 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   if (!trusted.ok) return trusted;
   const credentials = state.readCredentials(world, folder);
   if (!credentials.ok) return credentials;
-  const known = credentials.value;
-  const index = readIndex(world, folder, known);
+  const knownCredentials = credentials.value;
+  const index = readIndex(world, folder, knownCredentials);
   if (!index.ok) return index;
-  const found = { credentials: known, index: index.value, stores: storeFiles(world, folder) };
+  const found = { credentials: knownCredentials, index: index.value, stores: storeFiles(world, folder) };
   const stage = stageOf(found);
-  const lost = stage === "filled" ? findLost(world, folder, found) : accept(undefined);
-  if (!lost.ok) return lost;
+  const lostCheck = stage === "filled" ? findLost(world, folder, found) : accept(undefined);
+  if (!lostCheck.ok) return lostCheck;
   const masterKey =
     stage === "new" ? accept(undefined) : state.readOrCreateMasterKey(world, folder, "filled");
   if (!masterKey.ok) return masterKey;
   const hasDatabases = found.index !== undefined || found.stores.length > 0;
-  return accept({ stage, hasDatabases, home: index.value?.home, credentials: known });
+  return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
 /** Why nothing is delivered from a state: it was copied, moved, or came from another user (decision 71). */
@@ -82,8 +82,8 @@ export function keepFirstStore(
   { stage, credentials }: HostedState,
 ): FirstStore | undefined {
   if (stage === "filled") return undefined;
-  const [kept] = Object.entries(credentials?.stores ?? {});
-  if (kept !== undefined) return { id: kept[0], apiKey: kept[1].api_key };
+  const [keptEntry] = Object.entries(credentials?.stores ?? {});
+  if (keptEntry !== undefined) return { id: keptEntry[0], apiKey: keptEntry[1].api_key };
   const mark = Buffer.from(world.randomBytes(4)).readUInt32BE() % MARK_COUNT;
   const id = markedUuid(mark, world.now(), world.randomBytes(6));
   const apiKey = formatTestKey(markedKeyBytes(mark, world.randomBytes(API_KEY_RANDOM_BYTES)));
@@ -97,10 +97,10 @@ export function confirmFirstStore(
   world: StateWorld,
   folder: string,
 ): Outcome<Credentials | undefined, HostFailure> {
-  const kept = state.readCredentials(world, folder);
-  if (kept.ok && kept.value?.ready === false)
-    state.writeCredentials(world, folder, { stores: kept.value.stores });
-  return kept;
+  const keptCredentials = state.readCredentials(world, folder);
+  if (keptCredentials.ok && keptCredentials.value?.ready === false)
+    state.writeCredentials(world, folder, { stores: keptCredentials.value.stores });
+  return keptCredentials;
 }
 
 type Found = {
@@ -142,11 +142,11 @@ function findLost(
   folder: string,
   { credentials, index }: Pick<Found, "credentials" | "index">,
 ): Outcome<void, HostFailure> {
-  const kept = Object.keys(credentials?.stores ?? {});
-  const isKnown = kept.length === 0 || kept.some((id) => index?.storeIds.includes(id));
+  const keptIds = Object.keys(credentials?.stores ?? {});
+  const isKnown = keptIds.length === 0 || keptIds.some((id) => index?.storeIds.includes(id));
   if (index === undefined || index.storeIds.length === 0 || !isKnown)
     return refuseLost(world, indexPath(folder), {
-      holds: `the list of all stores${kept[0] === undefined ? "" : `, with store ${printable(kept[0])}`}`,
+      holds: `the list of all stores${keptIds[0] === undefined ? "" : `, with store ${printable(keptIds[0])}`}`,
       because: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
     });
   for (const id of index.storeIds) {
@@ -185,10 +185,10 @@ function refuseLost(
   path: string,
   { holds, because }: { readonly holds: string; readonly because: string },
 ): Outcome<never, HostFailure> {
-  const how = files.exists(path) ? `does not contain ${holds}` : `is missing: it contains ${holds}`;
+  const stateText = files.exists(path) ? `does not contain ${holds}` : `is missing: it contains ${holds}`;
   return stateFailure({
     code: "state_file_missing",
-    message: `${path} ${how}, to which ${because} belongs; nothing was created or overwritten`,
+    message: `${path} ${stateText}, to which ${because} belongs; nothing was created or overwritten`,
     next: restoreText(path),
   });
 }
@@ -217,12 +217,12 @@ function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outc
   const objects = stateFile(folder, "objects");
   if (!files.exists(objects)) return accept(undefined);
   for (const name of files.list(objects)) {
-    const within = join(objects, name);
-    const refusal = whyNotOurs(files, within, "folder");
-    if (refusal !== undefined) return refuseFolder(`${within} ${refusal}`);
-    for (const file of files.list(within).map((one) => join(within, one))) {
-      const why = whyNotOurs(files, file, "file");
-      if (why !== undefined) return refuseFolder(`${file} ${why}`);
+    const objectPath = join(objects, name);
+    const refusal = whyNotOurs(files, objectPath, "folder");
+    if (refusal !== undefined) return refuseFolder(`${objectPath} ${refusal}`);
+    for (const file of files.list(objectPath).map((one) => join(objectPath, one))) {
+      const reason = whyNotOurs(files, file, "file");
+      if (reason !== undefined) return refuseFolder(`${file} ${reason}`);
     }
   }
   return accept(undefined);

@@ -105,17 +105,17 @@ function workerdIn(files: World["files"], modules: string): string | undefined {
   if (!isRecord(found) || found["version"] !== WORKERD_VERSION) return undefined;
   const platforms = join(modules, "@cloudflare");
   const names = files.exists(platforms) ? files.list(platforms) : [];
-  const own = names.find((name) => name.startsWith("workerd-"));
-  return own && quote(join(platforms, own, "bin/workerd"));
+  const platformName = names.find((name) => name.startsWith("workerd-"));
+  return platformName && quote(join(platforms, platformName, "bin/workerd"));
 }
 
 /** Why another user could change a path to the program in a project; undefined if none could. */
 function untrustedPath(files: World["files"], project: string): string | undefined {
   const modules = join(project, "node_modules");
   const platforms = join(modules, "@cloudflare");
-  const own = files.exists(platforms) ? files.list(platforms) : [];
+  const platformNames = files.exists(platforms) ? files.list(platforms) : [];
   const paths = [project, modules, join(modules, "workerd"), platforms];
-  const programs = own.flatMap((name) =>
+  const programs = platformNames.flatMap((name) =>
     ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
   );
   for (const path of [...paths, ...programs]) {

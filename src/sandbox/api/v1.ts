@@ -122,8 +122,8 @@ async function create(
   const { path, requestId: ownId } = call;
   const content = readCreate(call, () => context.store.stores.dialect(storeId));
   if (!content.ok) return content;
-  const kept = refuseTokens(context, content.value);
-  if (!kept.ok) return kept;
+  const tokenCheck = refuseTokens(context, content.value);
+  if (!tokenCheck.ok) return tokenCheck;
   const sentByUs = (): boolean => isOwnCommand(call.request);
   const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
   const created = await createCheckout(context, command);
@@ -231,9 +231,9 @@ function refuseTokens(
 ): Outcome<void> {
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
   if (isToken(idempotencyKey)) return refuseFact("key_with_secret", {});
-  const held = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
-  if (held === undefined) return accept(undefined);
-  return refuseFact("field_with_token", { field: held[0] });
+  const tokenField = Object.entries(request).find(([, value]) => typeof value === "string" && isToken(value));
+  if (tokenField === undefined) return accept(undefined);
+  return refuseFact("field_with_token", { field: tokenField[0] });
 }
 
 /** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */

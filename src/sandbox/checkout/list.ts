@@ -89,10 +89,10 @@ export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): L
 /** Applies due settlements and expiries, so that no listed status is out of date. */
 async function applyDueChanges(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
-  for (let more = true; more;) {
+  for (let hasMore = true; hasMore;) {
     const next = context.store.settlements.next(storeId);
     if (next === undefined || next.dueAt > now) return;
-    ({ more } = await context.store.write(() => applyDueItems(context, storeId, { until: now })));
+    ({ more: hasMore } = await context.store.write(() => applyDueItems(context, storeId, { until: now })));
   }
 }
 
@@ -103,15 +103,15 @@ function find(
 ): SearchPart {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { positions: lists.newest(filter, range) };
-  const named =
+  const namedPlaces =
     text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
-  if (named !== undefined) return { positions: lists.pick(named, filter, range) };
+  if (namedPlaces !== undefined) return { positions: lists.pick(namedPlaces, filter, range) };
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.last === undefined) return { positions, search };
   if (range.before !== AFTER_ALL) return { positions, search };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
-  const known = findByOrder(lists, storeId, text) ?? [];
-  const older = lists.pick(known, filter, {
+  const knownPlaces = findByOrder(lists, storeId, text) ?? [];
+  const older = lists.pick(knownPlaces, filter, {
     before: search.last,
     limit: Math.min(MAX_OLDER, range.limit - 1),
   });
@@ -144,12 +144,12 @@ function pageOf(
   { positions, search, older = [] }: SearchPart,
   { storeId, before, limit }: ListRange & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
-  const shown = positions.slice(0, limit - older.length);
-  const checkouts = lists.at(shown.concat(older));
-  const isCut = positions.length > shown.length;
+  const shownPositions = positions.slice(0, limit - older.length);
+  const checkouts = lists.at(shownPositions.concat(older));
+  const isCut = positions.length > shownPositions.length;
   const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
   if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
-  const from = isCut ? shown.at(-1) : search.last;
+  const from = isCut ? shownPositions.at(-1) : search.last;
   const searched = isCut ? undefined : search.count;
   const [oldest] = from === undefined ? [] : lists.at([from]);
   return {

@@ -19,8 +19,8 @@ export function createPageViews(
   },
   report: (error: unknown) => void,
 ) {
-  const noted = new Map<string, number>();
-  let written: Promise<void> = Promise.resolve();
+  const notedViews = new Map<string, number>();
+  let lastWrite: Promise<void> = Promise.resolve();
 
   const keep = (checkoutId: string, view: Omit<PageView, "at">): Promise<unknown> =>
     atCheckout(context, { storeId: null, checkoutId }, ({ storeId }, at) => {
@@ -34,15 +34,15 @@ export function createPageViews(
     note: (checkoutId: string, view: Omit<PageView, "at">): void => {
       const name = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
-      if (now < (noted.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
-      noted.set(name, now);
-      const [oldest] = noted.keys();
-      if (noted.size > MAX_REMEMBERED && oldest !== undefined) noted.delete(oldest);
-      const before = written;
+      if (now < (notedViews.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
+      notedViews.set(name, now);
+      const [oldest] = notedViews.keys();
+      if (notedViews.size > MAX_REMEMBERED && oldest !== undefined) notedViews.delete(oldest);
+      const before = lastWrite;
       const writing = keep(checkoutId, view).catch(report);
-      written = Promise.all([before, writing]).then(() => undefined);
+      lastWrite = Promise.all([before, writing]).then(() => undefined);
     },
     /** Resolves when all recorded views are on disk, or failed to be written. */
-    idle: (): Promise<void> => written,
+    idle: (): Promise<void> => lastWrite,
   };
 }

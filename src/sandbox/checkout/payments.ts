@@ -124,9 +124,9 @@ export function applyDueItems(
 ): { readonly moves: readonly StatusChangeEntry[]; readonly done: number; readonly more: boolean } {
   const { store } = context;
   const moves: StatusChangeEntry[] = [];
-  for (let done = 0; done < most; done += 1) {
+  for (let doneCount = 0; doneCount < most; doneCount += 1) {
     const due = store.settlements.next(storeId);
-    if (due === undefined || due.dueAt > until) return { moves, done, more: false };
+    if (due === undefined || due.dueAt > until) return { moves, done: doneCount, more: false };
     moves.push(...settleItem(context, due));
   }
   return { moves, done: most, more: true };
@@ -152,10 +152,10 @@ function settleItem(
 /** Takes all steps of a payer from the checkout's current status to one outcome. Runs inside a write. */
 function settle(
   context: ServiceContext,
-  wanted: { readonly checkout: Checkout; readonly outcome: PayOutcome },
+  payInput: { readonly checkout: Checkout; readonly outcome: PayOutcome },
   now: number,
 ): Outcome<Change> {
-  const { checkout, outcome } = wanted;
+  const { checkout, outcome } = payInput;
   if (outcome === "cancelled") return apply(context, { checkout, command: { kind: "cancel" } }, now);
   if (outcome === "expired") return expireNow(context, checkout, now);
   const attempts = context.store.attempts.of(checkout.id);
@@ -185,10 +185,10 @@ function expireNow(context: ServiceContext, checkout: Checkout, now: number): Ou
 /** Expires a checkout while the payer is in the wallet, and then confirms the payment. */
 function finishLate(
   context: ServiceContext,
-  wanted: { readonly checkout: Checkout; readonly attempt: number },
+  attemptInput: { readonly checkout: Checkout; readonly attempt: number },
   now: number,
 ): Outcome<Change> {
-  const { checkout, attempt } = wanted;
+  const { checkout, attempt } = attemptInput;
   const command = { kind: "finish", attempt, result: "succeeded" } as const;
   if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
   const expired = expireNow(context, checkout, now);
@@ -200,11 +200,11 @@ function finishLate(
 /** This is the only way to change a status. */
 function apply(
   context: ServiceContext,
-  wanted: { readonly checkout: Checkout; readonly command: CheckoutCommand },
+  commandInput: { readonly checkout: Checkout; readonly command: CheckoutCommand },
   now: number,
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
-  const { checkout, command } = wanted;
+  const { checkout, command } = commandInput;
   const decided = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
   if (!decided.ok) return decided;
   const { status, attempt, late } = decided.value;

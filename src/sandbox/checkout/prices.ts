@@ -19,10 +19,10 @@ const ADDED_NOTE = "approved when it was added to the sandbox";
 export function addPrice(
   context: ServiceContext,
   storeId: string,
-  wanted: Price,
+  wantedPrice: Price,
 ): Promise<Outcome<AddedPrice>> {
   return atStore(context, storeId, (store, at) => {
-    const decided = decidePrice(wanted, store.prices.of(storeId));
+    const decided = decidePrice(wantedPrice, store.prices.of(storeId));
     if (!decided.ok) return decided;
     const { price, added } = decided.value;
     if (added) store.prices.put(storeId, price);

@@ -23,11 +23,11 @@ export function addReturnOrigin(
 ): Promise<Outcome<ReturnOrigin[]>> {
   return atStore(context, storeId, (store, createdAt) => {
     const registered = store.returnOrigins.list(storeId);
-    const known = registered.find((one) => one.origin === origin);
-    if (known === undefined && registered.length >= MAX_RETURN_ORIGINS) {
+    const knownOrigin = registered.find((one) => one.origin === origin);
+    if (knownOrigin === undefined && registered.length >= MAX_RETURN_ORIGINS) {
       return refuseFact("too_many_return_origins", { most: MAX_RETURN_ORIGINS });
     }
-    store.returnOrigins.put({ storeId, origin, path: path ?? known?.path ?? ROOT_PATH, createdAt });
+    store.returnOrigins.put({ storeId, origin, path: path ?? knownOrigin?.path ?? ROOT_PATH, createdAt });
     return accept(store.returnOrigins.list(storeId));
   });
 }

@@ -29,17 +29,17 @@ export function planConfig(
 }
 
 /** Applies a configuration (decision 84). Runs inside a transaction, and refuses before its first write. */
-export function applyConfig(context: ConfigContext, wanted: ConfigInput): Outcome<ApplyResult> {
-  const planned = planConfig(context, wanted);
+export function applyConfig(context: ConfigContext, configInput: ConfigInput): Outcome<ApplyResult> {
+  const planned = planConfig(context, configInput);
   if (!planned.ok) return planned;
-  const made = new Map<string, NewStore>();
+  const newStores = new Map<string, NewStore>();
   for (const change of planned.value) {
     // A new store gets its capabilities and prices when it is created.
-    const isNew = made.has(change.storeId);
+    const isNew = newStores.has(change.storeId);
     const store = applyChange(context, change, isNew);
-    if (store !== undefined) made.set(store.id, store);
+    if (store !== undefined) newStores.set(store.id, store);
   }
-  return accept({ changes: planned.value, made: [...made.values()] });
+  return accept({ changes: planned.value, made: [...newStores.values()] });
 }
 
 /** Applies one change. Returns the store that it created, if any. */
@@ -86,8 +86,8 @@ function renameStore(
   keepName({ id, name });
 }
 
-function givenStore(wanted: RequestedStore) {
-  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wanted;
+function givenStore(wantedStore: RequestedStore) {
+  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wantedStore;
   return {
     id,
     name,

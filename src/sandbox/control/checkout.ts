@@ -38,8 +38,8 @@ export const checkoutHandlers = {
     if (!view.ok) return view;
     const { checkout, attempts, lateResults } = view.value;
     const events = context.store.events.of(id).map(eventEntry);
-    const shown = { checkoutUrl: checkoutUrl(checkout, context.checkoutOrigin), livemode: false };
-    return accept({ ...checkout, ...shown, attempts, lateResults, events });
+    const shownFields = { checkoutUrl: checkoutUrl(checkout, context.checkoutOrigin), livemode: false };
+    return accept({ ...checkout, ...shownFields, attempts, lateResults, events });
   },
   listPrices: async ({ store }, { storeId }) => accept({ storeId, prices: store.prices.of(storeId) }),
   addPrice: (context, { storeId, body }) => addPrice(context, storeId, priceWithDefaults(body)),

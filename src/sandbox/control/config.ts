@@ -7,9 +7,9 @@ import type { HandlersOf } from "./handler.ts";
 
 function displayStore(store: StoreState) {
   const active = store.capabilities.filter((capability) => capability.active);
-  const named = (wanted: Capability["kind"]): string[] =>
-    active.filter(({ kind }) => kind === wanted).map(({ name }) => name);
-  const capabilities = { paymentMethods: named("payment_method"), currencies: named("currency") };
+  const activeNames = (wantedKind: Capability["kind"]): string[] =>
+    active.filter(({ kind }) => kind === wantedKind).map(({ name }) => name);
+  const capabilities = { paymentMethods: activeNames("payment_method"), currencies: activeNames("currency") };
   return { ...store, capabilities };
 }
 

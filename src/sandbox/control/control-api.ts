@@ -103,10 +103,10 @@ async function answerAs(
   if (!storeId.ok) return storeId;
   const read = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
   if (!read.ok) return read;
-  const given = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
+  const givenInput = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
-  const called = { storeId: storeId.value, id, requestId, leaseId, caller, body: given };
+  const called = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenInput };
   const running = run(context, name, called);
   // Only a GET waits; what writes is never left alone.
   const isWait = CONTROL_OPERATIONS[name].method === "GET";
@@ -172,7 +172,7 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const fields = [...new URLSearchParams(query)];
-  const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
+  const twice = fields.find(([name], at) => fields.findIndex(([otherName]) => otherName === name) !== at);
   if (twice !== undefined) {
     const name = printableLiteral(twice[0]);
     return refuseFact("query_twice", { parameter: name });

@@ -6,9 +6,9 @@ import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const keyHandlers = {
-  createKey: (context, { storeId, body: { scopes: wanted = SCOPES } }) =>
+  createKey: (context, { storeId, body: { scopes: wantedScopes = SCOPES } }) =>
     atStore(context, storeId, () => {
-      const scopes = SCOPES.filter((scope) => wanted.includes(scope));
+      const scopes = SCOPES.filter((scope) => wantedScopes.includes(scope));
       const { id: keyId, ...made } = createKey(context, { storeId, scopes });
       return accept({ ...made, keyId });
     }),

@@ -28,8 +28,8 @@ export const readinessHandlers = {
   checklist: async (context, { storeId }) =>
     mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId, caller }) =>
-    mapValue(summary(context, storeId), (seen) =>
-      caller.role === "viewer" ? { ...seen, apiKeys: [] } : seen,
+    mapValue(summary(context, storeId), (fields) =>
+      caller.role === "viewer" ? { ...fields, apiKeys: [] } : fields,
     ),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {
@@ -39,8 +39,8 @@ export const readinessHandlers = {
     }),
   recordExploration: (context, { storeId, body: { places, ...counts } }) =>
     atStore(context, storeId, ({ explorations }, at) => {
-      const shown = places.map(({ place, ...results }) => ({ place: redactStored(place), ...results }));
-      const exploration = { ...counts, places: shown, at };
+      const shownPlaces = places.map(({ place, ...results }) => ({ place: redactStored(place), ...results }));
+      const exploration = { ...counts, places: shownPlaces, at };
       explorations.record({ ...exploration, storeId });
       return accept(exploration);
     }),

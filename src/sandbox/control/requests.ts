@@ -63,7 +63,7 @@ async function awaitRequests(
         return found;
       },
       isEnough: (found) => found.length > 0,
-      next: (left) => log.next(storeId, left),
+      next: (leftMs) => log.next(storeId, leftMs),
     },
   );
   return newestFirst.toReversed();

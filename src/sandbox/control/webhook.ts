@@ -47,8 +47,8 @@ function addHold(
   const hold = heldBack(endpoint.storeId);
   const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
   if (hold === undefined || isOwn) return endpoint;
-  const held = { ...endpoint, cause: null, hold };
-  return { ...held, reason: english(reasonWords(held)) };
+  const heldEndpoint = { ...endpoint, cause: null, hold };
+  return { ...heldEndpoint, reason: english(reasonWords(heldEndpoint)) };
 }
 
 /** The handlers of operations on endpoints, events and deliveries. */
@@ -129,9 +129,9 @@ export const webhookHandlers = {
     const isNewest = since === undefined;
     const query = { ...body, limit: isNewest ? limit + 1 : limit };
     const found = await awaitEvents(context, storeId, query, next?.value.position);
-    const shown = found.slice(-limit);
-    const nextBefore = isNewest && found.length > limit ? (shown[0]?.id ?? null) : null;
-    return accept({ storeId, events: shown.map(eventEntry), nextBefore });
+    const shownItems = found.slice(-limit);
+    const nextBefore = isNewest && found.length > limit ? (shownItems[0]?.id ?? null) : null;
+    return accept({ storeId, events: shownItems.map(eventEntry), nextBefore });
   },
   showEvent: async ({ store }, { storeId, id }) => {
     const event = findEvent(store, storeId, id);
@@ -196,7 +196,7 @@ function endpointOnceChanged(
       read: () =>
         mapValue(findEndpoint(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
-      next: (left) => writeSignals.next(storeId, Math.min(left, LOOK_MS)),
+      next: (leftMs) => writeSignals.next(storeId, Math.min(leftMs, LOOK_MS)),
       isOver: writeSignals.isOver,
     },
   );
@@ -225,11 +225,11 @@ function awaitEvents(
   const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, from, waitMs } = query;
   let after = query.since;
   return awaitFound(context, { storeId, waitMs }, () => {
-    const wanted = { storeId, type, checkoutId, orderId, limit };
+    const eventFilter = { storeId, type, checkoutId, orderId, limit };
     const found =
       after === undefined
-        ? events.latest({ ...wanted, before })
-        : events.after({ ...wanted, after, ...(from !== undefined && { from }) });
+        ? events.latest({ ...eventFilter, before })
+        : events.after({ ...eventFilter, after, ...(from !== undefined && { from }) });
     if (found.length === 0) after = events.lastPosition();
     return found;
   });
@@ -248,7 +248,7 @@ function awaitFound<Found>(
     {
       read,
       isEnough: (found) => found.length > 0,
-      next: (left) => writeSignals.next(storeId, left),
+      next: (leftMs) => writeSignals.next(storeId, leftMs),
       isOver: writeSignals.isOver,
     },
   );
@@ -256,10 +256,10 @@ function awaitFound<Found>(
 
 function listDeliveries(
   store: ServiceContext["store"],
-  wanted: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
+  query: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
 ): DeliveryEntry[] {
-  const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = wanted;
-  const { orderId, before, limit = DEFAULT_PAGE } = wanted;
+  const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = query;
+  const { orderId, before, limit = DEFAULT_PAGE } = query;
   return store.deliveries
     .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
     .map((delivery) => deliveryEntry(store, delivery));

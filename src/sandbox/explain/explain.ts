@@ -79,15 +79,15 @@ function lookups(
 export async function explain(
   context: ExplainContext,
   storeId: string,
-  named: Named,
+  subject: Named,
 ): Promise<Outcome<Explanation>> {
-  for (const [kind, looking] of lookups(named, { context, storeId })) {
+  for (const [kind, looking] of lookups(subject, { context, storeId })) {
     const found = await KINDS[kind](looking);
     if (found !== undefined) return accept(found);
   }
-  const what = named.as ?? "request, checkout, event, delivery or order_id";
+  const noun = subject.as ?? "request, checkout, event, delivery or order_id";
   const failure = context.requests.failure();
-  const values = { what, received: printableLiteral(named.id) };
+  const values = { what: noun, received: printableLiteral(subject.id) };
   return failure === undefined
     ? refuseFact("nothing_to_explain", values)
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
@@ -108,27 +108,27 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery)
  * The id of the checkout whose story has an object, named as in `explain`; of an order, its newest checkout. Refuses
  * with `not_found`.
  */
-export function checkoutOfStory(context: ExplainContext, storeId: string, named: Named): Outcome<string> {
-  for (const [kind, looking] of lookups(named, { context, storeId })) {
+export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Named): Outcome<string> {
+  for (const [kind, looking] of lookups(subject, { context, storeId })) {
     const found = IDS_OF_CHECKOUTS[kind](looking);
     if (found !== undefined) return accept(found);
   }
-  const received = printableLiteral(named.id);
-  return named.as === undefined
+  const received = printableLiteral(subject.id);
+  return subject.as === undefined
     ? refuseFact("no_checkout_for", { received })
-    : refuseFact("no_checkout_of", { what: named.as, received });
+    : refuseFact("no_checkout_of", { what: subject.as, received });
 }
 
 /** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
 function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const found = context.requests.find(storeId, id);
   if (found === undefined) return undefined;
-  const about = conflictingCheckout(context.store, storeId, found);
+  const conflictingId = conflictingCheckout(context.store, storeId, found);
   const { orderId } = found;
-  if (orderId === null) return about?.id;
+  if (orderId === null) return conflictingId?.id;
   const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const created = siblings.find((one) => keysOf(context, one.id).some(({ requestId }) => requestId === id));
-  return (created ?? about ?? siblings[0])?.id;
+  return (created ?? conflictingId ?? siblings[0])?.id;
 }
 
 function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
@@ -182,14 +182,14 @@ function readStoryRequest(
   existing: ExistingCheckout | undefined,
   keys: readonly StoredAnswer[],
 ): StoryRequest {
-  const kept =
+  const keptKey =
     request.code === null ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
     ...request,
-    key: kept?.key ?? keyOfRefusal(request),
+    key: keptKey?.key ?? keyOfRefusal(request),
     differences: request.code === null ? [] : differencesOf(request, existing),
-    answer: kept?.body ?? null,
-    fingerprint: kept?.fingerprint ?? null,
+    answer: keptKey?.body ?? null,
+    fingerprint: keptKey?.fingerprint ?? null,
   };
 }
 

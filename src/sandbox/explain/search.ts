@@ -35,8 +35,8 @@ export async function searchStore(
   text: string,
 ): Promise<SearchHits> {
   const { store } = context;
-  const listed = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
-  const list = listed.ok ? listed.value : NO_LIST;
+  const checkoutList = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
+  const list = checkoutList.ok ? checkoutList.value : NO_LIST;
   const { orders: refused, isWhole: isRefusedWhole } = findRefusedOrders(context, storeId, text);
   const small = text.toLowerCase();
   return {

@@ -77,8 +77,8 @@ const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) => {
     const seconds = retryAfterS ?? FAULT_PARAMETERS.retryAfterS.default;
-    const told = refuseFact("too_many_requests", { seconds }, { retryAfterSeconds: seconds });
-    return answerRefusal(requestId, told.refusal);
+    const refusal = refuseFact("too_many_requests", { seconds }, { retryAfterSeconds: seconds });
+    return answerRefusal(requestId, refusal.refusal);
   },
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),

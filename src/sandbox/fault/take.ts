@@ -9,14 +9,14 @@ export function takeFault<Wanted extends Fault>(
   { now, matches }: { readonly now: number; readonly matches: (fault: Fault) => fault is Wanted },
 ): Wanted | undefined {
   const { faults } = context.store;
-  let taken: Wanted | undefined;
+  let takenFault: Wanted | undefined;
   for (const one of removeEndedFaults(context, storeId, now).filter(matches)) {
     const { fault, applies } = countMatch(one);
-    const isTaken = applies && taken === undefined;
-    if (isTaken) taken = one;
+    const isTaken = applies && takenFault === undefined;
+    if (isTaken) takenFault = one;
     const applied = fault.applied + (isTaken ? 1 : 0);
     if (fault.times !== null && applied >= fault.times) faults.remove(fault.id);
     else faults.count({ ...fault, applied });
   }
-  return taken;
+  return takenFault;
 }

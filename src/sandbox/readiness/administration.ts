@@ -18,8 +18,8 @@ type ActionInput = Omit<AdminAction, "at">;
  * the change and its audit row. Refuses with `state_conflict` an action that would change nothing or is not allowed
  * yet, and with `not_found` an unknown store, capability or price.
  */
-export function applyAction(context: ServiceContext, wanted: ActionInput): Promise<Outcome<RecordedAction>> {
-  const { storeId } = wanted;
+export function applyAction(context: ServiceContext, input: ActionInput): Promise<Outcome<RecordedAction>> {
+  const { storeId } = input;
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
@@ -29,10 +29,10 @@ export function applyAction(context: ServiceContext, wanted: ActionInput): Promi
       prices: store.prices.of(storeId),
       production: productionOf(store.adminActions.of(storeId)),
     };
-    const allowed = decideAction(standing, wanted);
+    const allowed = decideAction(standing, input);
     if (!allowed.ok) return allowed;
-    apply(store, wanted);
-    return accept(store.adminActions.insert({ ...wanted, at }));
+    apply(store, input);
+    return accept(store.adminActions.insert({ ...input, at }));
   });
 }
 

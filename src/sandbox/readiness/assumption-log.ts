@@ -20,24 +20,24 @@ export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,
 ) {
-  const known = new Map<string, Set<number>>();
+  const knownUses = new Map<string, Set<number>>();
   let waiting: readonly AssumptionUse[] = [];
   const workers = createWorkers({ work: writeDown, onFailure: report });
 
   const knownOf = (storeId: string): Set<number> => {
-    const found = known.get(storeId);
+    const found = knownUses.get(storeId);
     if (found !== undefined) return found;
     const read = new Set(store.assumptionUses.of(storeId).map(({ decision }) => decision));
-    known.set(storeId, read);
+    knownUses.set(storeId, read);
     return read;
   };
 
   async function writeDown(): Promise<void> {
-    const written = new Set(waiting);
-    if (written.size === 0) return;
+    const writtenUses = new Set(waiting);
+    if (writtenUses.size === 0) return;
     // Uses that `forget` removed in the meantime are not written.
-    await store.write(() => waiting.filter((use) => written.has(use)).forEach(store.assumptionUses.note));
-    waiting = waiting.filter((use) => !written.has(use));
+    await store.write(() => waiting.filter((use) => writtenUses.has(use)).forEach(store.assumptionUses.note));
+    waiting = waiting.filter((use) => !writtenUses.has(use));
   }
 
   const settle = async (): Promise<void> => {
@@ -47,8 +47,8 @@ export function createAssumptionLog(
 
   return {
     /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
-    note: (relied: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
-      for (const decision of relied) {
+    note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
+      for (const decision of reliedDecisions) {
         const decisions = knownOf(storeId);
         if (decisions.has(decision)) continue;
         decisions.add(decision);
@@ -63,7 +63,7 @@ export function createAssumptionLog(
     },
     /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
     forget: (storeId: string): void => {
-      known.delete(storeId);
+      knownUses.delete(storeId);
       waiting = waiting.filter((use) => use.storeId !== storeId);
     },
     /** Resolves when all records are on disk, or failed to be written. */

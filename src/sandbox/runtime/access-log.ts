@@ -75,8 +75,8 @@ export function createAccessLog(
       entries = [];
       return;
     }
-    const lost = dropped === 0 ? "" : lostLine(dropped, options.format);
-    stream.write(lost + entries.map(lineOf).join(""));
+    const lostText = dropped === 0 ? "" : lostLine(dropped, options.format);
+    stream.write(lostText + entries.map(lineOf).join(""));
     entries = [];
     dropped = 0;
   };
@@ -122,8 +122,8 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
 function deliveryText(entry: DeliveryAttemptEntry): string {
   const { at, url, status, error, type, milliseconds, attempt, cause } = entry;
   const { pathname, search } = URL.parse(url) ?? { pathname: url, search: "" };
-  const sent = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
-  return `${toIso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
+  const attemptText = `POST ${displayTarget(pathname + search)} ${status ?? error} ${type}`;
+  return `${toIso(at).slice(11)}  → ${printable(attemptText)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
 function deliveryJson({

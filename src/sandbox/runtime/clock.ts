@@ -53,10 +53,10 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const { store, world, clockMoves } = context;
   const first = store.clocks.of(storeId);
   if (first === undefined) return refuseUnknownStore(storeId);
-  const shown = (clock: StoreClock): number => storeNow(clock, world.now());
+  const shownNow = (clock: StoreClock): number => storeNow(clock, world.now());
   using progress = clockMoves.begin(storeId, {
-    from: shown(first),
-    to: shown(moveStoreClock(first, act, world.now())),
+    from: shownNow(first),
+    to: shownNow(moveStoreClock(first, act, world.now())),
   });
   const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;

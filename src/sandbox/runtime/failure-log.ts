@@ -54,9 +54,9 @@ export function createFailureLog(
     /** Logs a failure under the id of its request, or under the name of the work that failed. */
     report: (id: string, error: unknown): void => {
       const failure = failureOf(error);
-      const known = streaks.get(failure.kind);
-      if (known !== undefined) {
-        known.count += 1;
+      const knownStreak = streaks.get(failure.kind);
+      if (knownStreak !== undefined) {
+        knownStreak.count += 1;
         return;
       }
       const streak = { id, failure, since: world.now(), count: 0 };
@@ -74,10 +74,10 @@ export function createFailureLog(
 
 /** The kind of a failure: a disk failure by its code, a bug by its position in the program. */
 function failureOf(error: unknown): Failure {
-  const known = toStorageUnavailable(error);
-  if (known instanceof StorageUnavailable) {
-    const { code } = known.failure;
-    return { kind: code, code, message: known.message, stack: undefined };
+  const knownError = toStorageUnavailable(error);
+  if (knownError instanceof StorageUnavailable) {
+    const { code } = knownError.failure;
+    return { kind: code, code, message: knownError.message, stack: undefined };
   }
   if (error instanceof SecretUnreadable) {
     const { message, refusal } = error;

@@ -33,15 +33,15 @@ export function createKey(
 ): MadeKey {
   // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
   // stream.
-  const made = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
+  const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
-    ...made,
+    ...newKey,
     storeId,
     forDrill,
     keyHash: hashKey(apiKey),
     createdAt: storeTime({ store, world }, storeId),
   });
-  return { ...made, apiKey };
+  return { ...newKey, apiKey };
 }
 
 /** Returns the number of active keys left. Refuses with `not_found`, also a key of another store or of a drill. */

@@ -145,10 +145,10 @@ function createTokens({ now }: Pick<World, "now">, adminToken: string) {
 
 function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const sessions = new Map<string, PortalSession>();
-  const kept = new Map<string, { readonly owner: string; readonly text: string }>();
+  const keptTexts = new Map<string, { readonly owner: string; readonly text: string }>();
   const end = ({ id }: Pick<PortalSession, "id">): void => {
     sessions.delete(id);
-    for (const [ticket, { owner }] of kept) if (owner === id) kept.delete(ticket);
+    for (const [ticket, { owner }] of keptTexts) if (owner === id) keptTexts.delete(ticket);
   };
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const added = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
@@ -178,22 +178,22 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     /** Keeps a text that this session may read once. Returns the ticket for reading it. */
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {
       const ticket = freshId();
-      kept.set(ticket, { owner, text });
-      const [oldest] = kept.keys();
-      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+      keptTexts.set(ticket, { owner, text });
+      const [oldest] = keptTexts.keys();
+      if (keptTexts.size > MAX_KEPT && oldest !== undefined) keptTexts.delete(oldest);
       return ticket;
     },
     takeOnce: ({ id }: PortalSession, ticket: string): string | undefined => {
-      const found = kept.get(ticket);
+      const found = keptTexts.get(ticket);
       if (found?.owner !== id) return undefined;
-      kept.delete(ticket);
+      keptTexts.delete(ticket);
       return found.text;
     },
     end,
     endAll: (): number => {
-      const own = [...sessions.values()].filter(({ limit }) => limit === undefined);
-      own.forEach(end);
-      return own.length;
+      const ownSessions = [...sessions.values()].filter(({ limit }) => limit === undefined);
+      ownSessions.forEach(end);
+      return ownSessions.length;
     },
   };
 }

@@ -70,11 +70,11 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   const file = createLogFile(options);
-  let noted: PendingLogEntry[] = [];
+  let notedEntries: PendingLogEntry[] = [];
 
   const write = (): void => {
-    const batch = noted;
-    noted = [];
+    const batch = notedEntries;
+    notedEntries = [];
     file.leaveDeleted();
     if (batch.length === 0) return;
     file.using((requests) => {
@@ -98,9 +98,9 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
-      noted.push(createLogEntry(request, answer, times));
-      if (noted.length >= WRITE_AT) write();
-      else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
+      notedEntries.push(createLogEntry(request, answer, times));
+      if (notedEntries.length >= WRITE_AT) write();
+      else if (notedEntries.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
@@ -223,14 +223,14 @@ function createPositions() {
 
 /** The pending requests of each store, in order, numbered from the position after the last written request. */
 function batchesOf(
-  noted: readonly PendingLogEntry[],
+  notedEntries: readonly PendingLogEntry[],
   {
     ownerOf,
     lastOf,
     startClock,
   }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly lastOf: (storeId: string) => number },
 ): RequestBatch[] {
-  const owned = noted.map((one) => {
+  const owned = notedEntries.map((one) => {
     const { storeId = "", clock = startClock } = one.owner ?? ("request" in one ? ownerOf(one.request) : {});
     return { one, storeId, clock };
   });
@@ -307,8 +307,8 @@ function factsOf({
   const { secrets = [] } = times;
   const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logged ?? {};
   const hide = (text: string): string => redactValues(text, secrets);
-  const sent = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
-  const ordered = orderId === null && sent !== "" ? orderIdIn(sent) : orderId;
+  const sentBody = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
+  const ordered = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;
   const redact = (text: string): string => redactStored(hide(text), ordered);
   const summary = {
     requestId: requestIdOf(answer),
@@ -328,17 +328,17 @@ function factsOf({
     refused: {
       message: redact(refusal.message),
       headers: redactHeaders(rawHeaders, redact),
-      body: cutBody(redactBody(sent, redact)),
+      body: cutBody(redactBody(sentBody, redact)),
       met: refusal.conflictingCheckoutId,
       told: redactFact(refusal.told, redact),
     },
   };
 }
 
-function redactFact(told: RefusalFact | undefined, redact: (text: string) => string): RefusalFact | null {
-  if (told === undefined) return null;
-  const values = Object.entries(told.values).map(
+function redactFact(toldFact: RefusalFact | undefined, redact: (text: string) => string): RefusalFact | null {
+  if (toldFact === undefined) return null;
+  const values = Object.entries(toldFact.values).map(
     ([name, value]) => [name, typeof value === "string" ? redact(value) : value] as const,
   );
-  return { fact: told.fact, values: Object.fromEntries(values) };
+  return { fact: toldFact.fact, values: Object.fromEntries(values) };
 }

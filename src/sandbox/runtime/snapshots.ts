@@ -194,8 +194,8 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   }
 }
 
-function unfit(why: string): Outcome<never> {
-  return refuseFact("snapshot_unfit", { reason: why });
+function unfit(reason: string): Outcome<never> {
+  return refuseFact("snapshot_unfit", { reason });
 }
 
 /** Encrypts the same secret with another key. Throws `failure` if its key cannot decrypt the secret. */

@@ -29,8 +29,8 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
   /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function emptied(storeIds: readonly string[]): Promise<boolean> {
     const inside = [...open.keys()].filter((request) => storeIds.includes(request() ?? ""));
-    const left = inside.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
-    return left.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(left));
+    const requestsDone = inside.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
+    return requestsDone.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestsDone));
   }
 
   return {

@@ -7,11 +7,11 @@ export function createWorkers(options: {
   readonly onFailure: (error: unknown, key: string) => void;
 }) {
   const running = new Map<string, Promise<void>>();
-  const wanted = new Set<string>();
+  const wantedKeys = new Set<string>();
 
   /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
   const wake = (key: string): void => {
-    if (running.has(key)) wanted.add(key);
+    if (running.has(key)) wantedKeys.add(key);
     else running.set(key, run(key));
   };
 
@@ -22,7 +22,7 @@ export function createWorkers(options: {
       options.onFailure(error, key);
     }
     running.delete(key);
-    if (wanted.delete(key)) wake(key);
+    if (wantedKeys.delete(key)) wake(key);
   }
 
   return {
@@ -30,9 +30,9 @@ export function createWorkers(options: {
     /** Resolves when no worker of these keys runs. Default: of any key. */
     idle: async (keys?: readonly string[]): Promise<void> => {
       for (;;) {
-        const left = [...running].filter(([key]) => keys === undefined || keys.includes(key));
-        if (left.length === 0) return;
-        await Promise.all(left.map(([, worker]) => worker));
+        const leftWorkers = [...running].filter(([key]) => keys === undefined || keys.includes(key));
+        if (leftWorkers.length === 0) return;
+        await Promise.all(leftWorkers.map(([, worker]) => worker));
       }
     },
   };

@@ -71,8 +71,8 @@ export async function pollUntil<Result>(
   const until = world.monotonic() + waitMs;
   for (;;) {
     const result = read();
-    const left = until - world.monotonic();
-    if (isEnough(result) || left <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
-    await next(left);
+    const leftMs = until - world.monotonic();
+    if (isEnough(result) || leftMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
+    await next(leftMs);
   }
 }

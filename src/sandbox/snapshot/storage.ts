@@ -15,13 +15,13 @@ export type SnapshotStorage = {
 };
 
 export function snapshotsInMemory(): SnapshotStorage {
-  const kept = new Map<string, Uint8Array>();
+  const keptFiles = new Map<string, Uint8Array>();
   return {
-    names: () => [...kept.keys()],
-    size: (name) => kept.get(name)?.length,
-    read: (name) => kept.get(name),
-    write: (name, bytes) => void kept.set(name, bytes),
+    names: () => [...keptFiles.keys()],
+    size: (name) => keptFiles.get(name)?.length,
+    read: (name) => keptFiles.get(name),
+    write: (name, bytes) => void keptFiles.set(name, bytes),
     fill: undefined,
-    remove: (name) => void kept.delete(name),
+    remove: (name) => void keptFiles.delete(name),
   };
 }

@@ -50,21 +50,21 @@ function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expected: ReadonlyMap<string, number>,
 ): { readonly complete: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
-  const left = new Map(expected);
+  const leftAttempts = new Map(expected);
   const tried: FinishedAttempt[] = [];
   let complete = (): void => undefined;
   const completed = new Promise<void>((resolve) => (complete = resolve));
   const listen = (ended: FinishedAttempt): void => {
     const { endpointId } = ended.dispatched;
-    const count = left.get(endpointId);
+    const count = leftAttempts.get(endpointId);
     if (count === undefined) return;
     tried.push(ended);
     const { at, nextAt } = ended.dispatched;
     // A delivery whose attempt is repeated immediately is still due.
     if (nextAt !== null && nextAt <= at) return;
-    if (count === 1) left.delete(endpointId);
-    else left.set(endpointId, count - 1);
-    if (left.size === 0) complete();
+    if (count === 1) leftAttempts.delete(endpointId);
+    else leftAttempts.set(endpointId, count - 1);
+    if (leftAttempts.size === 0) complete();
   };
   listeners.add(listen);
   return {

@@ -91,12 +91,12 @@ export function createEndpointQueues(
   function launch(queue: EndpointQueue, started: StartedAttempt): void {
     const place = (places += 1);
     queue.newest.set(started.delivery.id, place);
-    const sent = sendAttempt(context, started, report).then((end) => {
-      queue.sending.delete(sent);
+    const attemptSent = sendAttempt(context, started, report).then((end) => {
+      queue.sending.delete(attemptSent);
       queue.ended.push({ place, end });
       workers.wake(started.endpoint.id);
     });
-    queue.sending.add(sent);
+    queue.sending.add(attemptSent);
   }
 
   return {

@@ -64,10 +64,10 @@ export function addEndpoint(
   const form = checkForm(context, wanted);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
-    const known = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
-    const same = known.find(({ url }) => url === form.value.url);
+    const knownEndpoints = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
+    const same = knownEndpoints.find(({ url }) => url === form.value.url);
     if (same !== undefined) return refuseFact("endpoint_exists", { endpoint: same.id });
-    if (known.length >= MAX_ENDPOINTS) {
+    if (knownEndpoints.length >= MAX_ENDPOINTS) {
       return refuseFact("too_many_endpoints", { most: MAX_ENDPOINTS });
     }
     return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder, ca }, now));
@@ -96,9 +96,9 @@ export function registerListener(
     if (!form.ok) return form;
     const events = eventsSince(context, storeId, wanted.since);
     if (!events.ok) return events;
-    const known = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
+    const knownListener = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
     const target = { ...form.value, inOrder: false, ca: null };
-    const endpoint = known ?? insert(context, { storeId, kind: "listener", ...target }, now);
+    const endpoint = knownListener ?? insert(context, { storeId, kind: "listener", ...target }, now);
     store.endpoints.setTarget(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
     const current = { ...endpoint, ...target, state: "enabled", reason: null } as const;
@@ -207,16 +207,16 @@ function replayAll(
   now: number,
 ): number {
   const { deliveries } = context.store;
-  const wanted = events.filter(
+  const wantedEvents = events.filter(
     ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
   );
-  for (const event of wanted)
+  for (const event of wantedEvents)
     enqueueDelivery(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
-  return wanted.length;
+  return wantedEvents.length;
 }
 
-function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): EndpointWithSecrets {
-  const endpoint = insertEndpoint(context, wanted, now);
+function insert(context: EndpointsContext, newEndpoint: NewEndpoint, now: number): EndpointWithSecrets {
+  const endpoint = insertEndpoint(context, newEndpoint, now);
   return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
 }
 
@@ -225,12 +225,12 @@ type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "i
 /** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */
 export function insertEndpoint(
   { store, world }: Pick<ServiceContext, "store" | "world">,
-  wanted: NewEndpoint,
+  newEndpoint: NewEndpoint,
   now: number,
 ): Endpoint {
   const endpoint: Endpoint = {
-    ...wanted,
-    id: world.uuid(`${wanted.storeId} endpoints`),
+    ...newEndpoint,
+    id: world.uuid(`${newEndpoint.storeId} endpoints`),
     state: "enabled",
     reason: null,
     failingSince: null,
@@ -267,16 +267,16 @@ function keepSecret(
 /** The canonical address, and the patterns; default: all events. */
 function checkForm(
   { targets }: Pick<EndpointsContext, "targets">,
-  wanted: EndpointForm,
+  form: EndpointForm,
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
-  const target = addField("url", parseTarget(wanted.url, targets));
+  const target = addField("url", parseTarget(form.url, targets));
   if (!target.ok) return target;
-  const trusted = addField("ca", checkTrust(wanted.url, wanted.ca, targets));
+  const trusted = addField("ca", checkTrust(form.url, form.ca, targets));
   if (!trusted.ok) return trusted;
   // Only a new address: an endpoint of an older state keeps working.
-  if (isSecretInAddress(wanted.url)) return refuseFact("field_with_token", { field: "url" });
+  if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
-    addField("event_types", parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS])),
+    addField("event_types", parseEventTypes(form.eventTypes ?? [ALL_EVENTS])),
     (eventTypes) => ({ url: target.value.url, eventTypes }),
   );
 }
@@ -295,6 +295,6 @@ export function findEvent(
 
 /** The refusal of an action on a disabled endpoint. */
 export function isOff(endpoint: Endpoint): Outcome<never> {
-  const why = reasonOf(effectiveEndpoint(endpoint, undefined));
-  return refuseFact("endpoint_disabled", { endpoint: endpoint.id, why });
+  const reason = reasonOf(effectiveEndpoint(endpoint, undefined));
+  return refuseFact("endpoint_disabled", { endpoint: endpoint.id, why: reason });
 }

@@ -19,7 +19,7 @@ export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "pos
 /** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's time. */
 export function enqueueDelivery(
   { store, world, wakeDispatcher }: ServiceContext,
-  wanted: {
+  outboxInput: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryEntry["cause"];
@@ -28,7 +28,7 @@ export function enqueueDelivery(
   },
   now: number,
 ): string {
-  const { event, endpoint, cause, dueAt = now } = wanted;
+  const { event, endpoint, cause, dueAt = now } = outboxInput;
   // A duplicate is created when its delivery is sent, so its id must not affect other ids of a seed.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({

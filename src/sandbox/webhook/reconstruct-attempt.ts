@@ -49,11 +49,11 @@ export function reconstructAttempt(
       : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets, dialect });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
-  const { headers: sent, body: rawBody, isOfEvent, realNow: now } = again;
-  const verdict = verifySignature({ rawBody, headers: sent, secrets, now, dialect });
+  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = again;
+  const verdict = verifySignature({ rawBody, headers: sentHeaders, secrets, now, dialect });
   const fault = again.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
   const signedBy = { owner, secrets: secrets.length };
   const signing = { known: true, ...signedBy, fault, isOfEvent, verdict, sentAt } as const;
-  return { headers: sent, body: rawBody, signing };
+  return { headers: sentHeaders, body: rawBody, signing };
 }

@@ -104,10 +104,10 @@ function settleByReplay(
 /** Disables an endpoint that answered 410 or has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
-  said: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
+  resultFacts: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
   now: number,
 ): void {
-  const { endpoint, taken, gone } = said;
+  const { endpoint, taken, gone } = resultFacts;
   if (endpoint.state !== "enabled") return;
   if (gone) return store.endpoints.setState(endpoint.id, "disabled", "gone");
   if (taken) {

@@ -28,17 +28,17 @@ export function replayEvent(
   return atStore(context, storeId, (store, now) => {
     const event = findEvent(store, storeId, eventId);
     if (!event.ok) return event;
-    const known = store.endpoints.of(storeId);
+    const knownEndpoints = store.endpoints.of(storeId);
     const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (chosen?.ok === false) return chosen;
-    const named = chosen?.value;
-    if (named?.state === "disabled") return isOff(named);
+    const namedEndpoint = chosen?.value;
+    if (namedEndpoint?.state === "disabled") return isOff(namedEndpoint);
     const endpoints =
-      named === undefined
-        ? known.filter(
+      namedEndpoint === undefined
+        ? knownEndpoints.filter(
             ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
           )
-        : [named];
+        : [namedEndpoint];
     if (endpoints.length === 0) {
       return refuseFact("nobody_subscribes", { type: event.value.type });
     }
@@ -71,15 +71,15 @@ export function replayFailed(
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
     let left = MAX_REPLAYED_FAILED;
     let retried = 0;
-    let more = false;
+    let hasMore = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
       const isSending = endpoint.state === "enabled";
-      const wanted = { endpoint, orderId: null, since, minTries: 1 };
-      const waiting = isSending ? retryEndpoint(context, wanted, now) : NONE_RETRIED;
+      const replayFilter = { endpoint, orderId: null, since, minTries: 1 };
+      const waiting = isSending ? retryEndpoint(context, replayFilter, now) : NONE_RETRIED;
       retried += waiting.retried;
-      more ||= waiting.more;
+      hasMore ||= waiting.more;
       const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
-      more ||= failed.length > left;
+      hasMore ||= failed.length > left;
       for (const eventId of failed.slice(0, left).toReversed()) {
         const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
@@ -87,7 +87,7 @@ export function replayFailed(
       }
       left -= Math.min(left, failed.length);
     }
-    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried, more });
+    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried, more: hasMore });
   });
 }
 

@@ -94,7 +94,7 @@ function takeSome(
 ): { readonly taken: readonly StartedAttempt[]; readonly shouldContinue: boolean } {
   const { store } = context;
   const { endpoint, now } = taking;
-  const taken: StartedAttempt[] = [];
+  const takenAttempts: StartedAttempt[] = [];
   for (const delivery of store.deliveries.next(endpoint.id, limit)) {
     if (delivery.nextAt > now) {
       const at = realTimeOf(clock, delivery.nextAt);
@@ -106,10 +106,10 @@ function takeSome(
     const fault = takeDeliveryFault(context, { delivery, event }, now);
     // The fault may have changed which delivery is next.
     if (fault !== undefined && holdBack(context, { delivery, fault }, now))
-      return { taken, shouldContinue: true };
-    taken.push(start(context, { delivery, event, fault: fault ?? null }, taking));
+      return { taken: takenAttempts, shouldContinue: true };
+    takenAttempts.push(start(context, { delivery, event, fault: fault ?? null }, taking));
   }
-  return { taken, shouldContinue: false };
+  return { taken: takenAttempts, shouldContinue: false };
 }
 
 /** Applies a fault that prevents a delivery from being sent now; false for other faults. */
@@ -144,14 +144,14 @@ function holdBack(
 
 function start(
   context: TakeContext,
-  wanted: Pick<StartedAttempt, "event"> & {
+  attemptInput: Pick<StartedAttempt, "event"> & {
     readonly delivery: NextDelivery;
     readonly fault: DeliveryFault | null;
   },
   { endpoint, now, secrets }: Pick<TakeOptions, "endpoint" | "now" | "secrets">,
 ): StartedAttempt {
   const { store, world } = context;
-  const { delivery, event, fault } = wanted;
+  const { delivery, event, fault } = attemptInput;
   const { inForce, retired } = secrets();
   const request = deliveryRequest({
     eventId: event.id,

@@ -48,15 +48,15 @@ function benchOf(
       const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
       const { checkouts } = await call({ name: "listCheckouts", body: {} });
       const named = checkouts.find(({ id }) => id === order?.id);
-      const shown = named && (await call({ name: "inspectCheckout", id: named.id, body: undefined }));
-      return { isWrong: shown === undefined || shown.checkoutUrl !== order?.checkout_url };
+      const shownCheckout = named && (await call({ name: "inspectCheckout", id: named.id, body: undefined }));
+      return { isWrong: shownCheckout === undefined || shownCheckout.checkoutUrl !== order?.checkout_url };
     });
     if (!run.isDone && containsSecret(englishOf(run.got))) bench.noted.secrets.add("output");
     return run;
   };
   const read = async ({ orderId }: { readonly orderId: string }): Promise<ShownOrder> => {
-    const shown = viewOf(await view(orderId, store));
-    return bookings === undefined ? shown : { ...shown, times: await bookings(orderId, store) };
+    const shownView = viewOf(await view(orderId, store));
+    return bookings === undefined ? shownView : { ...shownView, times: await bookings(orderId, store) };
   };
   const bench = searchBench({
     world: { ...world, run: () => Promise.reject(new Error("a bench of functions runs no command")) },
@@ -89,14 +89,14 @@ async function limited(
     hasEnded: false,
     got: "timeout",
   }));
-  const made = Promise.resolve()
+  const madeRun = Promise.resolve()
     .then(make)
     .then(
-      (named) => ({ ...run, ...named, isDone: true, got: "" }),
+      (names) => ({ ...run, ...names, isDone: true, got: "" }),
       (error: unknown) => ({ ...run, got: isError(error) ? error.message : String(error) }),
     );
   try {
-    return await Promise.race([made, late]);
+    return await Promise.race([madeRun, late]);
   } finally {
     over.abort();
   }

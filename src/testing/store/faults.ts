@@ -8,8 +8,8 @@ import type { Fault, Faults } from "../fault-types.ts";
 /** The faults of a store, through the operations of the control API. */
 export function faultsOf(calls: Calls, storeId: string): Faults {
   return {
-    add: async (wanted) => {
-      const body = "profile" in wanted ? wanted : requestOf(wanted, storeId);
+    add: async (faultRequest) => {
+      const body = "profile" in faultRequest ? faultRequest : requestOf(faultRequest, storeId);
       const { fault } = await calls.control({ name: "addFault", storeId, body });
       return { id: fault.id };
     },

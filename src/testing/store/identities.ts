@@ -16,9 +16,9 @@ export type Identities = {
 
 /** Creates the record of identities for the handles of stores. */
 export function createIdentities(running: InProcessSandbox, calls: Calls): Identities {
-  const known = new Map<string, StoreIdentity>();
+  const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
-    const apiKey = known.get(storeId)?.apiKey;
+    const apiKey = identities.get(storeId)?.apiKey;
     refuseClosed(running);
     const { ownerOf } = running.context.store.credentials;
     // A revoked key stays the key of the store.
@@ -26,9 +26,9 @@ export function createIdentities(running: InProcessSandbox, calls: Calls): Ident
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };
   return {
-    add: (identity) => void known.set(identity.id, identity),
+    add: (identity) => void identities.set(identity.id, identity),
     of: (storeId) => {
-      const found = known.get(storeId);
+      const found = identities.get(storeId);
       if (found === undefined) throw new Error("each handle is of a store that is known");
       return found;
     },
@@ -39,7 +39,7 @@ export function createIdentities(running: InProcessSandbox, calls: Calls): Ident
           storeId: id,
           body: undefined,
         });
-        known.set(id, { ...read, id, apiKey: await keyOf(id) });
+        identities.set(id, { ...read, id, apiKey: await keyOf(id) });
       }
     },
   };

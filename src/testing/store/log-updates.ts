@@ -52,11 +52,11 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
 
 function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): FollowedLog<Item> {
   const read = open();
-  let written = Promise.withResolvers<void>();
+  let logWritten = Promise.withResolvers<void>();
   const readNext = (): Promise<LogUpdates<Item>> => {
-    const update = written.promise.then(async () => {
+    const update = logWritten.promise.then(async () => {
       // A write during this read causes another read.
-      written = Promise.withResolvers();
+      logWritten = Promise.withResolvers();
       const items = await read();
       nextUpdates = readNext();
       return { items, next: nextUpdates };
@@ -66,6 +66,6 @@ function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): Fo
     return update;
   };
   let nextUpdates = readNext();
-  written.resolve();
-  return { nextUpdates: () => nextUpdates, leave: followWrites(() => written.resolve()) };
+  logWritten.resolve();
+  return { nextUpdates: () => nextUpdates, leave: followWrites(() => logWritten.resolve()) };
 }

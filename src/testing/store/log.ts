@@ -41,8 +41,8 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     return (item) => matchesFilter(item, match);
   };
   const instead = (came: readonly Item[]): string => {
-    const what = came.length === 0 ? "none arrived" : `${came.length} arrived:`;
-    return `${what}${came
+    const cameText = came.length === 0 ? "none arrived" : `${came.length} arrived:`;
+    return `${cameText}${came
       .slice(-MAX_LINES)
       .map((item) => `\n  ${line(item)}`)
       .join("")}`;
@@ -75,12 +75,12 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         const found = came.filter(matches);
         const last = found[count - 1];
         if (last !== undefined) return last;
-        const what = typeof match === "string" ? (source.named ?? noun) : noun;
-        const lacking = found.length === 0 ? `no ${what}` : `${found.length} of ${count}: ${what}`;
-        const wanted = typeof match === "function" ? "that matched" : JSON.stringify(match);
+        const itemNoun = typeof match === "string" ? (source.named ?? noun) : noun;
+        const lacking = found.length === 0 ? `no ${itemNoun}` : `${found.length} of ${count}: ${itemNoun}`;
+        const matchText = typeof match === "function" ? "that matched" : JSON.stringify(match);
         const faked = fakeTimersProblem();
-        const why = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
-        throw new WaitError(`${lacking} ${wanted} within ${timeoutMs} ms; ${instead(came)}${why}`);
+        const fakedText = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
+        throw new WaitError(`${lacking} ${matchText} within ${timeoutMs} ms; ${instead(came)}${fakedText}`);
       } catch (error) {
         if (!isClosed()) throw error;
         throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {
@@ -100,7 +100,7 @@ function matchesFilter<Value>(value: Value, filter: Filter<Value>): boolean {
   if (!isObject(filter)) return Object.is(value, filter);
   if (!isObject(value)) return false;
   return Object.entries(filter).every(
-    ([name, wanted]) => wanted === undefined || matchesFilter(value[name], wanted),
+    ([name, fieldFilter]) => fieldFilter === undefined || matchesFilter(value[name], fieldFilter),
   );
 }
 

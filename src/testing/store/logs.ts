@@ -50,13 +50,13 @@ export function eventLog(
       let position = 0;
       return async () => {
         const found: Event[] = [];
-        for (let more = true; more;) {
+        for (let hasMore = true; hasMore;) {
           const body = { since: position, limit: PAGE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
           // The sandbox wrote these bodies, so each one is an event.
           found.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
-          more = events.length === PAGE;
+          hasMore = events.length === PAGE;
         }
         return found;
       };
@@ -152,7 +152,7 @@ export function deliverySummary({ type, endpointId, state, tries, attempts, faul
   const answer = text === undefined ? "" : ` ${printableLiteral(text)}`;
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
   const actions = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
-  const by = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
+  const faultText = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
   const to = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
-  return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${by}${said}`;
+  return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${faultText}${said}`;
 }

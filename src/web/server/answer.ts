@@ -28,9 +28,9 @@ export async function answerRequest(
   if (ArrayBuffer.isView(body)) {
     entry.isServed = true;
     rests.serve(incoming.socket);
-    const sent = await service.answer(requestOf(incoming, body));
+    const sentAnswer = await service.answer(requestOf(incoming, body));
     entry.isServed = false;
-    await send(entry, sent, limits);
+    await send(entry, sentAnswer, limits);
     return;
   }
   const { method = "", url: target = "", rawHeaders } = incoming;

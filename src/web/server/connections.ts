@@ -111,8 +111,8 @@ function mayWork({ pending, waiting }: RequestQueue): boolean {
   if (pending.size === 1) return true;
   for (const { isLast } of pending) if (isLast) return false;
   // The waiting requests are the last in `pending`.
-  const taken = [...pending].slice(0, pending.size - waiting.length);
-  const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);
-  const unanswered = taken.filter(({ response }) => !response.writableEnded).length;
+  const takenEntries = [...pending].slice(0, pending.size - waiting.length);
+  const unread = takenEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
+  const unanswered = takenEntries.filter(({ response }) => !response.writableEnded).length;
   return unanswered < SERVER_LIMITS.workedOn && unread < SERVER_LIMITS.unreadBytes;
 }

@@ -61,11 +61,11 @@ function isTaken(bound: Outcome<Bound, ListenFailure>): boolean {
 
 /** Binds a server to each address; none if one of them fails. */
 async function bindAll(
-  { port: wanted, addresses = [] }: ServerOptions,
+  { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
 ): Promise<Outcome<Bound, ListenFailure>> {
   const servers: Server[] = [];
-  let port = wanted;
+  let port = wantedPort;
   let host: LoopbackHost = "127.0.0.1";
   let withoutIpv4: ListenFailure | undefined;
   const refuse = (refusal: ListenFailure): Outcome<never, ListenFailure> => {
@@ -167,14 +167,14 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     rests.wake(incoming.socket);
     void service
       .answer(requestOf(incoming, NO_BODY))
-      .then((sent) => refuseUnread(incoming, sent))
+      .then((answer) => refuseUnread(incoming, answer))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     rests.wake(socket);
     void afterPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
-      .then((sent) => writeToSocket(socket, sent, { after }))
+      .then((answer) => writeToSocket(socket, answer, { after }))
       .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {

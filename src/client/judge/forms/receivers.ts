@@ -18,14 +18,14 @@ const SEARCHED_DELIVERIES = 500;
  */
 export async function findReceivers(
   call: CallOperation,
-  wanted: { readonly endpointId: string | undefined; readonly hasOrder: boolean },
+  drillRequest: { readonly endpointId: string | undefined; readonly hasOrder: boolean },
   { storeId, realNow }: { readonly storeId: string; readonly realNow: number },
 ): Promise<readonly FoundReceiver[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const isOn = endpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
-  const own = isOn.filter(({ kind }) => kind === "url");
-  const named = endpoints.filter(({ id }) => id === wanted.endpointId);
-  const chosen = wanted.endpointId === undefined ? (own.length > 0 ? own : isOn) : named;
+  const urls = isOn.filter(({ kind }) => kind === "url");
+  const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
+  const chosen = drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : isOn) : namedEndpoints;
   return Promise.all(
     chosen.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({
@@ -35,7 +35,7 @@ export async function findReceivers(
       });
       const [secret, ...older] = inForce;
       if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
-      const found = wanted.hasOrder ? await acceptedOrder(call, id) : null;
+      const found = drillRequest.hasOrder ? await acceptedOrder(call, id) : null;
       return {
         endpointId: id,
         storeId,
@@ -65,8 +65,8 @@ async function acceptedOrder(
   const accepted = deliveries.filter(({ checkoutId }) => checkoutId !== null);
   const [first] = accepted;
   if (first === undefined) return null;
-  const other = accepted.find(({ type }) => kindOf(type) !== kindOf(first.type));
-  const ids = new Set([first.checkoutId, other?.checkoutId]);
+  const otherEvent = accepted.find(({ type }) => kindOf(type) !== kindOf(first.type));
+  const ids = new Set([first.checkoutId, otherEvent?.checkoutId]);
   // Newest first, so that of each type the newest stays.
   const byType = new Map(
     accepted
@@ -79,12 +79,12 @@ async function acceptedOrder(
       call({ name: "showEvent", id: eventId, body: undefined }),
     ),
   );
-  const known = events.map(({ eventId, type, body: text }) => ({ id: eventId, type, body: text }));
-  const event = known.find(({ id }) => id === first.eventId);
+  const knownEvents = events.map(({ eventId, type, body: text }) => ({ id: eventId, type, body: text }));
+  const event = knownEvents.find(({ id }) => id === first.eventId);
   if (event === undefined) return null;
-  const others = known.filter(({ id }) => id !== event.id);
+  const otherEvents = knownEvents.filter(({ id }) => id !== event.id);
   const orderId = orderIdInBody(event.body);
-  return { event: { ...event, others }, checkout: { id: first.checkoutId ?? "", orderId } };
+  return { event: { ...event, others: otherEvents }, checkout: { id: first.checkoutId ?? "", orderId } };
 }
 
 function kindOf(type: string): string {

@@ -27,8 +27,8 @@ const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined 
 export function ownStoreBenches(explored: ExploredShop): Open {
   const { described, baseUrl, newOrderId } = explored;
   return async ({ faults }) => {
-    const made = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
-    const { storeId, apiKey, signingSecret } = made;
+    const madeStore = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
+    const { storeId, apiKey, signingSecret } = madeStore;
     const call = callsOn(explored.call, storeId);
     let served: ServedShop | undefined;
     const close = async (): Promise<void> => {

@@ -47,13 +47,13 @@ const MAX_LISTED = 1000;
 
 /** A bench for one schedule; its calls act on its store. */
 export function searchBench(
-  given: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
+  benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
 ): Bench {
-  return createBench({ ...given, recording: { ...NOTHING_KNOWN, hasSameId: !given.search.isOwn } });
+  return createBench({ ...benchInput, recording: { ...NOTHING_KNOWN, hasSameId: !benchInput.search.isOwn } });
 }
 
 export function callsOn(call: CallOperation, storeId: string): CallOperation {
-  return ((wanted: Parameters<CallOperation>[0]) => call({ ...wanted, storeId })) as CallOperation;
+  return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
 }
 
 /** Runs a schedule on a new bench. Real time passes only for the application; the store's clock is moved. */
@@ -112,8 +112,8 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
 function endFacts({ served }: JudgedShop): readonly Observation[] {
   if (served === undefined) return [];
   const isKilled = served.isDown();
-  const got = isKilled ? factOf("not_started_again") : (served.endings[0] ?? null);
-  return [{ kind: "end", got, isKilled }];
+  const gotEnding = isKilled ? factOf("not_started_again") : (served.endings[0] ?? null);
+  return [{ kind: "end", got: gotEnding, isKilled }];
 }
 
 function purchasesIn(facts: readonly Observation[]): readonly WatchedRun[] {

@@ -73,18 +73,18 @@ export async function exploreAll(search: Search): Promise<ExplorationResult | Us
   if (useless !== undefined) return useless;
   const runs = [plain];
   const isSearch = only === undefined && plain.broken.length === 0;
-  const left = isSearch ? await runWaves(search, runs) : [];
+  const leftSchedules = isSearch ? await runWaves(search, runs) : [];
   const { confirmed, unsteady } = await confirmAll(search, runs);
   return {
     schedules: runs.length,
     held: runs.filter(({ broken }) => broken.length === 0).length,
-    notRun: left,
+    notRun: leftSchedules,
     broken: confirmed,
     notJudged: findNotJudged(runs, unsteady, search),
     advice: adviceOf(runs),
     table: placeTable(placesOf(plain.trace), [
       ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmed) })),
-      ...left.map((schedule) => ({ schedule, result: "not_judged" as const })),
+      ...leftSchedules.map((schedule) => ({ schedule, result: "not_judged" as const })),
     ]),
     seed,
   };
@@ -124,7 +124,7 @@ async function runWaves(
 ): Promise<readonly Schedule[]> {
   const until = world.monotonic() + budgetMs;
   const [plain] = runs;
-  const known = (one: ExploreRun): KnownRun => ({
+  const knownRun = (one: ExploreRun): KnownRun => ({
     schedule: one.schedule,
     places: placesOf(one.trace).filter(({ kind }) => hasView || kind === "request"),
     closeness: plain === undefined ? 0 : differenceScore(one.trace, plain.trace),
@@ -132,15 +132,15 @@ async function runWaves(
     isBroken: one.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
-    const wave = nextWave(runs.map(known), { seed, kills });
-    const wanted = wave.slice(0, Math.max(0, maxSchedules - runs.length));
-    if (wanted.length > 0) onWave?.({ size, count: wanted.length });
-    const done = await mapInLanes(wanted, width, async (schedule) =>
+    const wave = nextWave(runs.map(knownRun), { seed, kills });
+    const waveSchedules = wave.slice(0, Math.max(0, maxSchedules - runs.length));
+    if (waveSchedules.length > 0) onWave?.({ size, count: waveSchedules.length });
+    const waveRuns = await mapInLanes(waveSchedules, width, async (schedule) =>
       world.monotonic() < until ? run(schedule) : undefined,
     );
-    runs.push(...done.filter((one) => one !== undefined));
-    const left = wave.filter((_schedule, at) => done[at] === undefined);
-    if (left.length > 0) return left;
+    runs.push(...waveRuns.filter((one) => one !== undefined));
+    const leftSchedules = wave.filter((_schedule, at) => waveRuns[at] === undefined);
+    if (leftSchedules.length > 0) return leftSchedules;
   }
   return [];
 }
@@ -167,9 +167,9 @@ async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],
 ): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly JudgedInvariant[] }> {
-  const known = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
+  const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInLanes(causesIn(runs), search.sideBySide, (found) =>
-    confirm(search, found, known),
+    confirm(search, found, knownRuns),
   );
   const confirmed: Finding[] = [];
   for (const one of results)
@@ -187,28 +187,28 @@ function isSame(one: Finding, other: Finding): boolean {
 async function confirm(
   search: Search,
   { invariant, runs }: Found,
-  known: Map<string, ExploreRun>,
+  knownRuns: Map<string, ExploreRun>,
 ): Promise<Finding | JudgedInvariant> {
   const breakIn = ({ broken }: ExploreRun) => broken.find((one) => one.invariant === invariant);
   for (const { schedule } of runs) {
     const steps = shrinkSchedule(schedule);
     let step = steps.next();
     while (step.done !== true) {
-      const candidate = known.get(scheduleKey(step.value)) ?? (await search.run(step.value));
-      known.set(scheduleKey(step.value), candidate);
+      const candidate = knownRuns.get(scheduleKey(step.value)) ?? (await search.run(step.value));
+      knownRuns.set(scheduleKey(step.value), candidate);
       step = steps.next(breakIn(candidate) !== undefined);
     }
     const least = step.value;
     const times = Array.from({ length: CONFIRMATIONS }, () => least);
     const again = await mapInLanes(times, search.sideBySide, search.run);
     const [first] = again;
-    const shown = first && breakIn(first);
-    if (shown === undefined || !again.every((run) => breakIn(run) !== undefined)) continue;
+    const firstBreak = first && breakIn(first);
+    if (firstBreak === undefined || !again.every((run) => breakIn(run) !== undefined)) continue;
     return {
       ...least,
       invariant,
-      cause: shown.cause ?? "not_explained",
-      text: textOf(shown),
+      cause: firstBreak.cause ?? "not_explained",
+      text: textOf(firstBreak),
       story: first?.story ?? "",
       rerun: search.rerunOf(least),
       schedules: runs.length,

@@ -95,7 +95,7 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
   return {
     kind,
     faultOf: (name) => faults.get(name),
-    all: (wanted, names) => names.every((name) => kind(name) === wanted),
+    all: (wantedKind, names) => names.every((name) => kind(name) === wantedKind),
     alike: (one, other) => answers.get(one) === answers.get(other),
     answered,
     plain: answered.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
@@ -123,14 +123,14 @@ const UUIDS = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
-  const taken = results.filter(
+  const takenForms = results.filter(
     (one) =>
       kindOf(one) === "taken" &&
       isForged(one.name) &&
       !FIRST_CASES.has(one.name) &&
       !isTakenByChance(one.name),
   );
-  return taken.slice(0, MAX_REPEATED).map(({ name }) => name);
+  return takenForms.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
 
 /** Only for a receiver that refuses all events: one that accepts forgeries would accept any mistake. */

@@ -36,7 +36,7 @@ export function drillSteps(
       ? factOf(code, differences ?? "")
       : inNames(differences, factOf(code, endpointId));
   };
-  const sent = names.flatMap((name): DrillStep[] => {
+  const sentSteps = names.flatMap((name): DrillStep[] => {
     const result = results.get(name);
     if (result === undefined) return [];
     const { expected } = DRILL_CASES[name];
@@ -51,20 +51,20 @@ export function drillSteps(
       },
     ];
   });
-  const left = names.find((name) => !results.has(name));
-  const why = left === undefined ? undefined : causes.get(left);
-  if (why === undefined) return sent;
-  const got = factOf("not_sent", String(names.length - sent.length));
-  const rest = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
-  return [...sent, { ...rest, cause: say(why) }];
+  const leftName = names.find((name) => !results.has(name));
+  const leftCause = leftName === undefined ? undefined : causes.get(leftName);
+  if (leftCause === undefined) return sentSteps;
+  const got = factOf("not_sent", String(names.length - sentSteps.length));
+  const restStep = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
+  return [...sentSteps, { ...restStep, cause: say(leftCause) }];
 }
 
 /** An answer that nothing explains, beside the first one that differs from it. */
 function contrast(result: CaseResult | undefined, { results }: DrillResults): Said {
   const [first] = results;
   const one = result ?? first;
-  const other = results.find((each) => one !== undefined && kindOf(each) !== kindOf(one)) ?? first;
-  const both = [one, other].flatMap((each): SaidValue[] =>
+  const otherResult = results.find((each) => one !== undefined && kindOf(each) !== kindOf(one)) ?? first;
+  const both = [one, otherResult].flatMap((each): SaidValue[] =>
     each === undefined ? [] : [factOf(`form:${each.name}`), caseResult(each)],
   );
   return factOf("not_explained", ...both);
@@ -145,7 +145,7 @@ function causeOf(name: CaseName, pattern: Explained): DrillCause {
   const twin = twinOf(name);
   // The same result for webhook.test has the same cause.
   if (twin !== undefined && pattern.kind(twin) === kind) return causeOf(twin, pattern);
-  const { expected, cause: own } = DRILL_CASES[name];
+  const { expected, cause: ownCause } = DRILL_CASES[name];
   const isBad = expected !== "2xx";
   if (pattern.probed !== undefined && isAnswer(kind) && !(kind === "failed" && isBad)) return pattern.probed;
   const leaf = pattern.leaves[kind]?.find((one) => {
@@ -158,10 +158,10 @@ function causeOf(name: CaseName, pattern: Explained): DrillCause {
   if (kind === "lost") return whyLost(pattern.faultOf(name));
   if (kind === "unsent") return whyGivenUp(pattern);
   // A form that is accepted although its fault shows it, or refused although another valid event was not.
-  return own !== undefined &&
+  return ownCause !== undefined &&
     isBad === (kind === "taken") &&
     (isBad || pattern.kind("good_event") === "taken")
-    ? own
+    ? ownCause
     : "not_explained";
 }
 

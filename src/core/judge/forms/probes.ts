@@ -29,12 +29,12 @@ export function buildProbes(
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);
   const { headers } = deliveryRequest({ ...parts, body });
-  const known = older.map((one) => ({ label: "", secret: one, retired: true }));
+  const knownSecrets = older.map((one) => ({ label: "", secret: one, retired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const signed = [
-    ...withOneFault(keyVariants([secret], known)).map(([code, key]) => [code, key, right] as const),
+    ...withOneFault(keyVariants([secret], knownSecrets)).map(([code, key]) => [code, key, right] as const),
     ...withOneFault(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),

@@ -70,13 +70,13 @@ const FIRST = tellOf("first");
 const EARLY = { ...create, isEarly: true } as const;
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
-function otherTerms(title: Words, own: OtherTerms, other = own): Row {
+function otherTerms(title: Words, ownTerms: OtherTerms, other = ownTerms): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
     title,
     needs: ["create"],
-    steps: [...onOtherTerms("a", "own", own), ...onOtherTerms("b", "other", other)],
+    steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", other)],
     causes: OTHER_TERMS,
   };
 }

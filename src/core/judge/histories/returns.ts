@@ -51,7 +51,7 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
 }
 
 /** The payment and its event come while a return page of the order is being built, which asks a slow API. */
-function within(part: number, title: Words): Row {
+function withinPart(part: number, title: Words): Row {
   const moment: Step = {
     act: "at_once",
     acts: [{ visit: "a" }, { steps: [pay, payment], part, during: "visit" }],
@@ -195,9 +195,9 @@ export const RETURN_HISTORIES = each(RETURNS, {
     ],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: within(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
-  return_half: within(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
-  return_ending: within(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
+  return_begun: withinPart(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
+  return_half: withinPart(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
+  return_ending: withinPart(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [

@@ -91,10 +91,10 @@ function restarts<Name extends "restart" | "stop">(
   const [how, served]: [object, Row["needs"]] = name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
   const rows = Object.entries<Row>(MOMENTS).map(([at, { title, steps, causes = {}, needs = [] }]) => {
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
-    const own = steps.map((step) => (step.act === "restart" ? { ...step, ...how } : step));
+    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...how } : step));
     const row = {
       title: titles,
-      steps: [create, known, ...own],
+      steps: [create, known, ...ownSteps],
       causes,
       needs: [...needs, ...(served ?? [])],
     };

@@ -152,8 +152,8 @@ function printedBytes(_bytes: Buffer, whole: string): BodyForm | undefined {
   return undefined;
 }
 
-function printed(what: DetailName, inner: Uint8Array | null): BodyForm {
-  return { code: "body_printed", detail: detailOf(what), inner };
+function printed(detail: DetailName, inner: Uint8Array | null): BodyForm {
+  return { code: "body_printed", detail: detailOf(detail), inner };
 }
 
 function isByteList(value: unknown): value is number[] {
@@ -273,9 +273,9 @@ function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
 /** JSON inside a text of JSON or of a shell. */
 function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
-  const form = (how: DetailFact, inner: string): BodyForm => ({
+  const form = (detail: DetailFact, inner: string): BodyForm => ({
     code: "body_stringified",
-    detail: how,
+    detail,
     inner: Buffer.from(inner),
   });
   if (/^\{\s*\\"/.test(text)) {
@@ -290,21 +290,21 @@ function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
 
 function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
   const text = whole.trim();
-  const other = (what: DetailFact): BodyForm => ({
+  const notEvent = (detail: DetailFact): BodyForm => ({
     code: "body_not_event",
-    detail: what,
+    detail,
     inner: null,
   });
-  if (/^<(?:!doctype html|html)\b/i.test(text)) return other(detailOf("html_page"));
-  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return other(detailOf("xml"));
-  if (/^@?[\w./\\-]+\.json$/.test(text)) return other(detailOf("name_of_file"));
+  if (/^<(?:!doctype html|html)\b/i.test(text)) return notEvent(detailOf("html_page"));
+  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return notEvent(detailOf("xml"));
+  if (/^@?[\w./\\-]+\.json$/.test(text)) return notEvent(detailOf("name_of_file"));
   if (/^(?:true|false|null|undefined|None|nil|\{\}|\[\])$/.test(text))
-    return other(detailOf("only_text", text));
+    return notEvent(detailOf("only_text", text));
   if (/^\[object \w+\]$/.test(text)) return undefined;
-  if (/^whsec_|^svc_/.test(text)) return other(detailOf("a_secret"));
-  if (/^[0-9a-f]{64}$/i.test(text)) return other(detailOf("a_signature"));
+  if (/^whsec_|^svc_/.test(text)) return notEvent(detailOf("a_secret"));
+  if (/^[0-9a-f]{64}$/i.test(text)) return notEvent(detailOf("a_signature"));
   const quotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
-  return quotes ? { ...other(detailOf("typographic_quotes")), code: "body_printed" } : undefined;
+  return quotes ? { ...notEvent(detailOf("typographic_quotes")), code: "body_printed" } : undefined;
 }
 
 function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {

@@ -55,8 +55,8 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
 
 /** One variant for each row; a row without a value is dropped. */
 export function variantsOf<Value>(rows: readonly VariantRow<Value>[]): Variant<Value>[] {
-  return rows.flatMap(([code, how, value]) =>
-    value === undefined ? [] : [{ findings: [{ code, detail: how }], value }],
+  return rows.flatMap(([code, detail, value]) =>
+    value === undefined ? [] : [{ findings: [{ code, detail }], value }],
   );
 }
 
@@ -83,7 +83,7 @@ function whiteSpace(latin1: string): VariantRow<Body>[] {
     ["body_line_endings", detailOf("lf"), latin1.replaceAll("\r\n", "\n")],
     ["body_line_endings", detailOf("crlf"), latin1.replaceAll(/\r?\n/g, "\r\n")],
   ] as const;
-  return rows.map(([code, how, text]) => [code, how, Buffer.from(text, "latin1")]);
+  return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
 /** A regular expression would take quadratic time. Removes only white space of every encoding. */
@@ -139,13 +139,13 @@ function json(text: string): VariantRow<Body>[] {
   ]);
   const rewritten = ORDERS.flatMap(([keys, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
-      const written = write(order(value));
+      const writtenBody = write(order(value));
       return ESCAPES.map(([escapes, change], at): VariantRow<Body> => {
         const how =
           at === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
         return keys === ""
-          ? ["body_reserialised", detailOf("other_form", how), change(written)]
-          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), how), change(written)];
+          ? ["body_reserialised", detailOf("other_form", how), change(writtenBody)]
+          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), how), change(writtenBody)];
       });
     }),
   );
@@ -217,12 +217,12 @@ function sortByNames(
   record: Readonly<Record<string, unknown>>,
   keys: readonly string[],
 ): Record<string, unknown> {
-  const known = keys.filter((key) => Object.hasOwn(record, key)).map((key) => [key, record[key]] as const);
-  return { ...Object.fromEntries(known), ...record };
+  const pairs = keys.filter((key) => Object.hasOwn(record, key)).map((key) => [key, record[key]] as const);
+  return { ...Object.fromEntries(pairs), ...record };
 }
 
-function escapeUnits(text: string, what: RegExp): string {
-  return text.replaceAll(what, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+function escapeUnits(text: string, units: RegExp): string {
+  return text.replaceAll(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function unescapeUnits(text: string): string {

@@ -97,8 +97,8 @@ function* searchCauses(
 
 /** The cause that the form of a body shows, otherwise the likely causes, of which none is certain. */
 function hintsOf(rawBody: Uint8Array): readonly Diagnosis[] {
-  const shown = provenDiagnoses(formFindings(rawBody));
-  if (shown.length > 0) return shown;
+  const provenForms = provenDiagnoses(formFindings(rawBody));
+  if (provenForms.length > 0) return provenForms;
   return [...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) =>
     addMessage(finding, false),
   );

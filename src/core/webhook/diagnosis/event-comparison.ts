@@ -25,17 +25,17 @@ export function compareWithEvent(
   const event = Buffer.from(body, "utf8");
   const inside = innerBodies(rawBody).map(([, , inner]) => Buffer.from(inner));
   if (inside.some((one) => one.equals(event))) return undefined;
-  const [got = Buffer.from(rawBody)] = inside;
-  if (got.equals(event)) return { code: "body_is_event", detail: eventId };
-  const at = firstDifference(got, event);
-  if (at === got.length && event.length > got.length)
+  const [gotBytes = Buffer.from(rawBody)] = inside;
+  if (gotBytes.equals(event)) return { code: "body_is_event", detail: eventId };
+  const at = firstDifference(gotBytes, event);
+  if (at === gotBytes.length && event.length > gotBytes.length)
     return { code: "body_differs", detail: detailOf("body_ends", eventId, at, event.length) };
   if (at === event.length)
     return {
       code: "body_differs",
-      detail: detailOf("event_ends", eventId, at, got.length - event.length),
+      detail: detailOf("event_ends", eventId, at, gotBytes.length - event.length),
     };
-  const [there, here] = [valueAt(event, at), valueAt(got, at)];
+  const [there, here] = [valueAt(event, at), valueAt(gotBytes, at)];
   return { code: "body_differs", detail: detailOf("values_differ", eventId, at, there, here) };
 }
 

@@ -82,8 +82,8 @@ export function ageFindings(
 }
 
 function isTimeZone(seconds: number): boolean {
-  const rest = seconds % TIME_ZONE_STEP_SECONDS;
-  const distance = Math.min(rest, TIME_ZONE_STEP_SECONDS - rest);
+  const restSeconds = seconds % TIME_ZONE_STEP_SECONDS;
+  const distance = Math.min(restSeconds, TIME_ZONE_STEP_SECONDS - restSeconds);
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
@@ -102,11 +102,11 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   const text = Buffer.from(rawBody).toString("utf8");
   if (/^\[object \w+\]$/.test(text))
     return [{ code: "body_not_raw", detail: detailOf("object_as_text", text) }];
-  const lost = detailOf("replacement_characters");
+  const lostDetail = detailOf("replacement_characters");
   const formatted = detailOf("formatted");
   const compact = compactJson(text);
   return [
-    ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lost } as const] : []),
+    ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lostDetail } as const] : []),
     ...(compact === undefined || !hasLayout(text)
       ? []
       : [{ code: "body_reserialised", detail: formatted } as const]),
@@ -131,6 +131,6 @@ export function formatSpan(seconds: number): string {
     return [Math.floor((seconds % larger) / size), unit] as const;
   });
   const first = parts.findIndex(([count]) => count > 0);
-  const shown = parts.slice(Math.max(first, 0), Math.max(first, 0) + 2).filter(([count]) => count > 0);
-  return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+  const shownParts = parts.slice(Math.max(first, 0), Math.max(first, 0) + 2).filter(([count]) => count > 0);
+  return shownParts.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }

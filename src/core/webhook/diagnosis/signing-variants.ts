@@ -52,20 +52,20 @@ const SEPARATORS = [
 /** The keys that may have created the signature: `secrets` were used to verify, `known` are other secrets. */
 export function keyVariants(
   secrets: readonly string[],
-  known: readonly KnownSecret[],
+  knownSecrets: readonly KnownSecret[],
 ): readonly Variant<string | Uint8Array>[] {
-  const others = known
+  const otherSecrets = knownSecrets
     .filter(({ secret }) => !secrets.includes(secret))
     .map(({ label, secret, retired }): VariantRow<string> => {
       const near = secrets
-        .map((given) => nearSecret(given, secret, label))
+        .map((givenSecret) => nearSecret(givenSecret, secret, label))
         .find((found) => found !== undefined);
       if (near !== undefined) return [near.code, near.detail, secret];
       return [retired ? "retired_secret" : "other_secret", label, secret];
     });
   const inForce = secrets.map((value) => ({ findings: [], value }));
   return [
-    ...[...inForce, ...variantsOf(others)].flatMap(({ findings, value }) =>
+    ...[...inForce, ...variantsOf(otherSecrets)].flatMap(({ findings, value }) =>
       spellings(value).map((spelling) => ({
         findings: [...findings, ...spelling.findings],
         value: spelling.value,
@@ -112,8 +112,8 @@ export function parseSignatureHeader(
     .map(bareItem)
     .filter((item) => item !== "");
   const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
-  const whole = candidates.map(({ algorithm, hex, findings: own }) => {
-    const findings = [...general, ...own];
+  const whole = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
+    const findings = [...general, ...ownFindings];
     const strange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
     return { algorithm, hex, findings: strange ? [MALFORMED_SIGNATURE] : findings };
   });
@@ -126,9 +126,9 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const isPrefixed = bare.startsWith(PREFIX);
   const unprefixed = isPrefixed ? bare.slice(PREFIX.length) : bare;
   const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
-  const decoded = (how: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
+  const decoded = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
-    detailOf(how),
+    detailOf(detail),
     value,
   ];
   const rows: readonly VariantRow<string | Uint8Array>[] = [

@@ -104,10 +104,10 @@ function cancelStep(context: PageContext, action: string): Html {
 function startStep(context: PageContext): Html {
   const { view } = context;
   const { paymentMethod } = view.checkout;
-  const tried = view.attempts.length;
+  const attemptCount = view.attempts.length;
   const settles = view.clockStands ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesItself;
   return html`<h2>${PAYMENT_TEXTS.paymentMethod}</h2>
-    ${tried === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - tried)}</p>`}
+    ${attemptCount === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attemptCount)}</p>`}
     ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
     <p class="method">${methodMark(context)} <span>${PAYMENT_TEXTS.method[paymentMethod]}</span></p>
     ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: PAYMENT_TEXTS.payWith[paymentMethod], style: "primary" })}

@@ -55,11 +55,11 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
     answer: async (context, call) => {
       const elsewhere = awayFromPortal(context, call);
       if (elsewhere !== undefined) return accept(elsewhere);
-      const shown = await lookAt(context, call);
-      if (!shown.ok) return shown;
-      const markup = show(context, shown.value, call);
+      const shownPage = await lookAt(context, call);
+      if (!shownPage.ok) return shownPage;
+      const markup = show(context, shownPage.value, call);
       if (!markup.ok) return markup;
-      const { view, requestId } = shown.value;
+      const { view, requestId } = shownPage.value;
       const answer = pageResponse(
         { status: 200, markup: markup.value, language: languageOf(call.request) },
         requestId,
@@ -111,8 +111,8 @@ async function lookAt(context: PagesContext, call: AreaRequest): Promise<Outcome
   });
 }
 
-function showCheckout(_context: PagesContext, shown: PageContext): Outcome<Html> {
-  return accept(checkoutPage(shown));
+function showCheckout(_context: PagesContext, shownPage: PageContext): Outcome<Html> {
+  return accept(checkoutPage(shownPage));
 }
 
 /** Records a view when the page's script reports it: a GET proves nothing, because any page may send one. */
@@ -143,11 +143,11 @@ function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId
 }
 
 function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Show {
-  return (_context, shown, call) => {
-    const attempt = shown.view.attempts.find(({ number }) => number === attemptIn(call));
+  return (_context, shownPage, call) => {
+    const attempt = shownPage.view.attempts.find(({ number }) => number === attemptIn(call));
     return attempt === undefined
       ? refuseFact("no_attempt", { checkout: checkoutIdIn(call), attempt: call.params["attempt"] ?? "" })
-      : accept(render(shown, attempt));
+      : accept(render(shownPage, attempt));
   };
 }
 
@@ -155,8 +155,8 @@ function readOwnForm(
   { masterKey, checkoutOrigin }: PagesContext,
   call: AreaRequest,
 ): Outcome<ReadonlyMap<string, string>> {
-  const own = requireOwnPage(call.request, checkoutOrigin);
-  if (!own.ok) return own;
+  const pageCheck = requireOwnPage(call.request, checkoutOrigin);
+  if (!pageCheck.ok) return pageCheck;
   const fields = parseForm(call.request);
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
     return fields;
@@ -167,8 +167,8 @@ function readOwnForm(
 function afterAction({ store }: PagesContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
-  const known = store.attempts.of(id).some(({ number }) => number === attempt);
-  return attempt !== null && known ? walletPath({ id }, attempt) : checkoutPath({ id });
+  const isKnown = store.attempts.of(id).some(({ number }) => number === attempt);
+  return attempt !== null && isKnown ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
 
 function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
@@ -176,8 +176,8 @@ function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): O
   const outcome = WALLET_OUTCOMES.find((one) => one === field);
   const attempt = attemptIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
-  const got = printableLiteral(field ?? null);
-  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: got });
+  const gotText = printableLiteral(field ?? null);
+  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: gotText });
 }
 
 function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {

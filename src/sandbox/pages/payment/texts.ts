@@ -62,8 +62,8 @@ export const PAYMENT_TEXTS = {
   returnTo: (store: string) => [`Return to ${store}`, `返回 ${store}`],
   ready: ["Ready to be paid", "等待支付"],
   waiting: ["Waiting for your confirmation", "正在等待您确认支付"],
-  declined: (left: number) => {
-    const [english, chinese] = tryAgain(left);
+  declined: (triesLeft: number) => {
+    const [english, chinese] = tryAgain(triesLeft);
     return [`The payment was declined. ${english}`, `支付被拒，${chinese}`];
   },
   result: {
@@ -155,7 +155,7 @@ export const PAYMENT_TEXTS = {
   payAnyway: ["Pay anyway, too late", "仍要支付（收款单已结束）"],
 } satisfies Texts;
 
-function tryAgain(left: number): Words {
-  const english = left === 1 ? "You can try once more." : `You can try again, up to ${left} times.`;
-  return [english, `您还可以再试 ${left} 次。`];
+function tryAgain(triesLeft: number): Words {
+  const english = triesLeft === 1 ? "You can try once more." : `You can try again, up to ${triesLeft} times.`;
+  return [english, `您还可以再试 ${triesLeft} 次。`];
 }

@@ -65,10 +65,10 @@ export async function listPage<Item>(view: View, list: List<Item>): Promise<Outc
   const { title, live, path, filters = {}, rowId, around = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);
   return mapValue(await list.read(query), (part) => {
-    const shown = { query, part, rows: rowId === undefined ? [] : part.items.map(rowId) };
+    const shownPart = { query, part, rows: rowId === undefined ? [] : part.items.map(rowId) };
     const content = html`${filterForm(storePath(view, path), filters, query)} ${part.extent ?? ""}
-    ${rowsOf(view, list, shown)} ${pager(view, path, shown)}`;
-    return { title, main: around(content), live, news: updatesOf(view, list, shown) };
+    ${rowsOf(view, list, shownPart)} ${pager(view, path, shownPart)}`;
+    return { title, main: around(content), live, news: updatesOf(view, list, shownPart) };
   });
 }
 
@@ -107,13 +107,13 @@ function filterField(
       />
     </label>`;
   const pairs = options.map((one) => (typeof one === "string" ? ([one, one] as const) : one));
-  const known =
+  const isKnownValue =
     value === "" || pairs.some(([one]) => one === value) ? pairs : [...pairs, [value, value] as const];
   return html`<label>
     ${label}
     <select name="${name}">
       <option value="">${COMMON_TEXTS.all}</option>
-      ${known.map(([one, text]) => html`<option value="${one}" ${one === value ? html`selected` : ""}>${text}</option>`)}
+      ${isKnownValue.map(([one, text]) => html`<option value="${one}" ${one === value ? html`selected` : ""}>${text}</option>`)}
     </select>
   </label>`;
 }
@@ -155,10 +155,10 @@ function updatesOf<Item>(
   { part: { items }, rows }: ShownPart<Item>,
 ): ListUpdates | undefined {
   if (positionOf === undefined) return undefined;
-  const seen = query.get(SEEN_PARAMETER);
+  const seenId = query.get(SEEN_PARAMETER);
   const [newest] = items;
   // Only a page that asks again gets the number, which needs a look-up of each position.
-  const count = seen === null ? 0 : items.filter((item) => positionOf(item) > Number(seen)).length;
+  const count = seenId === null ? 0 : items.filter((item) => positionOf(item) > Number(seenId)).length;
   return { newest: newest === undefined ? 0 : positionOf(newest), count, rows };
 }
 

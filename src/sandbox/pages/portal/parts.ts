@@ -21,9 +21,9 @@ export function momentWithDate(time: number): Html {
 }
 
 /** A text in which times are formatted like all other times of the page. */
-export function textWithMoments(text: string, shown: (at: number) => Html = momentWithDate): Html {
+export function textWithMoments(text: string, showMoment: (at: number) => Html = momentWithDate): Html {
   const parts = text.split(MOMENT);
-  return html`${parts.map((part, index) => (index % 2 === 1 ? shown(Date.parse(part)) : html`${part}`))}`;
+  return html`${parts.map((part, index) => (index % 2 === 1 ? showMoment(Date.parse(part)) : html`${part}`))}`;
 }
 
 /** Matches a moment in a text, as `toIso` writes it; the group keeps the moment when the text is split. */
@@ -137,10 +137,10 @@ function tableCell([column, value, ...as]: Cell): Html {
     style === undefined ? html`` : html` class="${style}"`,
     as.includes("english") ? html` lang="en"` : html``,
   ];
-  const shown = as.includes("named") ? labelledValue(column, html`${value}`) : value;
+  const shownValue = as.includes("named") ? labelledValue(column, html`${value}`) : value;
   return as.includes("head")
-    ? html`<th scope="row" ${attributes}>${shown}</th>`
-    : html`<td ${attributes}>${shown}</td>`;
+    ? html`<th scope="row" ${attributes}>${shownValue}</th>`
+    : html`<td ${attributes}>${shownValue}</td>`;
 }
 
 /** A value that needs its name, which is shown before it if the columns are stacked. */
@@ -158,10 +158,10 @@ export function nextPartLink(address: string, label: Text): Html {
 }
 
 /** A part of a page with its title. */
-export function section(title: Text, content: Html, more: Html | "" = ""): Html {
+export function section(title: Text, content: Html, moreContent: Html | "" = ""): Html {
   return html`<section>
     <h2>${title}</h2>
-    ${content} ${more}
+    ${content} ${moreContent}
   </section>`;
 }
 
@@ -256,8 +256,8 @@ function depthOf(value: unknown): number {
 /** A time without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
 export function listTime(time: number, now: number): Html {
   const [whole, today] = [toIso(time), toIso(now)];
-  const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
-  return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shown}</time>`;
+  const shownTime = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
+  return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shownTime}</time>`;
 }
 
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */

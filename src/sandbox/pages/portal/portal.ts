@@ -66,14 +66,14 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   find,
   requestIds: "portal",
   admit: ({ portal }, request) => {
-    const named = requirePortalHost(portal, request);
-    if (!named.ok) return named;
+    const hostCheck = requirePortalHost(portal, request);
+    if (!hostCheck.ok) return hostCheck;
     const { path } = splitTarget(request.target);
     const found = find(request.method, path);
     const row = found.ok ? found.value.route : undefined;
     const opens = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
-    const own = refuseForeignPages(request, { opens });
-    if (!own.ok) return own;
+    const pageCheck = refuseForeignPages(request, { opens });
+    if (!pageCheck.ok) return pageCheck;
     const viewer = viewerOf(portal, request);
     return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
   },
@@ -131,8 +131,8 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });
   const { host: named } = new URL(origin);
-  const own = new Set([...hostHeaders(origin), `${named}:443`, `${named}:80`, `localhost:${port}`]);
-  const foreign = readForwardedHosts(request).find((name) => !own.has(name));
+  const hosts = new Set([...hostHeaders(origin), `${named}:443`, `${named}:80`, `localhost:${port}`]);
+  const foreign = readForwardedHosts(request).find((name) => !hosts.has(name));
   if (foreign === undefined) return accept(undefined);
   return refuseFact("portal_not_at", { origin, received: printableLiteral(foreign) });
 }

@@ -68,8 +68,8 @@ export async function answerWithPage(
   show: Show,
 ): Promise<Outcome<Answer>> {
   const view = viewOf(context, call);
-  const known = requireStore(context, view);
-  if (!known.ok) return known;
+  const storeCheck = requireStore(context, view);
+  if (!storeCheck.ok) return storeCheck;
   const short = removeEmptyFields(view);
   if (short !== undefined) return accept(redirectAfterForm(call, short));
   const changes = changesOf(context);

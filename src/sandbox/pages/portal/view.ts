@@ -97,9 +97,9 @@ export const PAGE_SEPARATOR = ".";
 export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequest<Viewer>): View {
   const { params, caller } = call;
   const query = new URLSearchParams(call.query);
-  const taken = (name: string): string | undefined =>
+  const takeValue = (name: string): string | undefined =>
     caller && call.request.method === "GET" ? portal.takeOnce(caller, query.get(name) ?? "") : undefined;
-  const said = taken("said");
+  const said = takeValue("said");
   return {
     call,
     language: caller?.language ?? languageOf(call.request),
@@ -108,7 +108,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_SEPARATOR}${portal.numberPage()}`,
     may: caller?.may ?? (() => true),
-    shownOnce: taken("shown"),
+    shownOnce: takeValue("shown"),
     // Our own code wrote this JSON.
     said: said === undefined ? undefined : (JSON.parse(said) as Notice),
   };

@@ -21,12 +21,12 @@ const MAX_SHOWN = 100;
 /** All stores for the administrator; stores with an open request come first. */
 export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<PageContent>> {
   const all = store.stores.all();
-  const shown = all.slice(-MAX_SHOWN).map((details) => ({
+  const shownStores = all.slice(-MAX_SHOWN).map((details) => ({
     details,
     production: productionOf(store.adminActions.of(details.id)),
     unapproved: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
-  const sorted = shown.toSorted((left, right) => rank(left.production) - rank(right.production));
+  const sorted = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
     ${table(ADMIN_TEXTS.title, sorted, row, { opens: true })}
     ${all.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;

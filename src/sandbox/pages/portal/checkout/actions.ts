@@ -8,16 +8,16 @@ import type { PartView } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
-export function payerActions(view: PartView, seen: CheckoutView): Html {
-  const { status, id } = seen.checkout;
+export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
+  const { status, id } = checkoutView.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
   if (!view.may("POST", action)) return html``;
-  const why = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
-  const notLate = whyNotLate(seen);
+  const reason = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
+  const notLate = whyNotLate(checkoutView);
   const buttons = PAY_OUTCOMES.map((outcome) => {
     const label = CHECKOUTS_TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
-    return why === undefined
+    return reason === undefined
       ? actionForm(view, { action, label, style, fields: { outcome } })
       : disabledButton(label, "why-final");
   });
@@ -33,7 +33,7 @@ export function payerActions(view: PartView, seen: CheckoutView): Html {
     <h2 class="visually-hidden">${CHECKOUTS_TEXTS.acts}</h2>
     <div class="actions">${buttons} ${late}</div>
     <p class="hint">
-      ${why === undefined ? "" : html`<span id="why-final">${why}</span>`}
+      ${reason === undefined ? "" : html`<span id="why-final">${reason}</span>`}
       ${notLate === undefined ? "" : html`<span id="why-not-late">${notLate}</span>`}
     </p>
   </section>`;
@@ -41,17 +41,17 @@ export function payerActions(view: PartView, seen: CheckoutView): Html {
 
 /** A confirmation comes late only if a payment was in progress when the checkout ended (decision 10). */
 function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
-  const why = CHECKOUTS_TEXTS.notLate;
-  if (!isFinal(checkout.status)) return why.open;
-  if (checkout.status === "succeeded") return why.paid;
-  const left = attempts.find(({ outcome }) => outcome === "abandoned");
-  if (left === undefined) return why.noAttempt;
+  const reasons = CHECKOUTS_TEXTS.notLate;
+  if (!isFinal(checkout.status)) return reasons.open;
+  if (checkout.status === "succeeded") return reasons.paid;
+  const leftAttempt = attempts.find(({ outcome }) => outcome === "abandoned");
+  if (leftAttempt === undefined) return reasons.noAttempt;
   const isRecorded = lateResults.some(
-    ({ attempt, result }) => attempt === left.number && result === "succeeded",
+    ({ attempt, result }) => attempt === leftAttempt.number && result === "succeeded",
   );
-  return isRecorded ? why.recorded : undefined;
+  return isRecorded ? reasons.recorded : undefined;
 }
 
-function disabledButton(label: Words, why: string): Html {
-  return html`<button type="button" disabled aria-describedby="${why}">${label}</button>`;
+function disabledButton(label: Words, reason: string): Html {
+  return html`<button type="button" disabled aria-describedby="${reason}">${label}</button>`;
 }

@@ -30,9 +30,9 @@ import { timeline } from "./timeline.ts";
 export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
-  const told = readStory(context, viewed.value);
-  const { checkout, ofOrder } = told;
-  const { next } = explainCheckout(told, told, selectorOf(view.language));
+  const toldStory = readStory(context, viewed.value);
+  const { checkout, ofOrder } = toldStory;
+  const { next } = explainCheckout(toldStory, toldStory, selectorOf(view.language));
   const besides = EXPLAIN_SENTENCES.besideStatus[checkout.status];
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
@@ -45,7 +45,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
       ${factList(terms(context, view, { checkout, command, ofOrder }))}
     </section>
     ${view.isSaved === true ? "" : html`${payerActions(view, viewed.value)} ${saveLink(view)}`}
-    ${timeline(context, view, { told, command })}
+    ${timeline(context, view, { told: toldStory, command })}
     ${
       next.length === 0
         ? ""
@@ -70,9 +70,9 @@ type Row = Facts[number];
 function terms(
   { checkoutOrigin }: OperationContext,
   view: PartView,
-  told: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
+  story: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
 ): Facts {
-  const { checkout, command, ofOrder } = told;
+  const { checkout, command, ofOrder } = story;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const ofThisOrder = linkOut(
     view,
@@ -87,7 +87,7 @@ function terms(
           >${CHECKOUTS_TEXTS.openPage} <span aria-hidden="true">↗</span></a
         >`;
   // The page shows the amount, the status and the order_id above.
-  const shown = {
+  const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
     order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, ofThisOrder],
@@ -106,7 +106,7 @@ function terms(
     livemode: HIDDEN_FIELD,
     command: [COMMON_TEXTS.inTerminal, copyableText(command)],
   } satisfies FieldDisplay<Row> & Readonly<Record<string, Row | typeof HIDDEN_FIELD>>;
-  return visibleValues<Row>(shown);
+  return visibleValues<Row>(shownFields);
 }
 
 /** The command with the same output; with the order_id, if that identifies one checkout and needs no quoting. */
@@ -116,6 +116,6 @@ function explainCommand(
   ofOrder: number,
 ): string {
   const isPlain = /^[\w.:@][\w.:@-]*$/.test(orderId) && ofOrder === 1;
-  const named = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
-  return `checkout explain ${isPlain ? orderId : id}${named}`;
+  const storeOption = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
+  return `checkout explain ${isPlain ? orderId : id}${storeOption}`;
 }

@@ -77,7 +77,7 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
     searched === null || searchedBackTo === null
       ? ""
       : html`<p class="hint">${CHECKOUTS_TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
-  const more =
+  const moreText =
     nextBefore === null
       ? ""
       : html`<p>
@@ -86,5 +86,5 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
   const requests = isRefusedWhole
     ? ""
     : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}</p>`;
-  return html`${looked} ${more} ${requests}`;
+  return html`${looked} ${moreText} ${requests}`;
 }

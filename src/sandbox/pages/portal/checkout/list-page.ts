@@ -42,13 +42,13 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
       object: { label: COMMON_TEXTS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
       method: { label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
     },
-    columns: (listed) => row(view, listed, storeTime(context, storeId)),
+    columns: (entry) => row(view, entry, storeTime(context, storeId)),
     read: async ({ method, ...query }) => {
       const fields = method === undefined ? query : { ...query, payment_method: method };
       const body = decodeRequest("listCheckouts", fields);
       if (!body.ok) return body;
-      const listed = await runAsViewer(context, "listCheckouts", { ...view, body: body.value });
-      return mapValue(listed, (answer) => {
+      const checkoutList = await runAsViewer(context, "listCheckouts", { ...view, body: body.value });
+      return mapValue(checkoutList, (answer) => {
         const { checkouts, nextBefore: next } = answer;
         const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
         const items = checkouts.map((checkout) => ({ checkout, answers: answers.get(checkout.id) ?? [] }));
@@ -105,8 +105,8 @@ function lastAnswers(answers: readonly LastAnswer[]): Html {
   );
 }
 
-function badgeWithHint(badge: Html, more: readonly Text[]): Html {
-  return more.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(more)}</span>`;
+function badgeWithHint(badge: Html, hints: readonly Text[]): Html {
+  return hints.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(hints)}</span>`;
 }
 
 /** A link to the search in the request log, because a refused request has created no checkout. */

@@ -22,9 +22,9 @@ export async function saveStory(
   if (!content.ok) return content;
   const { title, main } = content.value;
   const at = toIso(storeTime(context, storeId));
-  const shown = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
+  const shownStory = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
     ${main}`;
-  const safe = withoutSecrets(String(shown(language)), context.secrets);
+  const safe = withoutSecrets(String(shownStory(language)), context.secrets);
   const store = context.store.stores.names(storeId)?.store ?? "";
   return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
 }

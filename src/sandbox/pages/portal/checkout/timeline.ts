@@ -64,11 +64,11 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
   </section>`;
 }
 
-function indexOf(told: StoryWithRequests): StoryIndex {
-  const deliveries = new Map(told.story.deliveries.map((one) => [one.id, one]));
-  const positions = told.requests.map(({ requestId, position }) => [requestId, position] as const);
+function indexOf(story: StoryWithRequests): StoryIndex {
+  const deliveries = new Map(story.story.deliveries.map((one) => [one.id, one]));
+  const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because a map keeps the last of two entries with the same key.
-  return { dayAt: dayMarks(), told, deliveries, firstPositions: new Map(positions.toReversed()) };
+  return { dayAt: dayMarks(), told: story, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
 /** The last lines for which there is room, and the number of lines before them. */
@@ -79,13 +79,13 @@ function lastLines(
   readonly shown: readonly StoryLine[];
   readonly left: number;
 } {
-  let [rest, at] = [room, lines.length];
-  while (at > 0 && rest > 0) {
+  let [roomLeft, at] = [room, lines.length];
+  while (at > 0 && roomLeft > 0) {
     at -= 1;
-    rest -= 1 + sizeOf(lines[at]?.under ?? []);
+    roomLeft -= 1 + sizeOf(lines[at]?.under ?? []);
   }
-  const left = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
-  return { shown: lines.slice(at), left };
+  const leftCount = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
+  return { shown: lines.slice(at), left: leftCount };
 }
 
 /** The number of lines; a delivery counts as its attempts, which can be expanded with all their bytes. */
@@ -118,7 +118,7 @@ function storyLine(
       : event !== undefined
         ? eventLineDetails(context, view, { event, checkout })
         : undefined;
-  const below =
+  const rowsBelow =
     under.length === 0
       ? ""
       : html`<ol class="under">
@@ -127,7 +127,7 @@ function storyLine(
   const anchor = anchorOf(entry, indexed, request?.position);
   return html`${day}
     <li class="${entry.what} ${event?.type.split(".")[1] ?? toneOf(entry)}" id="${anchor}">
-      ${expandableLine({ entry, anchor }, details)} ${below}
+      ${expandableLine({ entry, anchor }, details)} ${rowsBelow}
     </li>`;
 }
 
@@ -145,12 +145,12 @@ function deliveryLine(
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })));
   const [only] = tried.length === 1 ? tried : [];
   const attempts = html`<ol class="attempts">
-    ${(entry.attempts ?? []).map((told, index) => {
+    ${(entry.attempts ?? []).map((toldAttempt, index) => {
       const one = tried[index];
       const attempt = `${anchor}-${index + 1}`;
-      return html`<li class="delivery ${toneOf(told)}" id="${attempt}">
+      return html`<li class="delivery ${toneOf(toldAttempt)}" id="${attempt}">
         ${expandableLine(
-          { entry: { ...entry, ...told }, anchor: attempt, at: momentWithDate(told.at) },
+          { entry: { ...entry, ...toldAttempt }, anchor: attempt, at: momentWithDate(toldAttempt.at) },
           one && attemptLineDetails(context, view, one),
         )}
       </li>`;

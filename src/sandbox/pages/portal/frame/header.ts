@@ -83,17 +83,17 @@ const MENU_PAGES = [
 /** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
 function placesOf(view: View, isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
   const mayOpen = (name: MenuPage): boolean => view.may("GET", storePath(view, `/${name}`));
-  const rest = MENU_PAGES.filter((name) => name !== "overview" && name !== "connect" && mayOpen(name)).map(
-    (name) => [name, FRAME_TEXTS[name]] as const,
-  );
-  if (!mayOpen("connect")) return [["overview", FRAME_TEXTS.overview], ...rest];
-  if (!isDone) return [["connect", FRAME_TEXTS.start], ...rest];
-  const at = rest.findIndex(([name]) => name === "keys") + 1;
+  const otherPages = MENU_PAGES.filter(
+    (name) => name !== "overview" && name !== "connect" && mayOpen(name),
+  ).map((name) => [name, FRAME_TEXTS[name]] as const);
+  if (!mayOpen("connect")) return [["overview", FRAME_TEXTS.overview], ...otherPages];
+  if (!isDone) return [["connect", FRAME_TEXTS.start], ...otherPages];
+  const at = otherPages.findIndex(([name]) => name === "keys") + 1;
   return [
     ["overview", FRAME_TEXTS.overview],
-    ...rest.slice(0, at),
+    ...otherPages.slice(0, at),
     ["connect", FRAME_TEXTS.connect],
-    ...rest.slice(at),
+    ...otherPages.slice(at),
   ];
 }
 
@@ -119,10 +119,10 @@ function stores({ store }: PortalContext, view: View): Html {
     <summary>${displayStoreName(name)}${hiddenText(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
       ${all.map(
-        ({ id, store: other }) =>
+        ({ id, store: otherStore }) =>
           html`<li>
             <a href="/portal/${id}/start" ${id === view.storeId ? html` aria-current="true"` : ""}
-              >${displayStoreName(other)}</a
+              >${displayStoreName(otherStore)}</a
             >
           </li>`,
       )}
@@ -220,11 +220,11 @@ function signOutEverywhere(view: View): Html {
 }
 
 function originFields({ call, query, formToken }: View): Html {
-  const rest = new URLSearchParams(query);
+  const keptQuery = new URLSearchParams(query);
   // A value or notice that is shown once is not shown again after the redirect.
-  rest.delete("shown");
-  rest.delete("said");
-  const back = rest.size === 0 ? call.path : `${call.path}?${rest.toString()}`;
+  keptQuery.delete("shown");
+  keptQuery.delete("said");
+  const back = keptQuery.size === 0 ? call.path : `${call.path}?${keptQuery.toString()}`;
   return html`<input type="hidden" name="token" value="${formToken}" /><input
       type="hidden"
       name="back"

@@ -51,12 +51,12 @@ function createChanges(context: ChangesContext): LiveChanges {
   const nextEpoch = (): number => (epochs += 1);
 
   const of = (storeId: string): StoreChanges => {
-    const known = stores.get(storeId);
-    if (known !== undefined) {
+    const knownChanges = stores.get(storeId);
+    if (knownChanges !== undefined) {
       // The store that was asked for least recently is forgotten first.
       stores.delete(storeId);
-      stores.set(storeId, known);
-      return known;
+      stores.set(storeId, knownChanges);
+      return knownChanges;
     }
     const changes = countChanges(context, storeId, nextEpoch);
     stores.set(storeId, changes);
@@ -108,12 +108,12 @@ function countChanges(
     if (lastOf.has(key)) lastOf.set(key, changes.count);
   };
   const ends = [
-    writeSignals.follow(storeId, (written) => {
+    writeSignals.follow(storeId, (news) => {
       changes.count += 1;
       // At the end of a run nothing is erased.
-      if (written === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
+      if (news === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
-      touch(written?.checkoutId ?? NO_CHECKOUT);
+      touch(news?.checkoutId ?? NO_CHECKOUT);
     }),
     requests.follow(storeId, (logged = []) => {
       changes.count += 1;

@@ -106,11 +106,11 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
     },
     { none: hintPart(OVERVIEW_TEXTS.noneRefused), opens: true },
   );
-  const more =
+  const moreLine =
     found.length === 0
       ? ""
       : html`<p>${linkTo(listUrl(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused)}</p>`;
-  return section(OVERVIEW_TEXTS.refused, list, more);
+  return section(OVERVIEW_TEXTS.refused, list, moreLine);
 }
 
 /** The newest refused requests among the newest requests. */
@@ -125,7 +125,7 @@ function due(context: PortalContext, view: View, now: number): Html {
   const expiries = items.filter(({ what }) => what === "expiry");
   const [firstExpiry] = expiries;
   const others = expiries.length - 1;
-  const more =
+  const moreLine =
     others < 1
       ? ""
       : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${others}+` : String(others))}</span>`;
@@ -137,7 +137,7 @@ function due(context: PortalContext, view: View, now: number): Html {
       [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.what]],
       [
         COMMON_TEXTS.of,
-        html`${linkTo(storePath(view, item.path), item.of)}${item === firstExpiry ? more : ""}`,
+        html`${linkTo(storePath(view, item.path), item.of)}${item === firstExpiry ? moreLine : ""}`,
         "head",
       ],
     ],

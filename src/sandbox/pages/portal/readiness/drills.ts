@@ -50,24 +50,24 @@ export function runningDrills(
   )}`;
 }
 
-export function drillsIn(known: ReadinessFacts): readonly DrillFact[] {
-  return DRILL_KINDS.flatMap((kind) => resultsOf(kind, known).map(({ drill }) => drill));
+export function drillsIn(facts: ReadinessFacts): readonly DrillFact[] {
+  return DRILL_KINDS.flatMap((kind) => resultsOf(kind, facts).map(({ drill }) => drill));
 }
 
 /** The last results of a kind of drill, each collapsed. */
-export function drillResults(kind: DrillKind, known: ReadinessFacts): Html {
-  return html`${resultsOf(kind, known).map((result) => drillResult(result, known.now))}`;
+export function drillResults(kind: DrillKind, facts: ReadinessFacts): Html {
+  return html`${resultsOf(kind, facts).map((result) => drillResult(result, facts.now))}`;
 }
 
 /** The actions for a kind of drill: run it in a terminal, or skip it. */
-export function drillActions(view: View, kind: DrillKind, known: ReadinessFacts): Html {
-  const waiver = known.waivers.find(
-    ({ drill, at }) => drill === kind && known.now - at < EVIDENCE_VALIDITY_MS,
+export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts): Html {
+  const waiver = facts.waivers.find(
+    ({ drill, at }) => drill === kind && facts.now - at < EVIDENCE_VALIDITY_MS,
   );
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
       ${LAUNCH_TEXTS.drillKinds[kind]}
-      ${resultsOf(kind, known).length === 0 ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
+      ${resultsOf(kind, facts).length === 0 ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
       ${waiver === undefined ? "" : html`<span class="badge warn">${LAUNCH_TEXTS.waived}</span>`}
     </h4>
     <p class="hint">${LAUNCH_TEXTS.drillHints[kind]}</p>
@@ -106,11 +106,11 @@ function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: n
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
       ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
-  const held = LAUNCH_TEXTS.steps(right.length, steps.length);
+  const heldText = LAUNCH_TEXTS.steps(right.length, steps.length);
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
-      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}${COLON}${held}
+      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}${COLON}${heldText}
       · ${ageOf(at, now)}
     </summary>
     ${
@@ -133,20 +133,20 @@ const SHOWN_OF_CAUSE = 3;
 /** The failed steps: a shared cause is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepList): Html {
   const causes = [...Map.groupBy(wrong, ({ cause }) => JSON.stringify(cause)).values()];
-  const own = causes.filter(({ length }) => length === 1).flat();
+  const ownCauses = causes.filter(({ length }) => length === 1).flat();
   const shared = causes.filter(({ length }) => length > 1);
   return html`${shared.map((steps) => {
     const cause = wordsOf(steps[0]?.cause ?? "");
-    const others = steps
+    const otherSteps = steps
       .slice(SHOWN_OF_CAUSE)
       .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(titlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
       ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
-      ${others.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${others}</p>`}
+      ${otherSteps.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${otherSteps}</p>`}
     </details>`;
   })}
-  ${own.length === 0 ? "" : list(own)}`;
+  ${ownCauses.length === 0 ? "" : list(ownCauses)}`;
 }
 
 function removeScheme(url: string): string {

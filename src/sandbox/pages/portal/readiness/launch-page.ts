@@ -27,11 +27,11 @@ import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const judged = judgeStore(context, view.storeId, selectorOf(view.language));
   if (!judged.ok) return judged;
-  const { facts: known, checklist: shown } = judged.value;
+  const { facts, checklist: shownChecklist } = judged.value;
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
-  const main = html`${runningDrills(context, view, shown)} ${checklist(view, shown, known)}
-    ${explorationPart(shown)}
+  const main = html`${runningDrills(context, view, shownChecklist)} ${checklist(view, shownChecklist, facts)}
+    ${explorationPart(shownChecklist)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
@@ -44,10 +44,10 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
 function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
   const { schedules, broken, places, at } = exploration;
-  const told = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
+  const exploredText = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
   const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
-    <h3>${told} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
+    <h3>${exploredText} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
     ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
@@ -57,7 +57,7 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   </section>`;
 }
 
-function checklist(view: View, { verdict, items }: JudgedChecklist, known: ReadinessFacts): Html {
+function checklist(view: View, { verdict, items }: JudgedChecklist, facts: ReadinessFacts): Html {
   const passed = items.filter(({ status }) => status === "pass").length;
   return html`<section>
     <h2 class="visually-hidden">${LAUNCH_TEXTS.checklist}</h2>
@@ -68,7 +68,7 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, known: Readi
       <span class="hint">${READINESS_SENTENCES.testMode}</span>
     </div>
     <ol class="items panel">
-      ${items.map((item) => itemOf(view, item, known))}
+      ${items.map((item) => itemOf(view, item, facts))}
     </ol>
   </section>`;
 }
@@ -79,20 +79,20 @@ const DRILLS_BY_ITEM: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> 
   idempotency_replay: ["idempotency"],
 };
 
-function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
+function itemOf(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
   const { name, status, reason, assumptions: risks, next } = item;
   const isDone = status === "pass" && risks.length === 0;
   const kinds = DRILLS_BY_ITEM[name] ?? [];
   const acts =
     name === "production_credential"
-      ? production(view, known)
-      : html`${kinds.map((kind) => drillActions(view, kind, known))}`;
+      ? production(view, facts)
+      : html`${kinds.map((kind) => drillActions(view, kind, facts))}`;
   return html`<li id="${name}" class="item ${status}">
     <div class="told">
       <h3>${ITEM_TITLES[name]} <span class="hint">${LAUNCH_TEXTS.status[status]}</span></h3>
       <p>${textWithMoments(reason)}</p>
       ${risks.map((risk) => html`<p class="risk"><strong>${LAUNCH_TEXTS.risk}</strong> <span>${risk}</span></p>`)}
-      ${kinds.map((kind) => drillResults(kind, known))} ${otherEvidence(view, item, known)}
+      ${kinds.map((kind) => drillResults(kind, facts))} ${otherEvidence(view, item, facts)}
       ${isDone ? "" : html`<p>${LAUNCH_TEXTS.next}${COLON}${copyableText(next)}</p>`}
     </div>
     <div class="acts">${acts}</div>
@@ -100,18 +100,18 @@ function itemOf(view: View, item: ChecklistItem, known: ReadinessFacts): Html {
 }
 
 /** The evidence that no drill shows. Ids are shown on hover; the evidence of a request links to its page. */
-function otherEvidence(view: View, { name, evidence }: ChecklistItem, known: ReadinessFacts): Html {
-  const drills = drillsIn(known);
-  const others = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
-  if (others.length === 0) return html``;
+function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
+  const drills = drillsIn(facts);
+  const leftEvidence = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
+  if (leftEvidence.length === 0) return html``;
   return html`<details class="evidence-list">
-    <summary>${LAUNCH_TEXTS.evidence(others.length)}</summary>
+    <summary>${LAUNCH_TEXTS.evidence(leftEvidence.length)}</summary>
     <ul class="evidence">
-      ${others.map(
+      ${leftEvidence.map(
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
             ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
-            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageOf(at, known.now)}</span>`}
+            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageOf(at, facts.now)}</span>`}
           </li>`,
       )}
     </ul>
@@ -123,10 +123,10 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
   return evidence.at === at && (reference === id || steps.some((step) => step.reference === reference));
 }
 
-function production(view: View, { production: known, now }: ReadinessFacts): Html {
-  const { request } = known;
-  const isOpen = isGateOpen(known);
-  const isAsked = isRequested(known);
+function production(view: View, { production: productionFacts, now }: ReadinessFacts): Html {
+  const { request } = productionFacts;
+  const isOpen = isGateOpen(productionFacts);
+  const isAsked = isRequested(productionFacts);
   const action = storePath(view, "/launch/production");
   const form = actionForm(view, {
     action,
@@ -134,7 +134,7 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
     content: inputField(LAUNCH_TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
     style: "primary",
   });
-  const left = isAsked ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
+  const formOrHint = isAsked ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
   return html`<h4>${COMMON_TEXTS.production}</h4>
     ${
       request === null
@@ -144,5 +144,5 @@ function production(view: View, { production: known, now }: ReadinessFacts): Htm
             ${request.note === null ? "" : html`· ${request.note}`}
           </p>`
     }
-    ${isOpen ? html`<p class="hint">${LAUNCH_TEXTS.nothingLeft}</p>` : left}`;
+    ${isOpen ? html`<p class="hint">${LAUNCH_TEXTS.nothingLeft}</p>` : formOrHint}`;
 }

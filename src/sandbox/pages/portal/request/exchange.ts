@@ -15,7 +15,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
   const repeated = partsOfRepetition(request, checkout);
-  const sent =
+  const sentRequest =
     refused === null
       ? html`${sentText(COMMON_TEXTS.request, line)}
           <p class="hint">
@@ -24,7 +24,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
       : html`${sentText(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
         ${refused.body === "" ? "" : sentText(COMMON_TEXTS.body, refused.body)}`;
   return html`<div class="stack">
-    ${sent}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
+    ${sentRequest}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
   </div>`;
 }
 
@@ -64,8 +64,8 @@ function partsOfRepetition(
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
-  const kept = redactStored(body, checkout.orderId);
-  return { headers, body: kept, isRedacted: kept !== body };
+  const keptBody = redactStored(body, checkout.orderId);
+  return { headers, body: keptBody, isRedacted: keptBody !== body };
 }
 
 function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Html {

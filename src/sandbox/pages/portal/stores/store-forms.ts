@@ -24,10 +24,10 @@ export function parseStoreConfirmation(
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
 ): Outcome<string> {
   const name = context.store.stores.names(storeId)?.store;
-  const got = (fields.get("name") ?? "").trim();
-  if (name === undefined || got === name || got === displayStoreName(name)) return accept(storeId);
+  const gotName = (fields.get("name") ?? "").trim();
+  if (name === undefined || gotName === name || gotName === displayStoreName(name)) return accept(storeId);
   const wanted = printableLiteral(displayStoreName(name));
-  return refuseFact("store_name_differs", { wanted, received: printableLiteral(got) }, { field: "name" });
+  return refuseFact("store_name_differs", { wanted, received: printableLiteral(gotName) }, { field: "name" });
 }
 
 export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {

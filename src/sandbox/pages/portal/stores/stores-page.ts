@@ -17,11 +17,11 @@ import type { StoreEntry } from "../../../../core/store/shapes.ts";
 const MAX_SHOWN = 100;
 
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const listed = await runAsViewer(context, "listStores", { ...view, body: undefined });
-  if (!listed.ok) return listed;
+  const storeList = await runAsViewer(context, "listStores", { ...view, body: undefined });
+  if (!storeList.ok) return storeList;
   const snapshots = await snapshotSection(context, view);
   if (!snapshots.ok) return snapshots;
-  const { stores } = listed.value;
+  const { stores } = storeList.value;
   const items = stores.filter(
     ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_SHOWN,
   );
@@ -45,12 +45,12 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
 function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): TableRow {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
-  const named = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}
+  const nameHtml = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}
     ${isCurrent ? html`<span class="badge">${TEXTS.current}</span>` : ""}
     <div class="whole"><small>${copyableText(storeId)}</small></div>`;
   const acts = html`${resetForm(view, store)} ${isFirst ? "" : deleteForm(view, store)}`;
   return [
-    [COMMON_TEXTS.store, named, "head"],
+    [COMMON_TEXTS.store, nameHtml, "head"],
     [COMMON_TEXTS.merchant, displayText(merchantName)],
     [COMMON_TEXTS.state, badStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [COMMON_TEXTS.created, momentWithDate(createdAt)],

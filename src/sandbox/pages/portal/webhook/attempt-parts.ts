@@ -35,14 +35,14 @@ export function attemptDetails(
   delivery: AttemptedDelivery,
   attempt: DeliveryAttempt,
 ): Html {
-  const sent = reconstructAttempt(context, delivery, attempt);
-  const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
+  const sentRequest = reconstructAttempt(context, delivery, attempt);
+  const lines = Object.entries(sentRequest.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${factList(attemptFacts(delivery, attempt))}
     ${sentText(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sent.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sent.body)}
-    <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sent.signing)}</p>
-    ${checkLine(delivery, sent, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
+    ${sentRequest.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sentRequest.body)}
+    <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sentRequest.signing)}</p>
+    ${checkLine(delivery, sentRequest, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
     ${answerPart(attempt)}
   </div>`;
 }
@@ -52,10 +52,10 @@ function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
   const injected = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
-  const by =
+  const secretText =
     owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
   const found = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
-  return html`${injected ?? by} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
+  return html`${injected ?? secretText} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
 }
 
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {

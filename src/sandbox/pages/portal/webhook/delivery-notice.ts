@@ -23,10 +23,10 @@ export async function deliveryNotice(
   deliveries: readonly MadeDelivery[],
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
-  const sent = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
-  if (sent.length === 0 || context.heldBack(view.storeId) !== undefined)
+  const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
+  if (sentDeliveries.length === 0 || context.heldBack(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.notices.waits[act](at), tone: "warn" };
-  const ended = await awaitAttempts(context, view.storeId, sent);
+  const ended = await awaitAttempts(context, view.storeId, sentDeliveries);
   return { words: noticeWords(act, at, ended), tone: toneOf(ended) };
 }
 
@@ -45,9 +45,9 @@ async function awaitAttempts(
     const ended = deliveries.map(({ id }) =>
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
-    const left = until - world.monotonic();
-    if (ended.every((one) => one !== undefined) || left <= 0 || writeSignals.isOver()) return ended;
-    await writeSignals.next(storeId, Math.min(left, LOOK_MS));
+    const leftMs = until - world.monotonic();
+    if (ended.every((one) => one !== undefined) || leftMs <= 0 || writeSignals.isOver()) return ended;
+    await writeSignals.next(storeId, Math.min(leftMs, LOOK_MS));
   }
 }
 
@@ -60,9 +60,9 @@ function noticeWords(
   const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(ended);
   const cause = only === undefined || others.length > 0 ? undefined : only;
   return inBothLanguages((say) => {
-    const why = cause && causeText(cause, say);
+    const causeWords = cause && causeText(cause, say);
     const text = `${say(WEBHOOK_TEXTS.notices.done[act](at))}${say(results)}`;
-    return why === undefined ? text : `${text}${say([` (${why})`, `（${why}）`])}`;
+    return causeWords === undefined ? text : `${text}${say([` (${causeWords})`, `（${causeWords}）`])}`;
   });
 }
 
@@ -71,8 +71,8 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
   const { status, error } = attempt;
   if (status !== null) return [String(status), String(status)];
   const text = errorText(attempt);
-  const shown = `${error ?? ""}${text === undefined ? "" : `: ${text}`}`;
-  return [shown, shown];
+  const shownText = `${error ?? ""}${text === undefined ? "" : `: ${text}`}`;
+  return [shownText, shownText];
 }
 
 function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {

@@ -52,10 +52,10 @@ export function healthBadges(health: EndpointHealth): Html {
     ["s5xx", "5xx", health.broken],
     ["none", COMMON_TEXTS.noAnswer, health.unanswered],
   ] as const;
-  const shown = counts.filter(([, , count]) => count > 0);
-  if (shown.length === 0) return html`<span class="hint">${WEBHOOK_TEXTS.quiet}</span>`;
+  const shownCounts = counts.filter(([, , count]) => count > 0);
+  if (shownCounts.length === 0) return html`<span class="hint">${WEBHOOK_TEXTS.quiet}</span>`;
   return html`<span class="health"
-    >${shown.map(([kind, name, count]) => html`<span class="badge ${kind}">${name} × ${String(count)}</span> `)}</span
+    >${shownCounts.map(([kind, name, count]) => html`<span class="badge ${kind}">${name} × ${String(count)}</span> `)}</span
   >`;
 }
 
@@ -83,7 +83,7 @@ export function endpointState(
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const by = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
-  const why = reason === null ? "" : html` <span class="hint why">${reasonWords(endpoint)}</span>`;
+  const reasonHint = reason === null ? "" : html` <span class="hint why">${reasonWords(endpoint)}</span>`;
   const since =
     failingSince === null
       ? ""
@@ -92,7 +92,7 @@ export function endpointState(
           ${momentWithDate(failingSince)}</span
         >`;
   const name = isFailing ? WEBHOOK_TEXTS.failing : WEBHOOK_TEXTS.endpointStates[state];
-  return html`<span class="badge ${kind}">${name}</span>${by}${why}${since}`;
+  return html`<span class="badge ${kind}">${name}</span>${by}${reasonHint}${since}`;
 }
 
 export function addEndpointForm(view: View): Html {

@@ -23,7 +23,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
   const isWanted = deliveries.length > 0;
-  const sent = isWanted
+  const sentTable = isWanted
     ? deliveryTable(context, view, { deliveries, isOfOne: false })
     : undelivered(context, view, event);
   const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
@@ -38,7 +38,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
-    ${section(WEBHOOK_TEXTS.deliveries, sent)}
+    ${section(WEBHOOK_TEXTS.deliveries, sentTable)}
     ${
       last === undefined || attempt === undefined
         ? ""

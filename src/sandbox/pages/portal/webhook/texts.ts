@@ -22,7 +22,7 @@ export const WEBHOOK_TEXTS = {
     `使用该接收端自己的 ${count} 个密钥签名，新的在前：密钥已轮换，旧密钥目前仍有效。`,
   ],
   verifies: ["The signature is valid.", "签名验证通过。"],
-  verifiesNot: (why: string) => [`The signature is not valid: ${why}.`, `签名验证不通过：${why}。`],
+  verifiesNot: (reason: string) => [`The signature is not valid: ${reason}.`, `签名验证不通过：${reason}。`],
   signingUnknown: {
     rotated: [
       "The endpoint’s secret was rotated at exactly this time of the store’s clock, so it is unknown which secret signed the delivery. The signature is not stored, and cannot be shown.",
@@ -226,12 +226,12 @@ export const WEBHOOK_TEXTS = {
         ? "接收端已启用。没有等待中的推送。"
         : `接收端已启用。现在发送等待中的推送：${waiting} 个。`,
     ],
-    retried: (count: number, more: boolean) => {
+    retried: (count: number, hasMore: boolean) => {
       if (count === 0)
         return ["No delivery is waiting for an enabled endpoint.", "启用的接收端没有等待中的推送。"];
       return [
-        `Waiting deliveries that are now sent: ${count}.${more ? " More wait: use the same button again." : ""}`,
-        `现在发送等待中的推送：${count} 个。${more ? "还有更多：再次点击即可继续。" : ""}`,
+        `Waiting deliveries that are now sent: ${count}.${hasMore ? " More wait: use the same button again." : ""}`,
+        `现在发送等待中的推送：${count} 个。${hasMore ? "还有更多：再次点击即可继续。" : ""}`,
       ];
     },
     disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],

@@ -14,10 +14,10 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 const HOUR_MS = 3_600_000;
 
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const listed = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
-  if (!listed.ok) return listed;
-  const { endpoints } = listed.value;
-  const around = (list: Html): Html =>
+  const endpointList = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
+  if (!endpointList.ok) return endpointList;
+  const { endpoints } = endpointList.value;
+  const frame = (list: Html): Html =>
     html`${webhookTabs(view, "deliveries")}
       <section>
         <h2>${COMMON_TEXTS.endpoints}</h2>
@@ -36,7 +36,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         </div>
         ${replayNotice(view)} ${list}
       </section>`;
-  return deliveriesPage(context, view, around);
+  return deliveriesPage(context, view, frame);
 }
 
 function addEndpointPart(view: View, isFirst: boolean): Html {
@@ -93,6 +93,6 @@ function replayFailedForm(context: PortalContext, view: View): Html {
 
 function replayNotice({ shownOnce }: View): Html {
   if (shownOnce === undefined) return html``;
-  const said = shownOnce === "0" ? WEBHOOK_TEXTS.nothingFailed : WEBHOOK_TEXTS.replayedCount(shownOnce);
-  return html`<p class="notice" role="status">${said}</p>`;
+  const notice = shownOnce === "0" ? WEBHOOK_TEXTS.nothingFailed : WEBHOOK_TEXTS.replayedCount(shownOnce);
+  return html`<p class="notice" role="status">${notice}</p>`;
 }
