@@ -39,7 +39,9 @@ export function writeAsEarlier(path: string, earlier: FileKind): void {
   file.pragma("foreign_keys = OFF");
   file.prepare("ATTACH ? AS present").run(path);
   const names = (sql: string): string[] => file.prepare<[], string>(sql).pluck().all();
-  for (const table of names("SELECT name FROM main.sqlite_schema WHERE type = 'table'")) {
+  const both = `SELECT name FROM main.sqlite_schema WHERE type = 'table'
+    INTERSECT SELECT name FROM present.sqlite_schema WHERE type = 'table'`;
+  for (const table of names(both)) {
     const columns = names(
       `SELECT name FROM pragma_table_info('${table}', 'main')
        INTERSECT SELECT name FROM pragma_table_info('${table}', 'present')`,

@@ -96,7 +96,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries), isWithoutEvents };
   const told = { ...purchase, isTold: true };
   if (!isBooked(seen) && isWithoutEvents)
-    return end(measured, paidAt, notJudged(factOf("no_endpoint"), "endpoint", seen.got));
+    return end(measured, paidAt, notJudged(factOf("no_event_delivered"), "endpoint", seen.got));
   if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: told }, seen));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));

@@ -60,7 +60,7 @@ export const STEP_RESULTS = {
   after: (answer, ms) => [`${answer} after ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
   not_started_again: ["it did not start again after it was killed", "被强制结束后没有再次启动"],
   no_answer: ["no answer", "没有响应"],
-  no_endpoint: [
+  no_event_delivered: [
     "the order is not shown as paid, and no event was delivered, because the store has no endpoint: checkout endpoints add URL",
     "订单没有显示已支付，也没有推送事件，因为商店没有接收端：checkout endpoints add URL",
   ],
