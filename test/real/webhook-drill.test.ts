@@ -150,10 +150,10 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect(await kept()).toEqual([]);
   expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
     "? http://localhost:3000/hooks could not be reached, so the drill has no result
-        STEP          EXPECTED  GOT
+        STEP           EXPECTED  GOT
       → Nothing listens at its address. Is the receiver running, and on that port?
       ✗ a valid event  2xx       unreachable after 0 ms: connect ECONNREFUSED
-                                localhost:3000
+                                 localhost:3000
     "
   `);
 
