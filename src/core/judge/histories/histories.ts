@@ -35,6 +35,7 @@ import {
   told,
   wait,
   type ApiFault,
+  type OrderStep,
 } from "./steps.ts";
 
 /** The ends of a checkout without a payment. */
@@ -57,8 +58,14 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
   };
 }
 
-function endedAttempt(outcome: UnpaidEnd): readonly Step[] {
+function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
   return [create, ends(outcome), tell, look];
+}
+
+/** Events of the first checkout arrive again while the third is open, which the customer opens once more, and when it is paid. */
+function thirdAttempt(of: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
+  const again = [create, FIRST, ANYHOW, pay, tell, look, FIRST, look];
+  return on(of, ...outcomes.flatMap(endedAttempt), ...again);
 }
 
 /** Buys again after an end, whatever the result is. */
@@ -367,17 +374,7 @@ const EVENT_HISTORIES = each(EVENTS, {
   third_attempt: {
     title: ["bought a third time, after two ends", "两次结束后第三次下单"],
     needs: ["create", "names"],
-    steps: [
-      ...endedAttempt("failed"),
-      ...endedAttempt("cancelled"),
-      create,
-      FIRST,
-      pay,
-      tell,
-      look,
-      FIRST,
-      look,
-    ],
+    steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
     causes: SECOND_ATTEMPT,
   },
   second_each: {

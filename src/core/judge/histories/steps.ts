@@ -4,7 +4,7 @@ import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";
 import { ALWAYS, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
-type OrderStep = Extract<Step, { of: OrderName }>;
+export type OrderStep = Extract<Step, { of: OrderName }>;
 
 export const create: OrderStep = { act: "create", of: "a" };
 /** The customer buys once more, which may fail. */
