@@ -204,11 +204,9 @@ const EVENT_HISTORIES = each(EVENTS, {
     causes: { booked_once: "books_at_once" },
   },
   events_overlap: {
-    title: ["the payment while the event before it is handled", "处理前一事件期间收到支付事件"],
+    title: ["the payment while another event is handled", "处理另一事件期间收到支付事件"],
     steps: [
-      create,
-      known,
-      pay,
+      ...on("a", create, known, pay),
       {
         act: "at_once",
         acts: [
@@ -216,9 +214,16 @@ const EVENT_HISTORIES = each(EVENTS, {
           { tell: "a", afterMs: 50 },
         ],
       },
-      look,
-      tell,
-      look,
+      ...on("a", look, tell, look),
+      ...on("b", create, known, pay, told("pending")),
+      {
+        act: "at_once",
+        acts: [
+          { steps: on("b", payment), part: 0, during: "event" },
+          { steps: on("b", told("pending")), part: 0.5, during: "event" },
+        ],
+      },
+      ...on("b", look, tell, look),
     ],
     causes: { booked_when_paid: "overwrites_later", final_stays: "overwrites_later" },
   },
