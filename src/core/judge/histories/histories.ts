@@ -28,6 +28,7 @@ import {
   pay,
   payment,
   SECOND_ATTEMPT,
+  SLOW_API_MS,
   tell,
   tellAs,
   tellLike,
@@ -74,6 +75,7 @@ function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
 }
 
 const FIRST = tellOf("first");
+const ASKED = { act: "await", of: "a", what: "question" } as const;
 const EARLY = { ...create, isEarly: true } as const;
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
@@ -360,8 +362,14 @@ const EVENT_HISTORIES = each(EVENTS, {
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
-    title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
-    steps: [create, known, pay, { act: "await", of: "a", what: "question" }, payment, look, tell, look],
+    title: ["the payment when your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
+    steps: [
+      ...on("a", create, known, pay, ASKED, payment, look, tell, look),
+      ...on("b", create, known, pay),
+      // The answer is still on its way then.
+      apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }, "b"),
+      ...on("b", ASKED, payment, look, tell, look),
+    ],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
   second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
