@@ -140,8 +140,8 @@ export function valueOption<Value>(
 
 /** An option that can be given more than once, or once with commas. */
 export function listOption(flags: string, description: string, parse: Parser<string>): Option {
-  const option = parsedOption(flags, description, (text, before: readonly string[] | undefined) => [
-    ...(before ?? []),
+  const option = parsedOption(flags, description, (text, earlierTexts: readonly string[] | undefined) => [
+    ...(earlierTexts ?? []),
     ...text.split(",").map((part) => parse(part)),
   ]);
   LISTS.add(option);
@@ -155,8 +155,8 @@ export function repeatedOption<Value>(
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const valueOf = toOptionParser(parse);
-  const option = parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
-    ...(before ?? []),
+  const option = parsedOption(flags, description, (text, earlierValues: readonly Value[] | undefined) => [
+    ...(earlierValues ?? []),
     valueOf(text),
   ]);
   LISTS.add(option);
@@ -184,9 +184,9 @@ function parsedOption<Value>(
   description: string,
   parse: (text: string, before: Value | undefined) => Value,
 ): Option {
-  return new Option(flags, description).argParser((text: string, before: Value | undefined) => {
+  return new Option(flags, description).argParser((text: string, earlierValue: Value | undefined) => {
     try {
-      return parse(text, before);
+      return parse(text, earlierValue);
     } catch (error) {
       throw error instanceof InvalidArgumentError ? new RefusedValue(flags, error.message) : error;
     }
@@ -205,9 +205,9 @@ class RefusedValue extends CommanderError {
 
 export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
   return (text) => {
-    const parsed = parse(text);
-    if (!parsed.ok) throw new InvalidArgumentError(`${parsed.refusal.message}.`);
-    return parsed.value;
+    const outcome = parse(text);
+    if (!outcome.ok) throw new InvalidArgumentError(`${outcome.refusal.message}.`);
+    return outcome.value;
   };
 }
 
@@ -216,8 +216,8 @@ export function switchOption(flags: string, description: string): Option {
 }
 
 /** The error that a parser throws; the name of its option is added, and the command ends with a usage error. */
-export function invalidOption(expected: string, gotText: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(gotText)}.`);
+export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Expected ${expectedText}; got ${printableLiteral(gotText)}.`);
 }
 
 /** `--store`. Its variable accepts only an id, because a name is known only in one sandbox. */
@@ -276,10 +276,10 @@ function parseVariable(
   command: Command,
   { option, variable, text }: { readonly option: Option; readonly variable: string; readonly text: string },
 ): unknown {
-  const parsed = parseText(option, text);
-  if (parsed.ok) return parsed.value;
+  const outcome = parseText(option, text);
+  if (outcome.ok) return outcome.value;
   const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
-  return command.error(`${subject} ${parsed.refusal}`, { exitCode: 2 });
+  return command.error(`${subject} ${outcome.refusal}`, { exitCode: 2 });
 }
 
 /** The value of an option's variable, for a command without that option; undefined if the variable is not set. */
@@ -287,16 +287,16 @@ export function readVariable(option: Option, env: World["env"]): unknown {
   const variable = environmentVariableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");
   if (text === "") return undefined;
-  const parsed = parseText(option, text);
-  if (parsed.ok) return parsed.value;
-  const message = `${variable} (for ${option.flags}) is invalid. ${parsed.refusal}`;
+  const outcome = parseText(option, text);
+  if (outcome.ok) return outcome.value;
+  const message = `${variable} (for ${option.flags}) is invalid. ${outcome.refusal}`;
   throw refuseUsage(message, "correct it, or unset it; nothing was sent");
 }
 
 /** Why an option refuses the value of its variable; undefined if it accepts the value. */
 export function variableProblem(option: Option, text: string): string | undefined {
-  const parsed = parseText(option, text);
-  return parsed.ok ? undefined : parsed.refusal;
+  const outcome = parseText(option, text);
+  return outcome.ok ? undefined : outcome.refusal;
 }
 
 function parseText(option: Option, text: string): Outcome<unknown, string> {

@@ -12,7 +12,7 @@ import { EXIT, storageProblem, type Problem } from "./problem.ts";
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.
-  const [word = "", ...others] = argv.filter((one) => one !== "--json" && one !== "--no-color");
+  const [word = "", ...others] = argv.filter((item) => item !== "--json" && item !== "--no-color");
   if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
@@ -34,9 +34,9 @@ export async function main(world: World, version = VERSION): Promise<number> {
     line = { world, program, argv: typed, ...findTypedCommand(program, typed) };
     const helpExitCode = await printHelp(line, version);
     if (helpExitCode !== undefined) return helpExitCode;
-    const lacking = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
-    if (lacking !== undefined) {
-      const message = `error: option '${lacking}' argument missing`;
+    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
+    if (flag !== undefined) {
+      const message = `error: option '${flag}' argument missing`;
       throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
     }
     await program.parseAsync(typed, { from: "user" });

@@ -25,14 +25,14 @@ export function checkRules<Options>(
   const isGiven = (name: string): boolean => command.getOptionValue(name) !== undefined;
   const clash = conflicts.find((pair) => pair.every(isGiven));
   if (clash !== undefined) {
-    const [one, other] = clash.map((name) => optionAsTyped(command, name));
-    throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+    const [firstOption, secondOption] = clash.map((name) => optionAsTyped(command, name));
+    throw refuseUsage(`${firstOption} and ${secondOption} exclude each other`, "leave one of them out");
   }
-  const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
-  if (lone !== undefined && needed !== undefined) {
-    const optionText = optionAsTyped(command, lone);
-    const next = `add ${optionOf(command, needed).flags}, or leave out ${optionText}`;
-    throw refuseUsage(`${optionText} needs ${flagOf(command, needed)}`, next);
+  const [loneOption, neededOption] = requires.find(([name, other]) => isGiven(name) && !isGiven(other)) ?? [];
+  if (loneOption !== undefined && neededOption !== undefined) {
+    const optionText = optionAsTyped(command, loneOption);
+    const next = `add ${optionOf(command, neededOption).flags}, or leave out ${optionText}`;
+    throw refuseUsage(`${optionText} needs ${flagOf(command, neededOption)}`, next);
   }
   const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
   if (missing.length === 0) return;

@@ -110,8 +110,8 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
   };
 }
 
-export function limitOption(things: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
-  const description = `maximum number of ${things}, 1 to ${most} (default: ${fallback})`;
+export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
+  const description = `maximum number of ${itemsNoun}, 1 to ${most} (default: ${fallback})`;
   return valueOption("--limit <n>", description, wholeNumberParser(1, most));
 }
 
@@ -121,8 +121,8 @@ export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string)
     const typed = wordsBeforeSeparator(argv)
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
-    const expected = explainAmountFault(text, parseCurrency(typed ?? "EUR"));
-    if (expected !== undefined) throw invalidOption(english(partWords(expected)), text);
+    const expectedText = explainAmountFault(text, parseCurrency(typed ?? "EUR"));
+    if (expectedText !== undefined) throw invalidOption(english(partWords(expectedText)), text);
     return Number(text);
   };
 }

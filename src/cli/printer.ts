@@ -62,14 +62,14 @@ export async function createPrinter(
   options: { readonly json: boolean },
 ): Promise<Printer> {
   const { json } = options;
-  const hidden: string[] = [];
+  const hiddenTexts: string[] = [];
   const traced = new Set<string>();
-  const hide = (text: string): string => redactValues(text, hidden);
+  const hide = (text: string): string => redactValues(text, hiddenTexts);
   const redact = (text: string): string => redactSecrets(hide(text));
   const hideAll = (secret: string): void => {
-    if (!hidden.includes(secret)) hidden.push(secret);
+    if (!hiddenTexts.includes(secret)) hiddenTexts.push(secret);
     // A secret may contain another one.
-    hidden.sort((one, other) => other.length - one.length);
+    hiddenTexts.sort((left, right) => right.length - left.length);
   };
   const style = !json && hasColour(world.stdout, world) ? await coloured() : PLAIN;
   const talkStyle = !json && hasColour(world.stderr, world) ? await coloured() : PLAIN;
@@ -112,8 +112,8 @@ export async function createPrinter(
       if (secret.length >= MIN_SECRET) hideAll(secret);
     },
     reveal: (secret) => {
-      const at = hidden.indexOf(secret);
-      if (at >= 0) hidden.splice(at, 1);
+      const at = hiddenTexts.indexOf(secret);
+      if (at >= 0) hiddenTexts.splice(at, 1);
     },
     hidePassword: (password) => {
       if (password !== "") hideAll(password);
@@ -215,14 +215,14 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
   ].join("\n");
 }
 
-const unchanged = (text: string): string => text;
+const unchangedText = (text: string): string => text;
 export const PLAIN: Style = {
-  bold: unchanged,
-  dim: unchanged,
-  red: unchanged,
-  yellow: unchanged,
-  green: unchanged,
-  cyan: unchanged,
+  bold: unchangedText,
+  dim: unchangedText,
+  red: unchangedText,
+  yellow: unchangedText,
+  green: unchangedText,
+  cyan: unchangedText,
 };
 
 /** The styles of a terminal with 16 colours. Scripts have no colours, and load nothing for them. */
@@ -234,8 +234,8 @@ async function coloured(): Promise<Style> {
 /** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
 function hasColour(stream: World["stdout"], world: Talker): boolean {
   if (hasPlainOutput(world)) return false;
-  const forced = world.env["FORCE_COLOR"];
-  return forced ? forced !== "0" : isTerminal(stream);
+  const forcedColor = world.env["FORCE_COLOR"];
+  return forcedColor ? forcedColor !== "0" : isTerminal(stream);
 }
 
 /** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */

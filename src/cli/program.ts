@@ -357,18 +357,18 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
 
 /** Options of every command move after the command's words, and `help` before or between them becomes `--help`. */
 export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
-  const [words, common]: [string[], string[]] = [[], []];
+  const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;
   let at = 0;
   let helps = false;
   while (at < argv.length && (group === program || group.commands.length > 0)) {
     const word = argv[at] ?? "";
-    const found = group.commands.find((command) => command.name() === word);
+    const nextCommand = group.commands.find((command) => command.name() === word);
     const length = COMMON.get(word) ?? Number(/^--(dir|store)=/.test(word));
     if (HELP.has(word)) helps = true;
-    else if (length > 0) common.push(...argv.slice(at, at + length));
-    else if (found === undefined) break;
-    else words.push((group = found).name());
+    else if (length > 0) commonWords.push(...argv.slice(at, at + length));
+    else if (nextCommand === undefined) break;
+    else words.push((group = nextCommand).name());
     at += Math.max(1, length);
   }
   const restWords = argv.slice(at);
@@ -378,7 +378,7 @@ export function arrangeArguments(program: Command, argv: readonly string[]): rea
   // `orders create help` asks for help, because `create` takes no argument.
   if (restWords[0] === "help" && group.registeredArguments.length === 0) helps = true;
   const takesCommon = group.options.some(({ long }) => long === "--json");
-  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...restWords];
+  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? commonWords : []), ...restWords];
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
@@ -394,8 +394,8 @@ export type TypedCommand = { readonly words: readonly string[]; readonly command
 export function findTypedCommand(program: Command, argv: readonly string[]): TypedCommand {
   const words: string[] = [];
   let command = program;
-  for (const word of argv.filter((one) => !one.startsWith("-"))) {
-    const next = command.commands.find((one) => one.name() === word);
+  for (const word of argv.filter((argument) => !argument.startsWith("-"))) {
+    const next = command.commands.find((child) => child.name() === word);
     if (next === undefined) break;
     command = next;
     words.push(word);
@@ -423,7 +423,7 @@ export async function commandPaths(registry: RegistrationContext): Promise<reado
 }
 
 function pathsBelow(command: Command, path: readonly string[]): readonly (readonly string[])[] {
-  return [path, ...command.commands.flatMap((one) => pathsBelow(one, [...path, one.name()]))];
+  return [path, ...command.commands.flatMap((child) => pathsBelow(child, [...path, child.name()]))];
 }
 
 /** Loads each group alone, because `typed` decides which commands a group has. */

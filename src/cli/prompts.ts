@@ -50,14 +50,14 @@ export async function unlessInterrupted<Answer>(
   run: (questions: Questions) => Promise<Answer>,
   left: string,
 ): Promise<Answer> {
-  const plain = hasPlainOutput(world) ? await createPlainQuestions(world) : undefined;
+  const plainQuestions = hasPlainOutput(world) ? await createPlainQuestions(world) : undefined;
   try {
-    return await run(plain?.questions ?? (await createEditedQuestions(world)));
+    return await run(plainQuestions?.questions ?? (await createEditedQuestions(world)));
   } catch (error) {
     const isInterrupted = error instanceof Error && error.name === INTERRUPT_ERROR_NAME;
     throw isInterrupted ? new Refused(interruptedProblem(left)) : error;
   } finally {
-    plain?.end();
+    plainQuestions?.end();
   }
 }
 
@@ -120,12 +120,12 @@ async function createPlainQuestions(
 }
 
 async function ask(questions: Questions, fields: CreateFields): Promise<CreateFields> {
-  const text = (field: "order_id" | "currency", message: string, suggested?: string): Promise<string> =>
+  const text = (field: "order_id" | "currency", message: string, suggestedText?: string): Promise<string> =>
     questions.text({
       message,
       validate: (value) =>
         fieldFault(field, field === "currency" ? parseCurrency(value) : value)?.refusal.message ?? true,
-      ...(suggested === undefined ? {} : { suggested }),
+      ...(suggestedText === undefined ? {} : { suggested: suggestedText }),
     });
   const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
   if (fields.priceId !== undefined) return { ...fields, orderId };

@@ -4,18 +4,18 @@ import type { World } from "../world.ts";
 
 /** Aborts when the command is stopped, until the end of the enclosing block: `using stop = abortOnStop(world)`. */
 export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController & Disposable {
-  const stopping = new AbortController();
-  const unsubscribe = onStop(() => stopping.abort());
-  return Object.assign(stopping, { [Symbol.dispose]: unsubscribe });
+  const controller = new AbortController();
+  const unsubscribe = onStop(() => controller.abort());
+  return Object.assign(controller, { [Symbol.dispose]: unsubscribe });
 }
 
 /** Resolves when a sandbox shall end; throws if its database was deleted, after which it can serve nothing. */
 export async function untilAskedToStop(
   { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
-  stopped: Promise<unknown>,
+  stopPromise: Promise<unknown>,
 ): Promise<void> {
   const lossRefusal = stateLost.then((failure) => {
     throw new Refused(problemOf(failure));
   });
-  await Promise.race([stopped, stopRequested, lossRefusal]);
+  await Promise.race([stopPromise, stopRequested, lossRefusal]);
 }

@@ -51,9 +51,9 @@ export async function tableRows(
     ...rows.map((row) => row.map((cell) => printable(displayText(String(cell ?? "–"))))),
   ];
   const widthOf = await measureFor(cells.flat());
-  const fitting = fitRow(cells, fit, widthOf);
-  const widths = widthsOf(fitting.flat(), widthOf);
-  const names = fitting[0]?.[0] ?? [];
+  const fittingCells = fitRow(cells, fit, widthOf);
+  const widths = widthsOf(fittingCells.flat(), widthOf);
+  const names = fittingCells[0]?.[0] ?? [];
   const paintOf = (row: number, column: number): ((cell: string) => string) =>
     row > 0 && fit.style !== undefined && STATES.test(names[column] ?? "")
       ? createPainter(fit.style)
@@ -63,7 +63,7 @@ export async function tableRows(
     const blanks = isLast(column) ? 0 : (widths[column] ?? 0) - widthOf(cell);
     return paintOf(row, column)(cell) + " ".repeat(Math.max(0, blanks));
   };
-  return fitting.map((lines, row) =>
+  return fittingCells.map((lines, row) =>
     lines
       .map((line) =>
         line
@@ -103,8 +103,8 @@ function fitRow(
   const places = width === 0 ? USUAL_WIDTH : width;
   let left = cells;
   const isCut = (column: number): boolean => cut.includes(left[0]?.[column] ?? "");
-  const leastOf = (one: number, column: number): number =>
-    isCut(column) ? Math.min(one, MIN_FIRST_CUT_WIDTH) : one;
+  const leastOf = (room: number, column: number): number =>
+    isCut(column) ? Math.min(room, MIN_FIRST_CUT_WIDTH) : room;
   for (const name of drop) {
     if (sumOf(widthsOf(left, widthOf).map(leastOf)) <= places) break;
     const column = left[0]?.indexOf(name) ?? -1;
@@ -129,7 +129,7 @@ function fitRow(
 function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").flatMap((one) => breakWord(one, room, widthOf))) {
+  for (const word of text.split(" ").flatMap((part) => breakWord(part, room, widthOf))) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (widthOf(longer) > room && line !== "") lines.push(line);
     line = widthOf(longer) > room ? word : longer;
@@ -161,11 +161,11 @@ function roomsIn(
     [columns.filter((column) => !kept.has(column)), MIN_CUT_WIDTH],
     [columns, MIN_CUT_WIDTH],
   ] as const;
-  for (const [some, least] of rounds) {
+  for (const [columnsOfRound, minimum] of rounds) {
     while (sumOf(rooms) > places) {
-      const widest = Math.max(...some.map((column) => rooms[column] ?? 0));
-      if (widest <= least) break;
-      rooms[some.find((column) => rooms[column] === widest) ?? 0] = widest - 1;
+      const widestRoom = Math.max(...columnsOfRound.map((column) => rooms[column] ?? 0));
+      if (widestRoom <= minimum) break;
+      rooms[columnsOfRound.find((column) => rooms[column] === widestRoom) ?? 0] = widestRoom - 1;
     }
   }
   return rooms;
@@ -182,8 +182,8 @@ function cutTo(text: string, room: number, widthOf: WidthOf): string {
 function cutMiddle(text: string, room: number, widthOf: WidthOf): string {
   if (widthOf(text) <= room) return text;
   const characters = Array.from(text);
-  const half = Math.floor(characters.length / 2);
-  const [head, tail] = [characters.slice(0, half), characters.slice(half)];
+  const middle = Math.floor(characters.length / 2);
+  const [head, tail] = [characters.slice(0, middle), characters.slice(middle)];
   while (widthOf([...head, ...tail].join("")) >= room) {
     if (head.length > tail.length) head.pop();
     else tail.shift();
@@ -196,7 +196,7 @@ function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {
 }
 
 function sumOf(widths: readonly number[]): number {
-  return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
+  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
 }
 
 /** Loads Unicode tables, which takes 20 ms, only if a text needs them. */

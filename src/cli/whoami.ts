@@ -54,12 +54,12 @@ async function dialectInEffect(
 /** Shows every setting with its source; asks the sandbox only for the store's dialect and the rights of its token. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
-  const resolved = resolveTarget(await atNamedTarget(context));
-  const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved;
-  const { contradiction, lacksStore } = resolved;
+  const target = resolveTarget(await atNamedTarget(context));
+  const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = target;
+  const { contradiction, lacksStore } = target;
   if (baseUrl.value !== null) noteTarget(context, baseUrl.value);
-  const wrong = contradiction ?? lacksStore;
-  if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
+  const problem = contradiction ?? lacksStore;
+  if (problem !== undefined) printer.trace(`warning: ${problem.message}; ${problem.next}`);
   const hint = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
   if (hint !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${hint}`);
   // Keys of a real service may differ in form from a sandbox's keys.

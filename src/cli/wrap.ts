@@ -28,6 +28,6 @@ export function wrapText(
 }
 
 function placesOf(text: string): number {
-  const plain = stripVTControlCharacters(text);
-  return plain.length + (plain.match(WIDE_CHARACTERS) ?? []).filter((one) => one.length === 1).length;
+  const plainText = stripVTControlCharacters(text);
+  return plainText.length + (plainText.match(WIDE_CHARACTERS) ?? []).filter((one) => one.length === 1).length;
 }

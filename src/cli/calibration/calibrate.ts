@@ -102,25 +102,25 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   await agree(context, target, { yes: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
   const asking = { timeoutMs, signal: stop.signal };
-  const probed = await calibrate(world, target, { run, ...asking });
-  const payment = probed.end === "done" ? await payer?.observe(target, probed.answers, asking) : undefined;
-  const ended = isLiveAnswer(payment?.retrieved) ? LIVE : probed;
+  const results = await calibrate(world, target, { run, ...asking });
+  const payment = results.end === "done" ? await payer?.observe(target, results.answers, asking) : undefined;
+  const liveText = isLiveAnswer(payment?.retrieved) ? LIVE : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
-  if (ended.end !== "done")
+  if (liveText.end !== "done")
     throw new Refused({
-      ...EXIT_OF_END[ended.end],
-      message: `${target.baseUrl}: ${ended.message}`,
+      ...EXIT_OF_END[liveText.end],
+      message: `${target.baseUrl}: ${liveText.message}`,
       next:
-        ended.end === "unavailable"
+        liveText.end === "unavailable"
           ? "repeat the command later"
           : "check --base-url and the API key with checkout whoami",
     });
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
-  const assumptions = [...judgeCalibration({ name: run, secrets }, ended, payment)];
+  const assumptions = [...judgeCalibration({ name: run, secrets }, liveText, payment)];
   const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (options.writeDialect !== undefined) {
     const file = resolvePath(world, options.writeDialect);
-    world.files.write(file, dialectText(observedDialect(ended.answers, payment)));
+    world.files.write(file, dialectText(observedDialect(liveText.answers, payment)));
     context.printer.talk(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
   }
   if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
@@ -129,7 +129,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     output("calibration", found),
     () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
-  return ended.missed.size > 0 ? EXIT.unreachable : EXIT.done;
+  return liveText.missed.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** The parts of a dialect that no answer of the run shows, so that they keep our names. */
@@ -212,9 +212,9 @@ async function agree(
 ): Promise<void> {
   if (yes) return;
   const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
-  const paid = payer === undefined ? "nothing is paid" : "you pay the order";
+  const paymentText = payer === undefined ? "nothing is paid" : "you pay the order";
   printer.talk(
-    `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paid}:`,
+    `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paymentText}:`,
   );
   printer.talk(lines.join("\n"));
   if (payer !== undefined)

@@ -58,13 +58,13 @@ export type PaymentReceiver = Awaited<ReturnType<typeof openPaymentReceiver>>;
 /** Opens the port of a receiver; the end of the enclosing block closes it. */
 export async function openPaymentReceiver(context: Context, options: PayerOptions, run: string) {
   const { world, printer } = context;
-  const { port: wanted = DEFAULT_PORT, allowHost: added = [] } = options;
+  const { port: wanted = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];
   if (secrets.length > 0) checkSecrets(secrets);
   let receiver: CalibrationReceiver | undefined;
   const listening = await world.listen(
     (port) => {
-      const hosts = allowedHosts(port, { flag: "--allow-host", added });
+      const hosts = allowedHosts(port, { flag: "--allow-host", added: addedHosts });
       receiver = createCalibrationReceiver(world, { orderId: probeOrderId(run), hosts });
       return receiver.service;
     },

@@ -103,16 +103,16 @@ function install({ world, printer }: Context, name: string | undefined): Promise
     const problem = storageProblem(error);
     throw problem === undefined ? error : new Refused({ ...problem, next: otherWays(shell) });
   }
-  const also = PLACES[shell].also(path);
+  const note = PLACES[shell].also(path);
   return printer.result(
-    output("completion_file", { shell, path, also }),
-    () => `✓ wrote ${printable(path)}\n  ${printable(also)}`,
+    output("completion_file", { shell, path, also: note }),
+    () => `✓ wrote ${printable(path)}\n  ${printable(note)}`,
   );
 }
 
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
   const shell = shellNamed(name);
-  const paths = (shell === undefined ? SHELLS : [shell]).map((one) => placeOf(world, one));
+  const paths = (shell === undefined ? SHELLS : [shell]).map((choice) => placeOf(world, choice));
   const writtenPaths = paths.filter((path) => world.files.exists(path));
   for (const path of writtenPaths) refuseForeign(world, path);
   for (const path of writtenPaths) world.files.remove(path);

@@ -34,7 +34,7 @@ export async function printCompletions(world: World, version: string): Promise<n
   for (const { value, about } of candidates)
     if (value.startsWith(typed) && !CONTROL_CHARACTER.test(value) && !abouts.has(value))
       abouts.set(value, printable(about));
-  const lines = [...abouts].map(([value, about]) => `${value}\t${about}\n`);
+  const lines = [...abouts].map(([value, description]) => `${value}\t${description}\n`);
   world.stdout.write(`${lines.join("")}:${isFile ? 0 : 4}\n`);
   return 0;
 }
@@ -54,7 +54,7 @@ async function answer(
   if (place === undefined) {
     const topics = isHelp && line.before.length === 0 ? Object.entries(TOPIC_SUMMARIES) : [];
     return {
-      candidates: [...topics.map(([value, about]) => ({ value, about })), ...candidates],
+      candidates: [...topics.map(([value, description]) => ({ value, about: description })), ...candidates],
       isFile: false,
     };
   }
@@ -63,11 +63,11 @@ async function answer(
   const head = place.isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
   const values = await valuesOf(world, version, { place, before, typed: text.slice(head.length) });
   // An argument that begins with a dash would be read as an option.
-  const fitting = values.filter(({ value }) => !place.isArgument || !value.startsWith("-"));
+  const shownValues = values.filter(({ value }) => !place.isArgument || !value.startsWith("-"));
   return {
     candidates: [
       ...candidates,
-      ...fitting.map(({ value, about }) => ({ value: flag + head + value, about })),
+      ...shownValues.map(({ value, about }) => ({ value: flag + head + value, about })),
     ],
     isFile: place.isFile,
   };
@@ -96,8 +96,8 @@ async function valuesOf(
   const printer = await createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };
   const typedWorld = { ...world, argv: before };
-  const around = surroundingsOf(typedWorld, options);
-  const context = { world: typedWorld, version, printer: silent, around };
+  const surroundings = surroundingsOf(typedWorld, options);
+  const context = { world: typedWorld, version, printer: silent, around: surroundings };
   return sandboxValues(context, kind, typed);
 }
 
@@ -138,24 +138,24 @@ type Walked = {
   readonly option: Option | undefined;
 };
 
-function walk(program: Command, before: readonly string[]): Walked {
+function walk(program: Command, earlierWords: readonly string[]): Walked {
   const words: string[] = [];
   let command = program;
   let argumentCount = 0;
   let option: Option | undefined;
-  for (const word of before) {
+  for (const word of earlierWords) {
     if (option !== undefined) {
       option = undefined;
       continue;
     }
     if (word.startsWith("-")) {
       // `--dir` may precede the command that has it.
-      const found =
+      const namedOption =
         optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(BEFORE_COMMANDS, word);
-      if (found?.required === true) option = found;
+      if (namedOption?.required === true) option = namedOption;
       continue;
     }
-    const child = argumentCount > 0 ? undefined : command.commands.find((one) => one.name() === word);
+    const child = argumentCount > 0 ? undefined : command.commands.find((entry) => entry.name() === word);
     if (child === undefined) argumentCount += 1;
     else {
       command = child;
@@ -176,8 +176,8 @@ function optionNamed({ options }: Pick<Command, "options">, flag: string): Optio
 
 function optionBelow(command: Command, flag: string): Option | undefined {
   for (const child of command.commands) {
-    const found = optionNamed(child, flag) ?? optionBelow(child, flag);
-    if (found !== undefined) return found;
+    const option = optionNamed(child, flag) ?? optionBelow(child, flag);
+    if (option !== undefined) return option;
   }
   return undefined;
 }

@@ -71,11 +71,11 @@ function pruneOption(effect: string) {
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
   const { path, config, stores, problem } = await load({ world }, options);
-  const resolved = unwrap(await stores());
+  const resolvedStores = unwrap(await stores());
   const { unreadVariables } = await import("../../core/config/secrets.ts");
   for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
   const targets = Object.keys(config.targets ?? {});
-  const checkOutput = output("config_check", { file: path, stores: resolved.length, targets });
+  const checkOutput = output("config_check", { file: path, stores: resolvedStores.length, targets });
   return printer.result(checkOutput, () => `✓ ${shortPath(world, path)} is valid`);
 }
 
@@ -105,9 +105,9 @@ async function runApply(context: Context, options: PruneOptions): Promise<number
 async function runExport(context: Context, options: CommonOptions): Promise<number> {
   const liveConfig = await callSandbox(context, { name: "showConfig", body: undefined });
   const { exportConfig } = await import("../../core/config/export.ts");
-  const exported = exportConfig(liveConfig);
-  if (!exported.ok) throw new Refused({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
-  const { value: text } = exported;
+  const outcome = exportConfig(liveConfig);
+  if (!outcome.ok) throw new Refused({ ...outcome.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
+  const { value: text } = outcome;
   // With --json on one line, like every result; otherwise formatted like a file.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
@@ -132,13 +132,13 @@ async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<LoadedConfig> {
-  const found = unwrap(
+  const loadedConfig = unwrap(
     await loadConfig(world, {
       ...(file === undefined ? {} : { config: file }),
       ...(trustFolder === undefined ? {} : { trustFolder }),
     }),
   );
-  if (found !== undefined) return found;
+  if (loadedConfig !== undefined) return loadedConfig;
   throw refuseUsage(
     "there is no checkout.config.json here or in a parent folder",
     `create one, or name a file with --file or ${CONFIG_VARIABLE}`,
@@ -156,11 +156,11 @@ async function send(
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
 ): Promise<ApplyAnswer> {
-  const resolved = unwrap(await file.stores());
+  const resolvedStores = unwrap(await file.stores());
   const target = await sandboxTarget(context);
-  hideSecretsOf(resolved, context.printer);
+  hideSecretsOf(resolvedStores, context.printer);
   const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
-  const body = { stores: resolved, prune: options.prune === true, dryRun };
+  const body = { stores: resolvedStores, prune: options.prune === true, dryRun };
   const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
   if (applyResult.end === "refusal" && applyResult.status < 500)
     throw new Refused({

@@ -24,8 +24,8 @@ export async function runningDifferences(
 ): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
   const secrets = await secretDifferences(context, given, { folder, live });
   const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
-  const all = [...settingDifferences(options, live), ...secrets, ...stores];
-  return { all, ofStores: stores.length > 0 };
+  const differences = [...settingDifferences(options, live), ...secrets, ...stores];
+  return { all: differences, ofStores: stores.length > 0 };
 }
 
 function settingDifferences(options: ServeOptions, { description }: RunningSandbox): readonly Difference[] {
@@ -41,8 +41,8 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
     ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
   ];
-  const otherFields = rows.flatMap(([field, expected, live]) =>
-    expected === undefined || expected === live ? [] : [{ field, expected, live }],
+  const otherFields = rows.flatMap(([field, expected, liveValue]) =>
+    expected === undefined || expected === liveValue ? [] : [{ field, expected, live: liveValue }],
   );
   return [...found, ...otherFields];
 }
@@ -55,8 +55,8 @@ async function secretDifferences(
   const { description, run } = live;
   const admin = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
   const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
-  const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
-    given === undefined || given.value === kept ? [] : [given];
+  const isOther = (secret: GivenSecret | undefined, keptSecret: string | undefined): readonly GivenSecret[] =>
+    secret === undefined || secret.value === keptSecret ? [] : [secret];
   const otherSecrets = [
     ...(apiKey === undefined || isKnown ? [] : [apiKey]),
     ...isOther(signingSecret, description.signingSecret),
@@ -75,24 +75,24 @@ async function isKeyOf(
   const { storeId: id, storeName: name } = live.description;
   const credentials = unwrap(readCredentials(context.world, folder));
   if (credentials?.stores[id]?.api_key === value) return true;
-  const planned = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], live));
-  if (planned.ok) return planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
-  if (planned.refusal.code === "state_conflict") return false;
-  throw new Refused(planned.refusal);
+  const outcome = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], live));
+  if (outcome.ok) return outcome.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
+  if (outcome.refusal.code === "state_conflict") return false;
+  throw new Refused(outcome.refusal);
 }
 
 async function storeDifferences(
   context: Context,
   stores: readonly RequestedStore[],
-  live: RunningSandbox,
+  sandbox: RunningSandbox,
 ): Promise<readonly Difference[]> {
   if (stores.length === 0) return [];
-  const planned = await planAt(context, stores, live);
-  const added = new Set(
-    planned.filter(({ kind, action }) => kind === "store" && action === "add").map(({ storeId }) => storeId),
+  const changes = await planAt(context, stores, sandbox);
+  const addedStores = new Set(
+    changes.filter(({ kind, action }) => kind === "store" && action === "add").map(({ storeId }) => storeId),
   );
-  return planned
-    .filter(({ kind, storeId }) => kind === "store" || !added.has(storeId))
+  return changes
+    .filter(({ kind, storeId }) => kind === "store" || !addedStores.has(storeId))
     .flatMap(differencesOfChange);
 }
 

@@ -79,9 +79,9 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
   const checks: Report["checks"][number][] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const [check, run] of Object.entries(CHECKS)) {
-    const [status, found, next] = await runCheck(run, subjects);
+    const [status, finding, next] = await runCheck(run, subjects);
     const typed = next === undefined ? null : asTyped(next.replaceAll(START_SANDBOX, start), world);
-    checks.push({ check, status, found: clean(found), next: typed && clean(typed) });
+    checks.push({ check, status, found: clean(finding), next: typed && clean(typed) });
   }
   const ok = checks.every(({ status }) => status !== "problem");
   const report = { version, at: toIso(world.now()), ok, checks };

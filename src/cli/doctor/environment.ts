@@ -19,11 +19,11 @@ const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 export function checkNode({ context: { world } }: CheckSubjects): Finding {
   const { nodeVersion, node } = world.machine();
-  const found = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
-  const needed = NEEDED_NODE.replace(/^\D+/, "");
-  if (nodeVersion.localeCompare(needed, "en", { numeric: true }) >= 0) return ["ok", found];
+  const finding = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
+  const neededVersion = NEEDED_NODE.replace(/^\D+/, "");
+  if (nodeVersion.localeCompare(neededVersion, "en", { numeric: true }) >= 0) return ["ok", finding];
   const next = "run it with npx in its project (npx --no -- checkout), or install a newer Node";
-  return ["problem", found, next];
+  return ["problem", finding, next];
 }
 
 /** Checks which service the commands use, and whether there is an API key for it. */
@@ -69,11 +69,11 @@ export async function checkVariables({ context, variables }: CheckSubjects): Pro
   const knownVariables = await variables();
   const set = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
   if (set.length === 0) return ["ok", "none"];
-  const judged = set.toSorted().map((name) => judgeVariable(name, knownVariables, env));
-  const has = (status: Finding[0]): boolean => judged.some(([found]) => found === status);
-  const status = has("problem") ? "problem" : has("warning") ? "warning" : "ok";
-  const next = judged.flatMap(([, , one]) => one ?? []);
-  return [status, judged.map(([, found]) => found).join(", "), next.join("; ") || undefined];
+  const findings = set.toSorted().map((name) => judgeVariable(name, knownVariables, env));
+  const hasStatus = (status: Finding[0]): boolean => findings.some(([foundStatus]) => foundStatus === status);
+  const status = hasStatus("problem") ? "problem" : hasStatus("warning") ? "warning" : "ok";
+  const next = findings.flatMap(([, , advice]) => advice ?? []);
+  return [status, findings.map(([, findingText]) => findingText).join(", "), next.join("; ") || undefined];
 }
 
 function judgeVariable(name: string, knownVariables: KnownVariables, env: World["env"]): Finding {
@@ -82,8 +82,8 @@ function judgeVariable(name: string, knownVariables: KnownVariables, env: World[
   if (refuses?.(value) !== undefined)
     return ["problem", `${name} (refused)`, `correct ${name}: the help of its command shows its values`];
   if (refuses === undefined && !isTargetVariable(name)) {
-    const meant = closestMatch(name, [...knownVariables.keys()], { maxDistance: MAX_DISTANCE });
-    const hint = meant === undefined ? "no command reads it" : `did you mean ${meant}?`;
+    const closestName = closestMatch(name, [...knownVariables.keys()], { maxDistance: MAX_DISTANCE });
+    const hint = closestName === undefined ? "no command reads it" : `did you mean ${closestName}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
   }
   if (isSecretVariable(name)) return ["ok", `${name} (secret)`];

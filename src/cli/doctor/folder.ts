@@ -29,15 +29,15 @@ const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
-  const found = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
-  const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? found})`;
+  const foundPlace = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
+  const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? foundPlace})`;
   if (unwrap(trusted()) === "nothing") return ["ok", `${folderText}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
-  const on = `${folderText}, on ${fileSystem ?? "an unknown file system"}`;
-  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ["ok", on];
+  const placeText = `${folderText}, on ${fileSystem ?? "an unknown file system"}`;
+  if (fileSystem === undefined || !SHARED_FILE_SYSTEMS.has(fileSystem)) return ["ok", placeText];
   const next = "name a folder on a disk of this machine with --dir";
-  return ["warning", `${on}: file locks do not work there`, next];
+  return ["warning", `${placeText}: file locks do not work there`, next];
 }
 
 export function checkFiles(subjects: CheckSubjects): Finding {
@@ -55,8 +55,8 @@ export function checkFiles(subjects: CheckSubjects): Finding {
 }
 
 function ownFiles({ context, folder, trusted }: CheckSubjects): string[] {
-  const checked = trusted();
-  if (!checked.ok || checked.value !== "used") return [];
+  const trust = trusted();
+  if (!trust.ok || trust.value !== "used") return [];
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
@@ -81,8 +81,8 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     const { bytes, format, unreadable } = read.value;
     const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
     if (unreadable > 0) {
-      const found = `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`;
-      return ["warning", found, "no action is needed; to start a new log, move the file away"];
+      const finding = `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`;
+      return ["warning", finding, "no action is needed; to start a new log, move the file away"];
     }
     if (format !== null) return ["ok", `format ${format}, ${size}; every page is valid`];
     const head = "too large or too busy to check every page; the header and the log belong to this file";
@@ -96,9 +96,9 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Findin
   const { freeBytes, isWritable } = world.files.disk(place);
   const next = "check its owner and mode, or name another folder with --dir";
   if (!isWritable) return ["problem", `${place} is not writable`, next];
-  const found = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
-  if (freeBytes >= LOW_SPACE_BYTES) return ["ok", found];
-  return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", found, "free some disk space"];
+  const finding = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
+  if (freeBytes >= LOW_SPACE_BYTES) return ["ok", finding];
+  return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", finding, "free some disk space"];
 }
 
 function findExisting({ files }: Pick<World, "files">, path: string): string {
@@ -112,9 +112,9 @@ export function checkClock(subjects: CheckSubjects): Finding {
   const times = ownFiles(subjects).map((name) => files.look(join(subjects.folder, name))?.changedAt ?? 0);
   const aheadMs = Math.max(0, ...times) - now();
   if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", at];
-  const found = `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
+  const finding = `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
   const next = "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s";
-  return ["warning", found, next];
+  return ["warning", finding, next];
 }
 
 /** Maximum number of errors in the finding, which has the newest ones. */
@@ -135,6 +135,6 @@ export function checkLog({ context: { world }, folder }: CheckSubjects): Finding
   const errors = lines.filter((line) => ERROR_LINE.test(line) && !OTHER_LINE.test(line));
   if (errors.length === 0) return ["ok", "no errors in sandbox.log"];
   const last = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
-  const found = `${errors.length} errors in sandbox.log, the last: ${last}`;
-  return ["warning", found, "checkout sandbox logs shows the whole log"];
+  const finding = `${errors.length} errors in sandbox.log, the last: ${last}`;
+  return ["warning", finding, "checkout sandbox logs shows the whole log"];
 }

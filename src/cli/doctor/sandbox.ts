@@ -29,8 +29,8 @@ export function checkVersion({ context: { version }, live }: CheckSubjects): Fin
 }
 
 export async function checkLock({ context: { world, around }, folder }: CheckSubjects): Promise<Finding> {
-  const live = around.run();
-  if (live !== undefined) return ["ok", `held by the running sandbox (pid ${live.pid})`];
+  const record = around.run();
+  if (record !== undefined) return ["ok", `held by the running sandbox (pid ${record.pid})`];
   const path = stateFile(folder, "run");
   const text = world.files.read(path) ?? "";
   // A crash can leave an empty file, which names no process.
@@ -40,10 +40,10 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
     return ["warning", `${path} was not written by checkout; the next start replaces it`, START_SANDBOX];
   if (isRunningOwner(world, run, run.folder))
     return ["warning", `copied from another folder, which pid ${run.pid} serves`, START_SANDBOX];
-  const unseen = await unseenHolder(world, folder);
-  if (unseen !== undefined) return ["warning", `held by ${unseen}`, "run the commands there"];
-  const leftover = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
-  return ["warning", leftover, START_SANDBOX];
+  const holder = await unseenHolder(world, folder);
+  if (holder !== undefined) return ["warning", `held by ${holder}`, "run the commands there"];
+  const leftoverText = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
+  return ["warning", leftoverText, START_SANDBOX];
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
@@ -59,8 +59,8 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
     const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await health())?.answer;
     if (answer === undefined || (answer.ok && answer.status === 200))
       return ["ok", `${port}, used by the running sandbox`];
-    const found = `${port}, the port of the running sandbox, is used by ${owner}`;
-    return ["warning", found, "restart the sandbox if it does not answer"];
+    const finding = `${port}, the port of the running sandbox, is used by ${owner}`;
+    return ["warning", finding, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
   const [used, stop] = [`is used by ${owner}`, "stop that process"];
@@ -77,8 +77,8 @@ export async function checkHealth({ live, health }: CheckSubjects): Promise<Find
   if (healthAnswer === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
   const { answer, ms } = healthAnswer;
   if (!answer.ok) {
-    const found = `the sandbox (pid ${run.pid}) does not answer: ${printable(answer.message)}`;
-    return ["problem", found, `if it hangs: kill ${run.pid}; ${START_SANDBOX}`];
+    const finding = `the sandbox (pid ${run.pid}) does not answer: ${printable(answer.message)}`;
+    return ["problem", finding, `if it hangs: kill ${run.pid}; ${START_SANDBOX}`];
   }
   const healthText = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
   const next = "follow the message; see disk and sandbox.db above";
@@ -98,12 +98,12 @@ export async function checkStoreClock(ask: CallOperation, { world }: Context): P
 export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
   const { endpoints } = await ask({ name: "listEndpoints", body: undefined });
   if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
-  const judged = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
-  const bad = judged.filter(([status]) => status !== "ok");
+  const findings = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
+  const bad = findings.filter(([status]) => status !== "ok");
   if (bad.length === 0)
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
   const isProblem = bad.some(([status]) => status === "problem");
-  const next = [...new Set(bad.flatMap(([, , one]) => one ?? []))];
+  const next = [...new Set(bad.flatMap(([, , advice]) => advice ?? []))];
   return [isProblem ? "problem" : "warning", bad.map(([, found]) => found).join("; "), next.join("; ")];
 }
 
@@ -136,16 +136,16 @@ function endOf({ attempts }: DeliveryEntry): number {
 
 function failureOf(delivery: DeliveryEntry, name: string): Finding {
   const last = delivery.attempts.at(-1);
-  const then = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
+  const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = last && textSaid(last.answer, last.facts?.message);
   const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   const result = `${lastResult(delivery) ?? "none"}${answerText}`;
-  const found = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${then}`;
-  const again = `then: checkout events replay ${delivery.eventId}`;
+  const finding = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;
+  const replayAdvice = `then: checkout events replay ${delivery.eventId}`;
   if (last?.error === "target_forbidden")
-    return ["problem", found, `${START_SANDBOX} --allow-target with its host; ${again}`];
+    return ["problem", finding, `${START_SANDBOX} --allow-target with its host; ${replayAdvice}`];
   if (last?.status === 400)
-    return ["problem", found, `checkout checklist run webhooks shows why it refuses; ${again}`];
+    return ["problem", finding, `checkout checklist run webhooks shows why it refuses; ${replayAdvice}`];
   const cause = (last && causeText(outcomeOf(last), english)) ?? "see the receiver's own log";
-  return ["problem", found, `${cause}; ${again}`];
+  return ["problem", finding, `${cause}; ${replayAdvice}`];
 }

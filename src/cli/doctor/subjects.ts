@@ -36,7 +36,7 @@ const REQUEST_TIMEOUT_MS = 5000;
 /** Each subject is read when it is first used, and may throw then. */
 export function createCheckSubjects(context: Context, variables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
-  const live = lazyValue(() => catchRefusal(context.around.run).value);
+  const sandbox = lazyValue(() => catchRefusal(context.around.run).value);
   return {
     context,
     folder,
@@ -44,15 +44,15 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
     /** After a refusal, nothing is read from the folder. */
     trusted: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
-    live,
+    live: sandbox,
     /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
     health: lazyValue(async () => {
-      const { port = null } = live() ?? {};
+      const { port = null } = sandbox() ?? {};
       if (port === null) return undefined;
       const { world } = context;
-      const before = world.monotonic();
+      const startedAt = world.monotonic();
       const answer = await fetchHealth(world, localOrigin(port), { timeoutMs: REQUEST_TIMEOUT_MS });
-      return { answer, ms: world.monotonic() - before };
+      return { answer, ms: world.monotonic() - startedAt };
     }),
   };
 }
@@ -63,11 +63,11 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
-    const found = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
-    if (found === undefined || (await health())?.answer.ok === false)
+    const sandbox = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
+    if (sandbox === undefined || (await health())?.answer.ok === false)
       return ["unknown", "no sandbox answers"];
-    const quiet = { ...found, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
-    const target = await resolveStore(context, quiet);
+    const quietSandbox = { ...sandbox, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
+    const target = await resolveStore(context, quietSandbox);
     return check(async (call) => answered(await callControl(context.world, target, call)), context);
   };
   return async (subjects) => {

@@ -62,14 +62,14 @@ async function runExplore(
   ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
-  const described = await describeExplored(context, options, words);
+  const shopDescription = await describeExplored(context, options, words);
   const only =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const exploreRequest = { options, words, described, only, signal: stop.signal };
+  const exploreRequest = { options, words, described: shopDescription, only, signal: stop.signal };
   const result =
     receiver === undefined
       ? await inOwnSandbox(context, exploreRequest)
@@ -94,8 +94,8 @@ async function describeExplored(
 ): Promise<ShopDescription> {
   const { receiver, receiverPath, serve, orderView, orderViewCommand } = options;
   for (const word of words) {
-    const parsed = parseCommandLine(word);
-    if (!parsed.ok) throw refuseUsage(parsed.refusal.message, "correct the command; nothing was done");
+    const outcome = parseCommandLine(word);
+    if (!outcome.ok) throw refuseUsage(outcome.refusal.message, "correct the command; nothing was done");
   }
   const section = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const hasShop = (receiver ?? serve ?? section.serve) !== undefined;
@@ -106,19 +106,19 @@ async function describeExplored(
   const typed = words.map((word) => quote(word)).join(" ");
   if (typed !== "" && !hasShop) return { create: typed };
   const shopOptions = { ...options, endpoint: receiverPath, ...(typed !== "" && { create: typed }) };
-  const { endpoint = "/hooks", ...described } = await describeShop(context, shopOptions, [
+  const { endpoint = "/hooks", ...shopFields } = await describeShop(context, shopOptions, [
     "create",
     ...(receiver === undefined ? (["serve"] as const) : []),
     ...(hasShop && !hasView ? (["orderViewCommand"] as const) : []),
   ]);
-  const { create } = described;
+  const { create } = shopFields;
   if (create === undefined || (typeof create !== "string" && !hasShop))
     throw refuseUsage(
       "explore needs a command that creates an order: none was typed, and create of the section shop is none",
       "checkout explore -- node create-order.js",
     );
   if (!hasShop) return { create };
-  return { ...described, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
+  return { ...shopFields, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
 }
 
 /** The requested exploration, and the signal that stops it. */
@@ -135,7 +135,7 @@ type Wanted = {
 async function inOwnSandbox(context: Context, request: Wanted): Promise<ExplorationResult> {
   // The settings with which a start in this folder would run.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
-  const serving = serveSandbox(
+  const service = serveSandbox(
     context,
     { port: 0, quiet: true, ...(dialect && { dialect }), ...(like && { like }) },
     {
@@ -147,7 +147,7 @@ async function inOwnSandbox(context: Context, request: Wanted): Promise<Explorat
       },
     },
   );
-  return unwrap(await serving);
+  return unwrap(await service);
 }
 
 /** The end of the lease removes the store's faults and sets its clock to real time. */
@@ -223,10 +223,10 @@ async function search(
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { orderView, orderViewCommand } = described;
-  const { open, ...rest } = benches;
+  const { open, ...settings } = benches;
   const progress = progressOf(context);
-  const found = await exploreAll({
-    ...rest,
+  const exploration = await exploreAll({
+    ...settings,
     run: async (schedule) => {
       const run = await runSchedule(open, schedule).catch((error: unknown) => {
         if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
@@ -251,11 +251,11 @@ async function search(
     if (error instanceof ShopFailure) return { why: error.message };
     throw error;
   });
-  if (!("why" in found)) return found;
+  if (!("why" in exploration)) return exploration;
   throw new Refused({
     exitCode: EXIT.notReady,
     code: "nothing_learned",
-    message: found.why,
+    message: exploration.why,
     next: "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
   });
 }
@@ -272,28 +272,28 @@ async function recordExploration(
     await callAt(context, target, { name: "recordExploration", body });
     return true;
   };
-  const recorded = await catchRefusal(record());
+  const outcome = await catchRefusal(record());
   // A failure is ignored: the sandbox may have stopped, or have another version.
-  if (recorded.value === true) context.printer.talk("explore: recorded for checkout checklist");
+  if (outcome.value === true) context.printer.talk("explore: recorded for checkout checklist");
 }
 
 /** Creates a counter of the schedules that ran, which prints the progress at intervals. */
 function progressOf({ world, printer }: Context) {
-  let ran = 0;
+  let runCount = 0;
   let toldAt = world.monotonic();
   const broke: string[] = [];
   return {
-    ran: (broken: readonly string[]): void => {
-      ran += 1;
-      broke.push(...broken);
+    ran: (brokenNames: readonly string[]): void => {
+      runCount += 1;
+      broke.push(...brokenNames);
       if (world.monotonic() - toldAt < PROGRESS_MS) return;
       toldAt = world.monotonic();
-      printer.talk(`explore: ${ran} schedules, ${new Set(broke).size} broken so far`);
+      printer.talk(`explore: ${runCount} schedules, ${new Set(broke).size} broken so far`);
     },
     /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
     soFar: (): string => {
       const brokenRules = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
-      return ` after ${ran} schedules; broken so far: ${brokenRules}`;
+      return ` after ${runCount} schedules; broken so far: ${brokenRules}`;
     },
   };
 }

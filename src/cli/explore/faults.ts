@@ -14,28 +14,28 @@ import { anotherRun } from "../judge/options.ts";
 
 /** A fault as a file of faults contains it. */
 export function faultJson(fault: ScheduledFault) {
-  const { action, ...rest } = fault;
+  const { action, ...parameters } = fault;
   if (isKill(action)) return { action, match: encodeMatch(fault) };
-  return encodeRequest("addFault", { ...rest, action }) ?? {};
+  return encodeRequest("addFault", { ...parameters, action }) ?? {};
 }
 
 function encodeMatch({ match = {} }: ScheduledFault): unknown {
-  const { match: encoded = {} } = encodeRequest("addFault", { action: "latency", match }) as {
+  const { match: encodedMatch = {} } = encodeRequest("addFault", { action: "latency", match }) as {
     readonly match?: object;
   };
-  return encoded;
+  return encodedMatch;
 }
 
 /** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
 export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedule {
-  const refused = (reason: string): Refused =>
+  const refuse = (reason: string): Refused =>
     refuseUsage(`--only ${reason}`, `such as --only '[{"action":"lose_answer"}]'`);
   const json = parseJson(text);
-  if (!Array.isArray(json)) throw refused("must be a JSON array of faults");
+  if (!Array.isArray(json)) throw refuse("must be a JSON array of faults");
   const faults = json.map((one: unknown): ScheduledFault => {
     const kill = KILLS.find((action) => isRecord(one) && one["action"] === action);
     const read = decodeRequest("addFault", kill === undefined ? one : Object.assign(one as object, STAND_IN));
-    if (!read.ok) throw refused(`cannot be used: ${read.refusal.message}`);
+    if (!read.ok) throw refuse(`cannot be used: ${read.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
     const fault = read.value as ScheduledFault;
     return kill === undefined ? fault : { action: kill, match: fault.match ?? {} };
@@ -52,9 +52,9 @@ export function rerunCommand(
   words: readonly string[],
 ): string {
   const shell = shellOf(world.env);
-  const only = optionToCopy("--only", JSON.stringify(faults.map(faultJson)), shell) ?? "--only <faults>";
+  const option = optionToCopy("--only", JSON.stringify(faults.map(faultJson)), shell) ?? "--only <faults>";
   const line = [
-    only,
+    option,
     ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
     ...(words.length === 0 ? [] : ["--", ...words.map((word) => quote(word, shell))]),
   ];

@@ -14,8 +14,8 @@ export function exploreJson(result: ExplorationResult) {
     schedules,
     held,
     not_run: notRun.length,
-    broken: broken.map(({ faults, schedules: count, ...rest }) =>
-      Object.assign(rest, { faults: faults.map(faultJson), schedules: count }),
+    broken: broken.map(({ faults, schedules: count, ...finding }) =>
+      Object.assign(finding, { faults: faults.map(faultJson), schedules: count }),
     ),
     not_judged: notJudged,
     advice: advice.map(({ faults, text }) => ({ faults: faults.map(faultJson), text })),
@@ -51,7 +51,7 @@ export async function exploreText(
   const adviceLines = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
   const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
   const open = reasons.map((reason) => {
-    const names = notJudged.filter((one) => one.reason === reason).map(({ invariant }) => invariant);
+    const names = notJudged.filter((entry) => entry.reason === reason).map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
   const [first] = notRun;
@@ -61,8 +61,8 @@ export async function exploreText(
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
   const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
   const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
-  const cut = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
-  return [...findings, ...places, [...adviceLines, ...open, last, ...cut].join("\n")].join("\n\n");
+  const lines = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
+  return [...findings, ...places, [...adviceLines, ...open, last, ...lines].join("\n")].join("\n\n");
 }
 
 /** The schedules that the end of the budget left out. */
@@ -80,11 +80,11 @@ export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: Exp
         const text = `${story}\n${rerun}`;
         return { element: "failure", type, message, text } as const;
       });
-    const skipped = notJudged
+    const skippedNames = notJudged
       .filter(({ invariant }) => invariant === name)
       .slice(0, 1)
       .map(({ reason: message }) => ({ element: "skipped", message }) as const);
-    const faults = failures.length > 0 ? failures : skipped;
+    const faults = failures.length > 0 ? failures : skippedNames;
     return { name, faults, output: [english(JUDGED_INVARIANTS[name].rule)] };
   });
   return junitXml({

@@ -164,8 +164,8 @@ async function gotAction(text: string): Promise<string> {
   const [, status] = /^(?:status=)?([45]\d\d)$/.exec(text) ?? [];
   if (status !== undefined) return `${printableLiteral(text)}${didYouMean([`status --status ${status}`])}`;
   const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  const meant = near === undefined ? equivalentCommands(["faults", "add", text]) : [near];
-  return `${printableLiteral(text)}${didYouMean([meant ?? []].flat())}`;
+  const suggestions = near === undefined ? equivalentCommands(["faults", "add", text]) : [near];
+  return `${printableLiteral(text)}${didYouMean([suggestions ?? []].flat())}`;
 }
 
 async function requestOf(

@@ -21,29 +21,29 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
     const profile = FAULT_PROFILES.find((candidate) => candidate === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
-  const faults = read.map((one) => Object.assign(one, { seed: one.seed ?? seed }));
-  const all = faults.flatMap((one) => termsIn(one));
-  return { faults, isDrawn: all.some(({ match }) => match.probability !== null) };
+  const faults = read.map((fault) => Object.assign(fault, { seed: fault.seed ?? seed }));
+  const terms = faults.flatMap((fault) => termsIn(fault));
+  return { faults, isDrawn: terms.some(({ match }) => match.probability !== null) };
 }
 
 export type RequestedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
-  const refused = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, FAULTS_HINT);
+  const refuse = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, FAULTS_HINT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
     const { isMissing, why } = text.refusal;
-    throw refused(isMissing ? "is neither a fault profile nor a file" : why);
+    throw refuse(isMissing ? "is neither a fault profile nor a file" : why);
   }
-  const wrong = (at: number, { message }: Refusal): Refused =>
-    refused(`cannot be used: fault ${at + 1}: ${message}`);
+  const refuseItem = (at: number, { message }: Refusal): Refused =>
+    refuse(`cannot be used: fault ${at + 1}: ${message}`);
   const json = parseJson(text.value);
-  if (json === undefined) throw refused("cannot be used: it is not JSON");
-  return [json].flat().map((one, at) => {
-    const read = decodeRequest("addFault", one);
-    if (!read.ok) throw wrong(at, read.refusal);
+  if (json === undefined) throw refuse("cannot be used: it is not JSON");
+  return [json].flat().map((item, at) => {
+    const read = decodeRequest("addFault", item);
+    if (!read.ok) throw refuseItem(at, read.refusal);
     const terms = requestedFaults(read.value);
-    if (!terms.ok) throw wrong(at, terms.refusal);
+    if (!terms.ok) throw refuseItem(at, terms.refusal);
     return read.value;
   });
 }

@@ -8,17 +8,17 @@ export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Adds faults to a store, and removes them at the end of the enclosing block, unless `stay` was called. */
 export function scopedFaults(context: Context, target: ControlTarget) {
-  const added: string[] = [];
+  const addedIds: string[] = [];
   return {
     add: async (requests: FaultRequests): Promise<void> => {
       for (const body of requests) {
         const { faults } = await callAt(context, target, { name: "addFault", body });
-        added.push(...faults.map(({ id }) => id));
+        addedIds.push(...faults.map(({ id }) => id));
       }
     },
-    stay: (): void => void added.splice(0),
+    stay: (): void => void addedIds.splice(0),
     [Symbol.asyncDispose]: async (): Promise<void> => {
-      for (const id of added)
+      for (const id of addedIds)
         await catchRefusal(callAt(context, target, { name: "removeFault", id, body: undefined }));
     },
   };

@@ -37,17 +37,17 @@ export async function commandMap(
     // Each group is loaded alone, because the typed words decide which commands a group has.
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name, ...rest] } });
     programs.push(program);
-    const found = program.commands.find((command) => command.name() === name);
-    if (found !== undefined) commands.push(mapped(found, [name], rest));
+    const groupCommand = program.commands.find((command) => command.name() === name);
+    if (groupCommand !== undefined) commands.push(mapped(groupCommand, [name], rest));
   }
   const options = programs.flatMap(optionsBelow);
-  const common = uniqueBy(options.filter(isCommonOption), ({ flags }) => flags);
+  const commonOptions = uniqueBy(options.filter(isCommonOption), ({ flags }) => flags);
   return {
     program: "checkout",
     version: registry.version,
     summary: programs[0]?.description() ?? "",
     exit_codes: exitCodes(EXIT_MEANINGS),
-    common_options: common.map(mappedOption),
+    common_options: commonOptions.map(mappedOption),
     variables: variables(options),
     topics: Object.entries(TOPIC_SUMMARIES).map(([name, summary]) => ({ name, summary })),
     commands,
@@ -58,7 +58,7 @@ export async function commandMap(
 function mapped(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
   const { examples, exitCodes: codes = {} } = detailsOf(command);
   const words = path.join(" ");
-  const below = command.commands.filter((one) => rest[0] === undefined || one.name() === rest[0]);
+  const below = command.commands.filter((child) => rest[0] === undefined || child.name() === rest[0]);
   return {
     name: command.name(),
     words,
@@ -77,7 +77,7 @@ function mapped(command: Command, path: readonly string[], rest: readonly string
     ),
     exit_codes: exitCodes(codes),
     examples: [...examples],
-    commands: below.map((one) => mapped(one, [...path, one.name()], rest.slice(1))),
+    commands: below.map((child) => mapped(child, [...path, child.name()], rest.slice(1))),
   };
 }
 

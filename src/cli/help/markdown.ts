@@ -43,16 +43,16 @@ function blocksOf(page: string): readonly (readonly string[])[] {
 function tableLines([head = "", , ...rows]: readonly string[], width: number): readonly string[] {
   const names = cellsOf(head);
   return rows.flatMap((row) => {
-    const [first = "", ...others] = cellsOf(row);
-    const filled = others
+    const [first = "", ...otherCells] = cellsOf(row);
+    const filledCells = otherCells
       .map((cell, at) => ({ cell, name: names[at + 1] ?? "" }))
       .filter(({ cell }) => cell !== "");
-    const [only] = filled;
-    if (only !== undefined && others.length === 1)
-      return [wrapText(`${INDENT}${first}: ${only.cell}`, { places: width, indent: 4 })];
+    const [onlyCell] = filledCells;
+    if (onlyCell !== undefined && otherCells.length === 1)
+      return [wrapText(`${INDENT}${first}: ${onlyCell.cell}`, { places: width, indent: 4 })];
     return [
       INDENT + first,
-      ...filled.map(({ name, cell }) =>
+      ...filledCells.map(({ name, cell }) =>
         wrapText(`${INDENT}${INDENT}${name === "" ? "" : `${name}: `}${cell}`, { places: width, indent: 6 }),
       ),
     ];

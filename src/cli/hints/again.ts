@@ -29,8 +29,8 @@ const QUOTED = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
 /** A text whose quoted parts are hidden; its length stays, and it ends at a quotation mark without another. */
 export function hideQuoted(text: string): string {
-  const hidden = text.replace(QUOTED, (quoted) => "_".repeat(quoted.length));
-  return hidden.split('"', 1)[0] ?? "";
+  const hiddenText = text.replace(QUOTED, (quotedText) => "_".repeat(quotedText.length));
+  return hiddenText.split('"', 1)[0] ?? "";
 }
 
 /**
@@ -41,8 +41,8 @@ export function asTyped(hint: string, world: Typed): string {
   const places = typedPlaces(world);
   const shownHint = hideQuoted(hint);
   let [typed, from] = ["", 0];
-  for (const { 0: found, index } of shownHint.matchAll(COMMAND)) {
-    const to = index + found.length;
+  for (const { 0: commandText, index } of shownHint.matchAll(COMMAND)) {
+    const to = index + commandText.length;
     const [words = ""] = shownHint.slice(to).split("; ", 1);
     const keptPlaces = places.filter(([name]) => {
       const hasNone = OF_NO_FOLDER.test(words) || (name === "--store" && OF_NO_STORE.test(words));
@@ -55,11 +55,11 @@ export function asTyped(hint: string, world: Typed): string {
 }
 
 /** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
-export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, added: string): string {
+export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, addedText: string): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), dropped);
   const keptWords = words.filter(([word = ""]) => !dropped.has(nameOf(word)) && !SWITCHES.has(word));
-  const quoted = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
-  return [programName(world), ...quoted, added].join(" ");
+  const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
+  return [programName(world), ...quotedWords, addedText].join(" ");
 }
 
 /** The typed places: the name of each, and its words to copy. */

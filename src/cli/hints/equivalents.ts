@@ -6,7 +6,7 @@ export type Suggestion = readonly string[] | string;
 /** The suggestion of the longest row with which these words begin; undefined if there is no such row. */
 export function equivalentCommands(words: readonly string[]): Suggestion | undefined {
   const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
-  return starts.map((start) => COMMANDS.get(start)).find((meant) => meant !== undefined);
+  return starts.map((start) => COMMANDS.get(start)).find((command) => command !== undefined);
 }
 
 /** The corrected line for typed words; undefined if there is no row for them, or its line has no place for the value. */
@@ -33,8 +33,8 @@ export function isDestroying(command: string): boolean {
 
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
 export function wordOr(place: string, value = ""): string {
-  const whole = place === "<url>" ? (completeAddress(value) ?? value) : value;
-  return /^[\w.~:/][\w.~:/-]*$/.test(whole) ? whole : place;
+  const address = place === "<url>" ? (completeAddress(value) ?? value) : value;
+  return /^[\w.~:/][\w.~:/-]*$/.test(address) ? address : place;
 }
 
 /** The group for another tool's noun; undefined for other words. */

@@ -35,22 +35,25 @@ const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** The help of a group without a command has already been printed. */
-export async function usageHint(found: CommanderError, line: TypedLine): Promise<Problem> {
+export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
-  const corrected = correctedLineFor(found, line);
-  if (found.code === "commander.help") return usageProblem("a command is missing", corrected ?? next);
-  const message = removeValue(found.message).replace(/^error: /, "");
+  const fixedLine = correctedLineFor(error, line);
+  if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? next);
+  const message = removeValue(error.message).replace(/^error: /, "");
   const [first = ""] = message.split("\n");
-  const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
-  if (negative !== undefined)
-    return usageProblem(`negative values are not accepted, and ${negative}… is read as an option`, next);
+  const [, negativeNumber] = /^unknown option '(-\d)/.exec(message) ?? [];
+  if (negativeNumber !== undefined)
+    return usageProblem(
+      `negative values are not accepted, and ${negativeNumber}… is read as an option`,
+      next,
+    );
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
-  if (corrected !== undefined) return usageProblem(first, corrected);
-  const meant = await suggestionFor(found, line);
-  if (typeof meant === "string") return usageProblem(first, meant);
-  const [only, ...others] = meant;
+  if (fixedLine !== undefined) return usageProblem(first, fixedLine);
+  const suggestion = await suggestionFor(error, line);
+  if (typeof suggestion === "string") return usageProblem(first, suggestion);
+  const [only, ...others] = suggestion;
   // Our suggestion looks at all words; commander's looks at the letters of one word.
   if (only === undefined) {
     // A group in the singular: `snapshot before`.
@@ -61,53 +64,49 @@ export async function usageHint(found: CommanderError, line: TypedLine): Promise
     return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
   }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
-  if (found.code === UNKNOWN_OPTION && others.length === 0)
-    return usageProblem(`${first}${didYouMean(meant)}`, lineWithOption(only, first, line) ?? next);
-  if (found.code !== UNKNOWN_COMMAND || others.length > 0)
-    return usageProblem(`${first}${didYouMean(meant)}`, next);
+  if (error.code === UNKNOWN_OPTION && others.length === 0)
+    return usageProblem(`${first}${didYouMean(suggestion)}`, lineWithOption(only, first, line) ?? next);
+  if (error.code !== UNKNOWN_COMMAND || others.length > 0)
+    return usageProblem(`${first}${didYouMean(suggestion)}`, next);
   // Not "unknown command 'listen' (Did you mean listen?)".
-  const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(meant)}`;
+  const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(suggestion)}`;
   return usageProblem(errorText, await lineOf(only, first, line));
 }
 
 /** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
-function lineWithOption(meant: string, message: string, { command, world }: TypedLine): string | undefined {
+function lineWithOption(option: string, message: string, { command, world }: TypedLine): string | undefined {
   const [, typed = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
   const at = world.argv.findIndex((word) => word.startsWith(typed));
-  const [word = "", following] = world.argv.slice(at);
-  const joined = word.slice(typed.length).replace(/^=/, "");
-  const again = (length: number, added: string): string | undefined =>
-    /secret|token|key|password|file/.test(typed + added) || world.argv.includes("--")
+  const [word = "", nextWord] = world.argv.slice(at);
+  const joinedValue = word.slice(typed.length).replace(/^=/, "");
+  const lineAgain = (length: number, addedText: string): string | undefined =>
+    /secret|token|key|password|file/.test(typed + addedText) || world.argv.includes("--")
       ? undefined
-      : typedAgain(world, new Map([[nameOf(word), length]]), added);
-  const takesValue = command.options.some(({ long, required }) => long === meant && required);
-  if (!takesValue) return again(1, meant);
-  const value = wordOr("", joined === "" ? following : joined);
-  return value === "" ? undefined : again(joined === "" ? 2 : 1, `${meant} ${value}`);
+      : typedAgain(world, new Map([[nameOf(word), length]]), addedText);
+  const takesValue = command.options.some(({ long, required }) => long === option && required);
+  if (!takesValue) return lineAgain(1, option);
+  const value = wordOr("", joinedValue === "" ? nextWord : joinedValue);
+  return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
 /** The suggested command with the typed arguments, if it takes so many; otherwise the line that shows its help. */
-async function lineOf(
-  suggested: string,
-  message: string,
-  { words, argv, world }: TypedLine,
-): Promise<string> {
-  const [, unknown = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
-  const path = suggested.split(" ");
+async function lineOf(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
+  const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
+  const path = text.split(" ");
   const values = ownWords(argv);
-  for (const word of new Set([...words, ...path, unknown])) {
+  for (const word of new Set([...words, ...path, unknownCommand])) {
     const at = values.findIndex(
-      (one) => isSame(one, word) || groupOfNoun(one) === word || subcommandsFor(one).includes(word),
+      (name) => isSame(name, word) || groupOfNoun(name) === word || subcommandsFor(name).includes(word),
     );
     if (at >= 0) values.splice(at, 1);
   }
   const { createProgram, findTypedCommand } = await import("../program.ts");
   const registry = { world: { ...world, argv: path }, version: VERSION, exit: () => undefined };
   const { registeredArguments: places } = findTypedCommand(await createProgram(registry), path).command;
-  const least = places.filter(({ required }) => required).length;
-  const fits = values.length >= least && values.length <= places.length;
-  const isSafe = !isDestroying(suggested) && values.every((value) => wordOr("", value) !== "");
-  return ["checkout", suggested, ...(fits && isSafe ? values : ["--help"])].join(" ");
+  const leastCount = places.filter(({ required }) => required).length;
+  const hasFittingCount = values.length >= leastCount && values.length <= places.length;
+  const isSafe = !isDestroying(text) && values.every((value) => wordOr("", value) !== "");
+  return ["checkout", text, ...(hasFittingCount && isSafe ? values : ["--help"])].join(" ");
 }
 
 /** The typed words without the options of every command. */
@@ -132,10 +131,10 @@ function correctedLineFor(
   const restWords = ownWords(argv).slice(words.length);
   const [next = "", value] = restWords;
   const option = restWords.find((word) => word.startsWith("--")) ?? "";
-  const [name = "", joined] = option.split("=");
-  const ofOption = joined ?? restWords[restWords.indexOf(option) + 1];
+  const [name = "", joinedValue] = option.split("=");
+  const ofOption = joinedValue ?? restWords[restWords.indexOf(option) + 1];
   const argument = restWords.find(
-    (word, at) => !word.startsWith("-") && (joined !== undefined || restWords[at - 1] !== option),
+    (word, at) => !word.startsWith("-") && (joinedValue !== undefined || restWords[at - 1] !== option),
   );
   const isOfOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
   if (code === UNKNOWN_COMMAND && words.length === 0 && restWords.length === typed.length) {
@@ -145,11 +144,11 @@ function correctedLineFor(
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
   if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
     const listen = host === "localhost" ? "" : `${name} ${host} `;
-    return typedAgain(world, new Map([[name, joined ? 1 : 2]]), `${listen}--port ${port}`);
+    return typedAgain(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
   }
   // `checkout checkout orders list`.
   if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => wordOr("", word) !== ""))
-    if (program.commands.some((one) => one.name() === value)) return restWords.join(" ");
+    if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
   // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], ofOption);
@@ -164,9 +163,9 @@ function correctedLineFor(
   if (restWords.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
   if (code === UNKNOWN_OPTION) {
-    const known = argument === undefined ? words : [...words, argument];
+    const knownWords = argument === undefined ? words : [...words, argument];
     const ofArgument = ofOption === undefined ? correctedLine([...words, name], argument) : undefined;
-    return correctedLine([...known, name], ofOption) ?? ofArgument;
+    return correctedLine([...knownWords, name], ofOption) ?? ofArgument;
   }
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
@@ -232,7 +231,7 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
 
 /** The group for a noun of another tool, or for ours in the singular: `order list`. */
 function groupFor({ program }: TypedLine, noun = ""): string | undefined {
-  return program.commands.find((one) => one.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
+  return program.commands.find((command) => command.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
 }
 
 /** An excess argument may be part of a duration typed as two words, or a value without its option. */
@@ -241,7 +240,7 @@ function suggestForExcess(longs: readonly string[], typed: string): readonly str
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
   if (port !== undefined && longs.includes("--port")) return [`--port ${port}`];
-  return longs.filter((long) => long === "--order-id");
+  return longs.filter((flag) => flag === "--order-id");
 }
 
 /** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */

@@ -20,11 +20,11 @@ export function similarCommands(
 ): readonly string[] {
   const restWords = words.slice(known);
   const pathsBelow = paths.filter((path) => startsWithWords(words.slice(0, known), path));
-  const isNear: WordComparison = (one, other) => distance(one, other) <= one.length / LETTERS_FOR_AN_ERROR;
+  const isNear: WordComparison = (left, right) => distance(left, right) <= left.length / LETTERS_FOR_AN_ERROR;
   // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > restWords.length ||
-    !paths.some((other) => other.length > path.length && startsWithWords(path, other));
+    !paths.some((otherPath) => otherPath.length > path.length && startsWithWords(path, otherPath));
   const behind = (depth: number, same: WordComparison): CommandPaths =>
     pathsBelow.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, same));
   const attempts: readonly CommandPaths[] = [
@@ -40,10 +40,10 @@ export function similarCommands(
     known === 0 ? behind(1, isNear).filter((path) => isWhole(path) && !isDestroying(path.join(" "))) : [],
     behind(1, isSame),
   ];
-  const found = attempts.find((matching) => matching.length > 0) ?? [];
-  const longest = Math.max(...found.map((path) => path.length));
-  const meant = found.filter((path) => path.length === longest);
-  return meant.length <= MAX_MEANT ? meant.map((path) => path.join(" ")) : [];
+  const matchingPaths = attempts.find((candidates) => candidates.length > 0) ?? [];
+  const longestLength = Math.max(...matchingPaths.map((path) => path.length));
+  const longestPaths = matchingPaths.filter((path) => path.length === longestLength);
+  return longestPaths.length <= MAX_MEANT ? longestPaths.map((path) => path.join(" ")) : [];
 }
 
 /** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
@@ -55,44 +55,44 @@ export function similarOptions(
   const name = typed.replace(/^--?/, "");
   const names = new Set([name, ...optionWordsFor(name)]);
   const ofName = longs.filter(
-    (long) =>
-      long.startsWith(`--${name}-`) ||
-      long
+    (flag) =>
+      flag.startsWith(`--${name}-`) ||
+      flag
         .slice(2)
         .split("-")
         .some((word) => names.has(word)),
   );
-  const ofAlias = longs.filter((long) => optionWordsFor(name).includes(long.slice(2)));
+  const ofAlias = longs.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
   const attempts = typed.startsWith("--")
     ? [ofAlias, ofName]
     : [
         ofAlias,
         // One dash is missing.
-        longs.filter((long) => argv.includes(long.slice(1))),
+        longs.filter((flag) => argv.includes(flag.slice(1))),
         ofName,
-        longs.filter((long) => long.startsWith(`-${typed}`)),
+        longs.filter((flag) => flag.startsWith(`-${typed}`)),
       ];
-  const meant = attempts.find((found) => found.length > 0) ?? [];
-  return meant.length <= MAX_MEANT ? meant : [];
+  const matchingFlags = attempts.find((flags) => flags.length > 0) ?? [];
+  return matchingFlags.length <= MAX_MEANT ? matchingFlags : [];
 }
 
 /** Commands with these words in any order, ignoring a plural "s". */
 function commandsWithWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typed = words.slice(0, path.length);
-    return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
+    return path.length > 1 && path.every((word) => typed.some((typedWord) => isSame(word, typedWord)));
   });
 }
 
 function startsWithWords(
-  these: readonly string[],
+  startWords: readonly string[],
   words: readonly string[],
   same: WordComparison = Object.is,
 ): boolean {
-  return these.every((word, at) => same(word, words[at] ?? ""));
+  return startWords.every((word, at) => same(word, words[at] ?? ""));
 }
 
 /** Whether two words are equal, ignoring a plural "s". */
-export function isSame(one: string, other: string): boolean {
-  return one === other || one === `${other}s` || `${one}s` === other;
+export function isSame(left: string, right: string): boolean {
+  return left === right || left === `${right}s` || `${left}s` === right;
 }

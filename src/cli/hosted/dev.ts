@@ -42,23 +42,23 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   const { world, printer } = context;
   // Registered first, so that a signal during the start is not lost.
   using stop = abortOnStop(world);
-  const { signal: stopping } = stop;
-  const stopped = new Promise<"stopped">((resolve) => {
-    stopping.addEventListener("abort", () => resolve("stopped"));
+  const { signal: stopSignal } = stop;
+  const stopEvent = new Promise<"stopped">((resolve) => {
+    stopSignal.addEventListener("abort", () => resolve("stopped"));
   });
-  const served = await serveHosted(context, options, {
+  const outcome = await serveHosted(context, options, {
     folder: context.around.folder(),
-    stopping,
-    announce: async (ready) => {
-      await printer.result(output("ready", ready), () => readyBanner(context, ready));
+    stopping: stopSignal,
+    announce: async (readyFields) => {
+      await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: (hosted) => {
       warnHeldBack(context, hosted);
-      return Promise.race([stopped, hosted.ended, hosted.stateLost]);
+      return Promise.race([stopEvent, hosted.ended, hosted.stateLost]);
     },
   });
-  const end = unwrap(served);
+  const end = unwrap(outcome);
   if (end === "stopped") {
     printer.talk("checkout hosted stopped.");
     return EXIT.done;

@@ -37,8 +37,8 @@ const NEARLY_POST = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)
 const PATTERN = "must be a regular expression";
 const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
 const isCommand = (answer: string): true | string => {
-  const parsed = parseCommandLine(answer);
-  return parsed.ok || parsed.refusal.message;
+  const outcome = parseCommandLine(answer);
+  return outcome.ok || outcome.refusal.message;
 };
 
 const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
@@ -136,8 +136,8 @@ export async function runInit(context: Context): Promise<number> {
   );
   const shop = { ...sectionOf(answers), settle: answers.settle };
   const path = findNearestConfig(world) ?? join(world.cwd, CONFIG_FILE);
-  const before = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
-  world.files.write(path, withShopSection(before, shop));
+  const oldText = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
+  world.files.write(path, withShopSection(oldText, shop));
   await trustWritten(context);
   await printer.result(output("shop", { file: path, shop: shopRow(shop) }), () =>
     [
@@ -161,14 +161,14 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
       validate: (answer: string) => validate(answer.trim(), world),
       ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
     };
-    const earlier = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
+    const earlierAnswers = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
     // Later answers may depend on a wrong answer, so they are asked for again.
-    answers = { ...Object.fromEntries(earlier), [field]: (await questions.text(question)).trim() };
+    answers = { ...Object.fromEntries(earlierAnswers), [field]: (await questions.text(question)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
-    for (const one of trials) printer.talk(trialLine(one, printer.style));
-    isJson = trials.find((one) => one.isJson !== undefined)?.isJson ?? isJson;
-    const wrong = trials.find(({ ok }) => !ok);
-    if (wrong !== undefined) at = Math.min(at, FIELDS.indexOf(wrong.field)) - 1;
+    for (const trial of trials) printer.talk(trialLine(trial, printer.style));
+    isJson = trials.find((trial) => trial.isJson !== undefined)?.isJson ?? isJson;
+    const failedTrial = trials.find(({ ok }) => !ok);
+    if (failedTrial !== undefined) at = Math.min(at, FIELDS.indexOf(failedTrial.field)) - 1;
   }
   return answers;
 }
@@ -187,12 +187,12 @@ async function tryAnswer(
   const isEmpty = answers[field] === "" && field !== "bookings" && field !== "amount";
   if (isEmpty || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
   const parts = PARTS[field] ?? [field === "form" ? "create" : field];
-  const trying = describeSection(context, sectionOf(answers), {}).then((described) =>
-    tryShop(context, control, { described, isRead: false }),
+  const trialRun = describeSection(context, sectionOf(answers), {}).then((shopDescription) =>
+    tryShop(context, control, { described: shopDescription, isRead: false }),
   );
-  const trialResult = await catchRefusal(trying);
+  const trialResult = await catchRefusal(trialRun);
   if (!trialResult.ok) return [{ field: parts[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
-  return trialResult.value.filter((one) => !one.ok || parts.includes(one.field));
+  return trialResult.value.filter((trial) => !trial.ok || parts.includes(trial.field));
 }
 
 /** Answers that are tried together with those before them. */
@@ -202,12 +202,12 @@ const PARTS: Partial<Record<keyof Answers, readonly ShopField[]>> = {
 };
 
 /** The section of these answers; an empty one is left out. */
-function sectionOf({ create = "", form = "", cookie = "", settle, ...others }: Answers): ShopSection {
+function sectionOf({ create = "", form = "", cookie = "", settle, ...otherAnswers }: Answers): ShopSection {
   const [, page] = POST.exec(create) ?? [];
   const post =
     page === undefined ? create : { post: page, form: Object.fromEntries(new URLSearchParams(form)) };
   return {
-    ...Object.fromEntries(Object.entries(others).filter(([, answer]) => answer !== "")),
+    ...Object.fromEntries(Object.entries(otherAnswers).filter(([, answer]) => answer !== "")),
     ...(create === "" ? {} : { create: post }),
     ...(cookie === "" ? {} : { cookie: { env: cookie } }),
     ...(settle === undefined ? {} : { settle: parseDurationText(settle) }),

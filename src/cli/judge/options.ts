@@ -188,6 +188,6 @@ const CHOOSING: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The typed line for another run, which chooses by `added` options. */
-export function anotherRun(world: Context["world"], added: string): string {
-  return typedAgain(world, CHOOSING, added);
+export function anotherRun(world: Context["world"], addedText: string): string {
+  return typedAgain(world, CHOOSING, addedText);
 }

@@ -80,15 +80,15 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
 async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
-  const any = (kind: string): string | undefined =>
-    capabilities.find((one) => one.kind === kind && one.active)?.name;
-  const parsed = parseCreateRequest({
+  const anyName = (kind: string): string | undefined =>
+    capabilities.find((capability) => capability.kind === kind && capability.active)?.name;
+  const outcome = parseCreateRequest({
     order_id: "order-1",
     amount_minor: AMOUNTS[Math.floor(world.random() * AMOUNTS.length)],
-    currency: any("currency"),
-    payment_method: any("payment_method"),
+    currency: anyName("currency"),
+    payment_method: anyName("payment_method"),
   });
-  return parsed.ok ? parsed.value : newPurchaseRequest(world, { purpose: "order" });
+  return outcome.ok ? outcome.value : newPurchaseRequest(world, { purpose: "order" });
 }
 
 /**
@@ -100,14 +100,14 @@ export async function orderIdsOfShop(
   control: ControlTarget,
   seed: string,
 ): Promise<() => string> {
-  const like = (await merchantOrderId(context, control)) ?? "order-10000001";
+  const sampleId = (await merchantOrderId(context, control)) ?? "order-10000001";
   const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
-  const newest = checkouts[0]?.id ?? "";
-  let drawn = 0;
+  const newestId = checkouts[0]?.id ?? "";
+  let drawCount = 0;
   return () => {
-    drawn += 1;
-    const bytes = bytesOf(`${seed}\n${newest}\n${drawn}`);
-    return orderIdLike(like, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
+    drawCount += 1;
+    const bytes = bytesOf(`${seed}\n${newestId}\n${drawCount}`);
+    return orderIdLike(sampleId, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
   };
 }
 

@@ -53,11 +53,11 @@ const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order",
 
 /** The steps of a part; risks and notes on what its description leaves out come last. */
 function stepsOf(
-  judged: readonly JudgedHistory[],
+  histories: readonly JudgedHistory[],
   part: History["part"],
   missing: readonly MissingField[],
 ): DrillStep[] {
-  const partVerdicts = judged.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
+  const partVerdicts = histories.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
   const steps = partVerdicts.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
   return [...steps, ...missing.map((field) => missingStep(field))];
@@ -88,13 +88,13 @@ export async function recordParts(
     isWhole,
     bench: { leaseId, noted, shop },
   }: Recording & { readonly isWhole: boolean; readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
-  judged: readonly JudgedHistory[],
+  histories: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
-    const steps = stepsOf(judged, part, missing);
-    const partVerdicts = judged.filter(({ name }) => HISTORY_TITLES[name].part === part);
+    const steps = stepsOf(histories, part, missing);
+    const partVerdicts = histories.filter(({ name }) => HISTORY_TITLES[name].part === part);
     const verdict = partVerdicts.length === 0 ? "unknown" : worstVerdict(partVerdicts.map(verdictOf));
     const isRecordable = steps.length > 0 && (verdict === "failed" || (isWhole && verdict === "passed"));
     if (!isRecordable) {
@@ -108,8 +108,8 @@ export async function recordParts(
       idempotency: "",
     }[part];
     const body = { kind: part, subject: subject ?? "", steps };
-    const recorded = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
-    records.push({ part, verdict, drillId: recorded.id, steps });
+    const outcome = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
+    records.push({ part, verdict, drillId: outcome.id, steps });
   }
   return records;
 }

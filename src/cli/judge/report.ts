@@ -53,11 +53,11 @@ export const EXIT_OF_VERDICT = { passed: EXIT.done, failed: EXIT.failed, unknown
 
 type Judged<State> = JudgedHistory & { readonly verdict: { readonly state: State } };
 
-function those<State extends JudgedHistory["verdict"]["state"]>(
-  judged: readonly JudgedHistory[],
+function historiesIn<State extends JudgedHistory["verdict"]["state"]>(
+  histories: readonly JudgedHistory[],
   state: State,
 ): readonly Judged<State>[] {
-  return judged.filter((one): one is Judged<State> => one.verdict.state === state);
+  return histories.filter((history): history is Judged<State> => history.verdict.state === state);
 }
 
 function titleOf({ name }: JudgedHistory): string {
@@ -70,32 +70,32 @@ export function runJson(report: RunReport) {
   const parts = records.map(({ left: _left, steps, ...record }) =>
     Object.assign(record, { steps: steps.map(inEnglish) }),
   );
-  const [only, ...others] = parts;
+  const [onlyPart, ...others] = parts;
   const leftOut = leftOutOf(report);
   return {
     ok: verdictOfRun(report) === "passed",
-    ...(only !== undefined && others.length === 0
-      ? { verdict: only.verdict, drill_id: only.drillId, steps: only.steps }
+    ...(onlyPart !== undefined && others.length === 0
+      ? { verdict: onlyPart.verdict, drill_id: onlyPart.drillId, steps: onlyPart.steps }
       : {}),
     seed,
     histories: judged.length,
-    held: those(judged, "held").length,
+    held: historiesIn(judged, "held").length,
     ...(report.isInterrupted ? { interrupted: true as const } : {}),
     ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
     broken: [
-      ...those(judged, "broken").map((one) => ({
-        invariant: one.verdict.invariant,
-        cause: englishOf(causeOf(one.verdict)),
-        places: [titleOf(one)],
-        history: one.name,
-        got: englishOf(one.verdict.got),
-        story: one.story,
-        rerun: rerunOf(report, one.name),
+      ...historiesIn(judged, "broken").map((history) => ({
+        invariant: history.verdict.invariant,
+        cause: englishOf(causeOf(history.verdict)),
+        places: [titleOf(history)],
+        history: history.name,
+        got: englishOf(history.verdict.got),
+        story: history.story,
+        rerun: rerunOf(report, history.name),
       })),
       ...records.filter(({ part }) => part === "webhook").flatMap(brokenByForms),
     ],
     not_judged: [
-      ...those(judged, "not_judged").map(({ name, verdict: { reason, field } }) => ({
+      ...historiesIn(judged, "not_judged").map(({ name, verdict: { reason, field } }) => ({
         invariant: null,
         history: name,
         reason: englishOf(reason),
@@ -121,15 +121,15 @@ export function runJson(report: RunReport) {
 
 /** The wrong answers to forms of webhooks, by their likely cause. */
 function brokenByForms({ steps }: PartRecord) {
-  const wrong = steps.filter(({ passed }) => !passed);
-  const mistakes = Map.groupBy(wrong, ({ cause }) => englishOf(cause ?? ""));
-  return [...mistakes].flatMap(([cause, some]) => {
-    const [first] = some;
+  const failedSteps = steps.filter(({ passed }) => !passed);
+  const mistakes = Map.groupBy(failedSteps, ({ cause }) => englishOf(cause ?? ""));
+  return [...mistakes].flatMap(([cause, causeSteps]) => {
+    const [first] = causeSteps;
     if (first === undefined) return [];
     return {
       invariant: first.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
       cause,
-      places: some.map(({ name }) => english(stepTitle(WEBHOOK_STEPS, name))),
+      places: causeSteps.map(({ name }) => english(stepTitle(WEBHOOK_STEPS, name))),
       history: first.name,
       got: englishOf(first.got),
       story: [],
@@ -147,16 +147,16 @@ function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): Lef
     ...(count > 0 ? [`${count} of ${judged.length} histories`] : []),
     ...(forms > 0 ? [`${forms} webhooks`] : []),
   ];
-  const some = `${foundTexts.join(" and ")} were not run`;
-  if (isInterrupted) return { count, text: `interrupted: ${some}` };
+  const notRunText = `${foundTexts.join(" and ")} were not run`;
+  if (isInterrupted) return { count, text: `interrupted: ${notRunText}` };
   if (judged.some(isStuck))
     return {
       count,
-      text: `${some}: since a restart your shop refuses all events, so they would show nothing`,
+      text: `${notRunText}: since a restart your shop refuses all events, so they would show nothing`,
     };
   const minutes = Math.ceil((budgetMs * judged.length) / Math.max(1, judged.length - count) / MINUTE_MS);
   const budget = `${minutes + 1}m`;
-  const text = `stopped after ${durationText(budgetMs)}: ${some}: --budget ${budget}`;
+  const text = `stopped after ${durationText(budgetMs)}: ${notRunText}: --budget ${budget}`;
   return { count, budget, text };
 }
 
@@ -184,7 +184,7 @@ function mistakeText(
     `  ${arrow} ${cause}`,
     ...first.story.map((line) => style.dim(`    ${line}`)),
     `  ${arrow} ${rerunOf(report, first.name)}`,
-    ...others.map((one) => `  ${style.red("✗")} also ${titleOf(one)} (--only ${one.name})`),
+    ...others.map((history) => `  ${style.red("✗")} also ${titleOf(history)} (--only ${history.name})`),
   ].join("\n");
 }
 
@@ -193,17 +193,17 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const { style, all } = look;
   const { judged, seed, records, missing } = report;
   const arrow = style.cyan("→");
-  const broken = those(judged, "broken");
-  const open = those(judged, "not_judged");
-  const heldHistories = those(judged, "held");
-  const mistakes = Map.groupBy(broken, (one) => englishOf(causeOf(one.verdict)));
+  const broken = historiesIn(judged, "broken");
+  const open = historiesIn(judged, "not_judged");
+  const heldHistories = historiesIn(judged, "held");
+  const mistakes = Map.groupBy(broken, (history) => englishOf(causeOf(history.verdict)));
   const findings = [...mistakes].map(([cause, found]) => mistakeText(report, style, { cause, found }));
-  const unclear = open
-    .filter((one) => !isLeftOut(one))
-    .map((one) => `not judged: ${titleOf(one)}: ${englishOf(one.verdict.reason)}`);
+  const unclearTexts = open
+    .filter((history) => !isLeftOut(history))
+    .map((history) => `not judged: ${titleOf(history)}: ${englishOf(history.verdict.reason)}`);
   const leftOut = leftOutOf(report);
-  if (leftOut !== undefined) unclear.push(leftOut.text);
-  const forms = records.filter(({ part }) => part === "webhook").map((one) => formsText(one, look));
+  if (leftOut !== undefined) unclearTexts.push(leftOut.text);
+  const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, look));
   const hints = heldHistories.flatMap((one) =>
     one.verdict.note === null ? [] : [`${titleOf(one)}: ${englishOf(one.verdict.note)}`],
   );
@@ -212,7 +212,7 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const counts = `${heldHistories.length} held, ${broken.length} broken, ${open.length} not judged`;
   return [
     ...findings,
-    ...(unclear.length > 0 ? [unclear.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
+    ...(unclearTexts.length > 0 ? [unclearTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
     ...(await Promise.all(forms)),
     [
       ...(all

@@ -91,7 +91,7 @@ export function registerChecklistRun(group: Group): void {
 }
 
 export function registerChecklistParts(group: Group): void {
-  const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
+  const command = group.command.commands.find((child) => child.name() === "run") ?? group.command;
   for (const { part, ...spec } of PARTS)
     register<RunOptions>({ ...group, command }, { ...spec, ...judging(new Set([part])) });
 }
@@ -146,9 +146,9 @@ const PARTS = [
 /** Refuses a store for which nothing is delivered, such as a store of a copied folder. */
 async function refuseHeld(context: Context, control: ControlTarget): Promise<void> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const held = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
-  if (held === undefined) return;
-  const message = `nothing is delivered: ${held.reason ?? ""}`;
+  const heldEndpoint = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
+  if (heldEndpoint === undefined) return;
+  const message = `nothing is delivered: ${heldEndpoint.reason ?? ""}`;
   throw new Refused({
     exitCode: EXIT.conflict,
     code: "state_conflict",
@@ -161,16 +161,16 @@ async function refuseHistory(typed: string): Promise<Refused> {
   const { default: leven } = await import("leven");
   const names = Object.keys(HISTORY_TITLES);
   const isNear = (name: string): boolean => name.includes(typed) || leven(name, typed) <= name.length / 3;
-  const near = names.filter(isNear);
+  const nearNames = names.filter(isNear);
   return refuseUsage(
     `--only: there is no history ${typed}`,
-    `${near.length > 0 ? "similar histories" : "histories"}: ${(near.length > 0 ? near : names).join(", ")}`,
+    `${nearNames.length > 0 ? "similar histories" : "histories"}: ${(nearNames.length > 0 ? nearNames : names).join(", ")}`,
   );
 }
 
 async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
-  const unknown = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
-  if (unknown !== undefined) throw await refuseHistory(unknown);
+  const unknownName = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
+  if (unknownName !== undefined) throw await refuseHistory(unknownName);
   const control = await controlTarget(context);
   const described = await describeShop(context, options);
   const isRead = parts.size > 1 || !parts.has("idempotency");
@@ -183,12 +183,12 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     context,
     ({ signal }) => {
       const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_REST_MS;
-      const act = async (keyed: Context): Promise<RunReport> => {
-        await using shop = await bindShop(keyed, { control, described, isRead, signal });
-        const judged = await runAll(keyed, options, { control, described, shop, parts, signal });
+      const act = async (keyedContext: Context): Promise<RunReport> => {
+        await using shop = await bindShop(keyedContext, { control, described, isRead, signal });
+        const runReport = await runAll(keyedContext, options, { control, described, shop, parts, signal });
         // A served shop ends with this block.
         if (shop.served !== undefined) await deliverHeld(context, control, signal);
-        return judged;
+        return runReport;
       };
       return withStoreKey(context, control, { timeoutMs, signal, act });
     },
@@ -258,7 +258,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const base = {
     seed,
     budgetMs: options.budget ?? budgetOf(plain?.recording),
-    rerun: (chosen: string) => anotherRun(world, chosen),
+    rerun: (chosenName: string) => anotherRun(world, chosenName),
     missing: plain === undefined ? [] : missingFields(described, { shop, options, plain }),
     isInterrupted: false,
   };
@@ -290,10 +290,10 @@ function announce({ world, printer }: Context, started: number): LeasedRun["onJu
   return ({ name, verdict, seen }) => {
     if (verdict.state === "held") return;
     const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
-    const rest =
+    const lookText =
       seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
     const seconds = Math.round((world.monotonic() - started) / 1000);
-    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${rest}`);
+    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${lookText}`);
   };
 }
 
@@ -318,8 +318,8 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const { printer } = context;
   const { plain, parts, base, onJudged, until, signal } = run;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
-  const again = mayRestart ? uninterrupted(signal, refusesAgain(run.bench, plain.purchase)) : undefined;
-  const recording = { ...plain.recording, refusesAgain: (await again) === true };
+  const repetition = mayRestart ? uninterrupted(signal, refusesAgain(run.bench, plain.purchase)) : undefined;
+  const recording = { ...plain.recording, refusesAgain: (await repetition) === true };
   const bench = { ...run.bench, recording };
   const only = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
@@ -327,13 +327,13 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const plan = { parts: historyParts, only, isQuick, until, onJudged };
   const shown = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
   printer.talk(`a payment is shown after ${shown}; histories, for at most ${durationText(base.budgetMs)}:`);
-  const others: PartRecord[] = [];
+  const otherRecords: PartRecord[] = [];
   const isForged = only === undefined && parts.has("webhook") && plain.recording.isWithoutEvents !== true;
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
-  if (isForged && isForgedFirst) others.push(...(await drillWebhooks(context, run)));
+  if (isForged && isForgedFirst) otherRecords.push(...(await drillWebhooks(context, run)));
   const judged = [run.first, ...(await runHistories(bench, plan))];
   if (isForged && !isForgedFirst && !judged.some(isStuck))
-    others.push(...(await drillWebhooks(context, run)));
+    otherRecords.push(...(await drillWebhooks(context, run)));
   const isPatient = only === undefined && !isQuick && parts.has("browser_return");
   const later = await judgeAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
   for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
@@ -341,7 +341,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const isInterrupted = signal.aborted;
   const records =
     only === undefined ? await recordParts(context, { ...run, ...base, isWhole: !isInterrupted }, seen) : [];
-  return { ...base, isInterrupted, judged: seen, records: [...records, ...others] };
+  return { ...base, isInterrupted, judged: seen, records: [...records, ...otherRecords] };
 }
 
 /** Sends the forms to each receiver and records the results; no records if interrupted. */
@@ -353,14 +353,14 @@ async function drillWebhooks(
   printer.talk("forged and genuine webhooks");
   const isWanted = (): boolean => whyOver(bench, { until }) === undefined;
   const endpointId = await endpointOf(context, control, described);
-  const wanted = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
-  const judged = await uninterrupted(signal, judgeReceivers(context, control, wanted));
-  if (judged === undefined) return [];
-  const verdict = worstVerdict(judged.map((one) => one.verdict));
+  const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
+  const outcome = await uninterrupted(signal, judgeReceivers(context, control, receiverRequest));
+  if (outcome === undefined) return [];
+  const verdict = worstVerdict(outcome.map((result) => result.verdict));
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
-  const drillId = judged[0]?.recorded?.id ?? null;
-  const left = judged.reduce((sum, one) => sum + one.left, 0);
-  return [{ part: "webhook", verdict, drillId, steps: judged.flatMap(({ steps }) => steps), left }];
+  const drillId = outcome[0]?.recorded?.id ?? null;
+  const left = outcome.reduce((sum, result) => sum + result.left, 0);
+  return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), left }];
 }
 
 /** The fields that the description leaves out, and whose absence leaves something unjudged. */

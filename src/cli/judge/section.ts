@@ -52,18 +52,18 @@ async function readSection(
   options: ShopOptions,
   uses: readonly CommandField[],
 ): Promise<ShopSection> {
-  const loaded = unwrap(await loadConfig(context.world, {}));
-  const shop = loaded?.config.shop;
-  if (loaded === undefined || shop === undefined) return {};
+  const loadedConfig = unwrap(await loadConfig(context.world, {}));
+  const shop = loadedConfig?.config.shop;
+  if (loadedConfig === undefined || shop === undefined) return {};
   const lines = COMMANDS.flatMap((name): readonly (readonly [typeof name, string])[] => {
     const line = shop[name];
     return typeof line === "string" ? [[name, line]] : [];
   });
-  for (const [name, line] of lines) checkCommand(loaded.path, name, line);
+  for (const [name, line] of lines) checkCommand(loadedConfig.path, name, line);
   // A command of the file that an option replaces does not run, but the confirmation is of all of them.
   const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
   if (lines.some(([name]) => uses.includes(name) && options[name] === undefined))
-    await trustSection(context, options, { path: loaded.path, shop, commands });
+    await trustSection(context, options, { path: loadedConfig.path, shop, commands });
   return shop;
 }
 
@@ -87,8 +87,8 @@ async function trustSection(
 ): Promise<void> {
   if (trustConfig === true) return;
   const folder = world.settingsFolder();
-  const trusted = folder === undefined ? {} : readTrusted(world, join(folder, TRUST_FILE));
-  if (trusted[dirname(path)] === sectionSum(shop)) return;
+  const trustRecord = folder === undefined ? {} : readTrusted(world, join(folder, TRUST_FILE));
+  if (trustRecord[dirname(path)] === sectionSum(shop)) return;
   if (!world.isInteractive())
     throw new Refused({
       exitCode: EXIT.usage,
@@ -104,8 +104,8 @@ async function trustSection(
 
 /** Keeps the confirmation of a section: the person has typed it, or has read it. */
 export async function trustWritten({ world }: Context): Promise<void> {
-  const loaded = unwrap(await loadConfig(world, {}));
-  if (loaded?.config.shop !== undefined) keepTrust(world, loaded.path, loaded.config.shop);
+  const loadedConfig = unwrap(await loadConfig(world, {}));
+  if (loadedConfig?.config.shop !== undefined) keepTrust(world, loadedConfig.path, loadedConfig.config.shop);
 }
 
 function keepTrust(world: Context["world"], path: string, shop: ShopSection): void {

@@ -30,7 +30,7 @@ export function registerShop(group: Group): void {
       const isOk = trials.every(({ ok }) => ok);
       const rows = trials.map(({ field, ok, text }) => ({ field: snakeCase(field), ok, text }));
       await context.printer.result(output("shop_trials", { ok: isOk, trials: rows }), () =>
-        trials.map((one) => trialLine(one, context.printer.style)).join("\n"),
+        trials.map((trial) => trialLine(trial, context.printer.style)).join("\n"),
       );
       return isOk ? EXIT.done : EXIT.failed;
     },

@@ -39,16 +39,16 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       message: "only your shop can tell whether it treats an order as paid; nothing was done",
       next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
-  const served = await serveShop(context, { ...binding, access });
-  const base = served === undefined ? described.endpoint : served.origin;
-  const env = { ...access, ...(served === undefined ? {} : { PORT: String(served.port) }) };
+  const servedShop = await serveShop(context, { ...binding, access });
+  const base = servedShop === undefined ? described.endpoint : servedShop.origin;
+  const env = { ...access, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
   const ownShop = shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base }));
   return {
     ...ownShop,
-    kill: ownShop.kill ?? served?.restart,
-    restart: served?.restart ?? restartOf(context, binding),
-    served,
-    [Symbol.asyncDispose]: async () => served?.stop(),
+    kill: ownShop.kill ?? servedShop?.restart,
+    restart: servedShop?.restart ?? restartOf(context, binding),
+    served: servedShop,
+    [Symbol.asyncDispose]: async () => servedShop?.stop(),
   };
 }
 
@@ -111,8 +111,8 @@ async function serveShop(
     const { id } = await callAt(context, control, { name: "addEndpoint", body });
     const stop = async (): Promise<void> => {
       await shop.stop();
-      const removed = { name: "setEndpointState", id, body: { action: "remove" } } as const;
-      if (isTrial === true) await catchRefusal(callAt(context, control, removed));
+      const removeCall = { name: "setEndpointState", id, body: { action: "remove" } } as const;
+      if (isTrial === true) await catchRefusal(callAt(context, control, removeCall));
     };
     return { ...shop, origin, stop };
   } catch (error) {

@@ -80,11 +80,11 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   const gotText = run === undefined ? "it did not run" : englishOf(run.got);
   if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
   const text = `create made ${made.orderId}: ${gotText}`;
-  const created: Trial = { field: "create", ok: run?.isDone === true, text };
-  if (orderIdOf === undefined) return [created];
-  const [, found] = orderIdOf.exec(run?.text ?? "") ?? [];
-  const foundText = `order_id_of finds ${found ?? "nothing"} in the output of create`;
-  return [created, { field: "orderIdOf", ok: found === made.orderId, text: foundText }];
+  const createTrial: Trial = { field: "create", ok: run?.isDone === true, text };
+  if (orderIdOf === undefined) return [createTrial];
+  const [, foundId] = orderIdOf.exec(run?.text ?? "") ?? [];
+  const foundText = `order_id_of finds ${foundId ?? "nothing"} in the output of create`;
+  return [createTrial, { field: "orderIdOf", ok: foundId === made.orderId, text: foundText }];
 }
 
 /** `isRead`: refuses a view that does not show whether an order is paid. */
@@ -107,9 +107,9 @@ async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promi
     return [read, ...(isRead ? [{ field: "paidWhen", ok: false, text: missing } as const] : [])];
   }
   const says = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
-  const fieldTrial = (field: ShopField, value: number | null, none: string): Trial =>
+  const fieldTrial = (field: ShopField, value: number | null, noneText: string): Trial =>
     value === null
-      ? { field, ok: true, isOpen: true, text: `${field}: ${none}` }
+      ? { field, ok: true, isOpen: true, text: `${field}: ${noneText}` }
       : { field, ok: true, text: `${field}: ${value}` };
   return [
     read,
@@ -128,7 +128,7 @@ async function tryReturn(bench: Bench, purchase: Purchase, page: string): Promis
 }
 
 async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {
-  const restarted = await catchRefusal(restart());
-  const text = restarted.ok ? "the restart command ended with 0" : restarted.refusal.message;
-  return { field: "restart", ok: restarted.ok, text };
+  const outcome = await catchRefusal(restart());
+  const text = outcome.ok ? "the restart command ended with 0" : outcome.refusal.message;
+  return { field: "restart", ok: outcome.ok, text };
 }

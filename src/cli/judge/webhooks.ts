@@ -53,7 +53,7 @@ const NOTHING_TO_DRILL =
   "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
 
 export function registerChecklistWebhooks(group: Group): void {
-  const command = group.command.commands.find((one) => one.name() === "run") ?? group.command;
+  const command = group.command.commands.find((child) => child.name() === "run") ?? group.command;
   register<WebhookOptions>(
     { ...group, command },
     {
@@ -88,7 +88,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
   const endpointId = options.endpoint ?? (await endpointOf(context, control, shop));
-  const judged = await runWithSpinner(context, ({ signal }) => {
+  const results = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
       const isWanted = (): boolean => !signal.aborted;
@@ -98,15 +98,15 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
       return receivers;
     });
   });
-  const verdict = worstVerdict(judged.map((one) => one.verdict));
+  const verdict = worstVerdict(results.map((result) => result.verdict));
   const look = { ...context.printer, all: options.all === true };
   const json = output("webhook_drill", {
     verdict,
     passed: verdict === "passed",
-    drills: judged.map(drillJson),
+    drills: results.map(drillJson),
   });
   await context.printer.result(json, async () =>
-    (await Promise.all(judged.map((one) => report(one, orderView, look)))).join("\n\n"),
+    (await Promise.all(results.map((result) => report(result, orderView, look)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
 }
@@ -119,8 +119,8 @@ export async function endpointOf(
 ): Promise<string | undefined> {
   if (endpoint === undefined || serve !== undefined) return undefined;
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const found = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
-  if (found !== undefined) return found.id;
+  const namedEndpoint = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
+  if (namedEndpoint !== undefined) return namedEndpoint.id;
   throw refuseUsage(
     `the store has no endpoint ${printable(endpoint)}`,
     `checkout endpoints add ${printable(endpoint)}`,
@@ -135,7 +135,7 @@ export async function judgeReceivers(
     leaseId,
     storeId,
     isWanted,
-    ...wanted
+    ...receiverFilter
   }: Parameters<typeof findReceivers>[1] & {
     readonly leaseId: string;
     readonly storeId: string;
@@ -144,10 +144,10 @@ export async function judgeReceivers(
 ): Promise<readonly JudgedReceiver[]> {
   const { world } = context;
   const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS });
-  const found = await findReceivers(call, wanted, { storeId, realNow: world.now() });
-  if (found.length === 0) throw refuseWithoutReceiver(wanted.endpointId);
+  const receivers = await findReceivers(call, receiverFilter, { storeId, realNow: world.now() });
+  if (receivers.length === 0) throw refuseWithoutReceiver(receiverFilter.endpointId);
   return Promise.all(
-    found.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, isWanted })),
+    receivers.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, isWanted })),
   );
 }
 
@@ -174,10 +174,10 @@ async function judgeReceiver(
           timeoutMs: POST_TIMEOUT_MS,
           nextAfter: { state_conflict: NOTHING_TO_DRILL },
         });
-        const [posted] = answers;
-        if (posted === undefined) throw new Error("each request has an answer");
-        ({ url } = posted);
-        return posted;
+        const [answer] = answers;
+        if (answer === undefined) throw new Error("each request has an answer");
+        ({ url } = answer);
+        return answer;
       },
     },
     receiver,
@@ -192,8 +192,8 @@ async function judgeReceiver(
   // A result without a verdict does not replace the last one with a verdict.
   if (isUnknown) return { ...webhookRecord, verdict: "unknown", recorded: undefined };
   const body = { kind: "webhook", subject, steps } as const;
-  const recorded = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
-  return { ...webhookRecord, verdict: recorded.passed ? "passed" : "failed", recorded };
+  const outcome = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
+  return { ...webhookRecord, verdict: outcome.passed ? "passed" : "failed", recorded: outcome };
 }
 
 function refuseWithoutReceiver(endpointId: string | undefined): Refused {
@@ -234,10 +234,10 @@ async function report(
   look: DrillLayout,
 ): Promise<string> {
   const { style } = look;
-  const failed = steps.filter((step) => !step.passed).length;
+  const failedCount = steps.filter((step) => !step.passed).length;
   const texts = {
     passed: "accepts valid webhooks and refuses invalid ones",
-    failed: `failed ${failed} of ${steps.length} steps`,
+    failed: `failed ${failedCount} of ${steps.length} steps`,
     unknown: "could not be reached, so the drill has no result",
   }[verdict];
   const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${texts}`, await drillLines(steps, look)];

@@ -36,6 +36,6 @@ export function createKeyReader(
 }
 
 /** A terminal sends whole lines unless it is in raw mode; other streams have no such mode. */
-function setRaw(stdin: Readable, raw: boolean): void {
-  if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(raw);
+function setRaw(stdin: Readable, isRaw: boolean): void {
+  if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(isRaw);
 }

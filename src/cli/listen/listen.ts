@@ -45,7 +45,7 @@ export function registerListen(group: Group): void {
 async function runListen(context: Context, options: ListenCommandOptions): Promise<number> {
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
-  using stopping = abortOnStop(world);
+  using stop = abortOnStop(world);
   const plan = await checkListenOptions(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await senderOf(context, options);
@@ -58,7 +58,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
     exitOnDisconnect: options.exitOnDisconnect === true,
     keys: world.isInteractive() && options.json !== true && options.secretFile !== STDIN,
   };
-  return await runSession(context, session, stopping);
+  return await runSession(context, session, stop);
 }
 
 /** The folder's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
@@ -77,8 +77,8 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
     context.around.reload();
-    const found = catchRefusal(() => findSandbox(context)).value;
-    return found && { ...found, ...store };
+    const sandbox = catchRefusal(() => findSandbox(context)).value;
+    return sandbox && { ...sandbox, ...store };
   };
   const since = await sinceOf(context, options, target);
   return { kind: "sandbox", locate, since, polls };
@@ -138,16 +138,16 @@ function openSeen(
   if (!world.files.exists(folder)) return closeAtEnd(seenEventsInMemory());
   unwrap(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
-  const opened = openSeenEvents(path, {
+  const outcome = openSeenEvents(path, {
     now: world.now(),
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     movedAside: (log) => printer.trace(movedLogWarning(path, log)),
   });
-  if (!opened.ok) throw new Refused(problemOf(fileFailure("journal", opened.refusal)));
+  if (!outcome.ok) throw new Refused(problemOf(fileFailure("journal", outcome.refusal)));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
-  return closeAtEnd(tolerateStorageFailures(opened.value, report));
+  return closeAtEnd(tolerateStorageFailures(outcome.value, report));
 }
 
 function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {

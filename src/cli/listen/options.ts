@@ -154,11 +154,11 @@ const NO_PORT = -1;
 /** The problem that prevents forwarding events to an address; undefined if there is none. */
 function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
-  const allowed = { ...policy, ownPort: NO_PORT };
-  const anywhere = parseTarget(url, { ...allowed, allowedHosts: [...policy.allowedHosts, host] });
+  const targetPolicy = { ...policy, ownPort: NO_PORT };
+  const anywhere = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
   if (!anywhere.ok)
     return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
-  if (!parseTarget(url, allowed).ok) {
+  if (!parseTarget(url, targetPolicy).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
     const next = `allow that host as well: checkout listen --allow-target ${quote(host)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);

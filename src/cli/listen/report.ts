@@ -48,8 +48,8 @@ export function readyJson({ url, plan, pid, origin, endpointId, replayed }: List
   };
 }
 
-export function readyText(ready: ListenReady, style: Style): string {
-  const { port, paths, plan, keys, origin, replayed } = ready;
+export function readyText(readyFields: ListenReady, style: Style): string {
+  const { port, paths, plan, keys, origin, replayed } = readyFields;
   const { routes, forward } = plan;
   const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
@@ -68,7 +68,7 @@ export function readyText(ready: ListenReady, style: Style): string {
     ...(replayed === 0 ? [] : [["Replays", `${replayed} events first`] as const]),
     ...(keys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
   ];
-  const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${ready.pid}). Ctrl-C stops it.`;
+  const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${readyFields.pid}). Ctrl-C stops it.`;
   return [title, "", fieldLines(fields), ""].join("\n");
 }
 
@@ -119,9 +119,9 @@ export function typeWidthOf({ width }: Pick<Printer, "width">): number {
 const WIDE_COLUMNS = 100;
 
 /** The width of the event type column after a delivery: the width of the longest event type so far. */
-export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, before: number): number {
+export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldWidth: number): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
-  return Math.max(before, isOfSession ? SESSION_TYPE_WIDTH : 0);
+  return Math.max(oldWidth, isOfSession ? SESSION_TYPE_WIDTH : 0);
 }
 
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
@@ -144,17 +144,17 @@ export function handledDeliveryLine(delivery: HandledDelivery, look: LineStyle):
     displayOrDash(claims.orderId ?? object ?? null),
     verdict,
   ];
-  const real = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
-  const whole = [...parts, ...resultParts(delivery, look), ...real].join("  ");
-  const line = wrap(whole, "00:00:00Z  ".length);
+  const realTime = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
+  const deliveryLine = [...parts, ...resultParts(delivery, look), ...realTime].join("  ");
+  const line = wrap(deliveryLine, "00:00:00Z  ".length);
   const causes =
     result.kind === "not_verified"
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
-  const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
+  const faultLines = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // An injected fault is the cause, so other causes are not shown.
   const reasonLines = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injected)}`];
-  return [line, ...answerLines(result, style), ...strange, ...reasonLines].join("\n");
+  return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");
 }
 
 /** The beginning of the answer from a target that refused an event. */
@@ -256,8 +256,8 @@ function displayHeader(value: string): string {
 }
 
 function prettyBody(body: Uint8Array): string[] {
-  const parsed = parseStrictJson(body);
-  const text = parsed.ok ? JSON.stringify(parsed.value, null, 2) : Buffer.from(body).toString("utf8");
+  const outcome = parseStrictJson(body);
+  const text = outcome.ok ? JSON.stringify(outcome.value, null, 2) : Buffer.from(body).toString("utf8");
   return cutText(text, MAX_SHOWN_BODY).split("\n");
 }
 

@@ -86,9 +86,9 @@ const SILENCE_MS = 30_000;
 export async function runSession(
   context: Context,
   options: SessionOptions,
-  stopping: AbortController,
+  stop: AbortController,
 ): Promise<number> {
-  await listenUntil(context, options, stopping);
+  await listenUntil(context, options, stop);
   context.printer.talk(STOP_TEXTS[options.sender.kind]);
   return EXIT.done;
 }
@@ -99,15 +99,11 @@ const STOP_TEXTS = {
 };
 
 /** Refuses if listening ends for another reason. In both cases the registration and the port are released. */
-async function listenUntil(
-  context: Context,
-  options: SessionOptions,
-  stopping: AbortController,
-): Promise<void> {
+async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await open(context, options);
-  const unlessStopped = createInterruption(stopping.signal);
+  const unlessStopped = createInterruption(stop.signal);
   await unlessStopped(start(context, options, session));
-  using keys = createKeyReader(context.world, keyHandler(context, session, stopping));
+  using keys = createKeyReader(context.world, keyHandler(context, session, stop));
   if (options.keys) keys.read();
   await watch(context, { ...options, session, unlessStopped });
 }
@@ -121,22 +117,22 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   });
   if (sender.kind === "sandbox" && sender.polls) {
     const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
-    const polled = receive(context, options, { url, port: 0 });
-    const { link, webhooks } = polled;
+    const receiver = receive(context, options, { url, port: 0 });
+    const { link, webhooks } = receiver;
     if (link === undefined) throw new Error("a listener of a sandbox is registered there");
-    return closedAtEnd({ ...polled, listener: pollDeliveries(world, link, webhooks.service) });
+    return closedAtEnd({ ...receiver, listener: pollDeliveries(world, link, webhooks.service) });
   }
-  let made: Omit<Session, "listener"> | undefined;
-  const makeService = (taken: number) => {
-    made = receive(context, options, { url: `${localOrigin(taken)}/`, port: taken });
-    return made.webhooks.service;
+  let madeSession: Omit<Session, "listener"> | undefined;
+  const makeService = (takenPort: number) => {
+    madeSession = receive(context, options, { url: `${localOrigin(takenPort)}/`, port: takenPort });
+    return madeSession.webhooks.service;
   };
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
   const listening = await world.listen(makeService, { port, limits });
   if (!listening.ok) throw new Refused(problemOf(portFailure(world, port, listening.refusal)));
-  if (made === undefined) throw new Error("a listener makes its service");
-  return closedAtEnd({ ...made, listener: listening.value });
+  if (madeSession === undefined) throw new Error("a listener makes its service");
+  return closedAtEnd({ ...madeSession, listener: listening.value });
 }
 
 /** Handles the deliveries of a session, however they arrive. */
@@ -209,9 +205,9 @@ async function start(
   { link, url, port }: Session,
 ): Promise<void> {
   const at = sender.kind === "sandbox" ? sender : undefined;
-  const registered = at && link ? answered(await link.register(at.since)) : undefined;
-  for (const secret of registered?.signingSecrets ?? []) printer.hide(secret);
-  const ready = {
+  const registration = at && link ? answered(await link.register(at.since)) : undefined;
+  for (const secret of registration?.signingSecrets ?? []) printer.hide(secret);
+  const readyFields = {
     url,
     port,
     paths: pathsOf(plan),
@@ -219,10 +215,10 @@ async function start(
     keys,
     pid: world.pid,
     origin: at?.locate()?.origin ?? null,
-    endpointId: registered?.id ?? null,
-    replayed: registered?.replayed ?? 0,
+    endpointId: registration?.id ?? null,
+    replayed: registration?.replayed ?? 0,
   };
-  await printer.result(output("listen", readyJson(ready)), () => readyText(ready, printer.style));
+  await printer.result(output("listen", readyJson(readyFields)), () => readyText(readyFields, printer.style));
 }
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
@@ -316,28 +312,28 @@ const TAKEOVER_PROBLEM: Problem = {
 function keyHandler(
   context: Context,
   { link, last }: Session,
-  stopping: AbortController,
+  stop: AbortController,
 ): (key: ListenKey) => void {
   const { printer } = context;
-  let asking = false;
+  let isAsking = false;
   const replay = async (): Promise<void> => {
     const delivery = last();
     const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
     if (link === undefined) return printer.talk("only the service can send an event again");
     if (eventId === null) return printer.talk("there is no verified event to replay yet");
-    asking = true;
-    const replayed = await link.replay(eventId);
-    asking = false;
-    if (replayed.end === "success") {
+    isAsking = true;
+    const outcome = await link.replay(eventId);
+    isAsking = false;
+    if (outcome.end === "success") {
       const { at, real } = await momentOf(context, link);
       return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...real].join("  "));
     }
-    const why = replayed.end === "refusal" ? replayed.error.message : "the sandbox does not answer";
+    const why = outcome.end === "refusal" ? outcome.error.message : "the sandbox does not answer";
     printer.talk(printable(`not replayed: ${why}`));
   };
   return (key) => {
-    if (key === "quit") return stopping.abort();
-    if (key === "replay") return asking ? undefined : void replay();
+    if (key === "quit") return stop.abort();
+    if (key === "replay") return isAsking ? undefined : void replay();
     const delivery = last();
     printer.talk(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
   };

@@ -21,12 +21,12 @@ export function registerMcp(makeProgram: ProgramMaker) {
       run: async (context, options) => {
         const { serveTools } = await import("./server.ts");
         const { dir, store, trustFolder, allowWrite = false } = options;
-        const common = [
+        const commonOptions = [
           ...(dir === undefined ? [] : [`--dir=${dir}`]),
           ...(store === undefined ? [] : [`--store=${store}`]),
           ...(trustFolder === true ? ["--trust-folder"] : []),
         ];
-        await serveTools(context, makeProgram, { allowWrite, common });
+        await serveTools(context, makeProgram, { allowWrite, common: commonOptions });
         return EXIT.done;
       },
     });

@@ -34,10 +34,10 @@ export async function serveTools(
     { name: "checkout", version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
-  const offered = toolNames().filter((name) => settings.allowWrite || !TOOLS[name].writes);
+  const offeredTools = toolNames().filter((name) => settings.allowWrite || !TOOLS[name].writes);
   let knownInstance = instanceOf(context);
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: offered.map((name) => ({
+    tools: offeredTools.map((name) => ({
       name,
       description: TOOLS[name].description,
       inputSchema: inputSchema(name),
@@ -46,22 +46,22 @@ export async function serveTools(
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const name = toolNamed(params.name);
-    if (name === undefined || !offered.includes(name)) throw invalidParams(whyNotOffered(name));
-    const parsed = parseInput(name, params.arguments);
-    if (!parsed.ok) throw invalidParams(parsed.refusal);
+    if (name === undefined || !offeredTools.includes(name)) throw invalidParams(whyNotOffered(name));
+    const outcome = parseInput(name, params.arguments);
+    if (!outcome.ok) throw invalidParams(outcome.refusal);
     const stoppable = stoppedBy(world, signal);
-    const call = { name, input: parsed.value, settings };
+    const call = { name, input: outcome.value, settings };
     const { isError, text } = await runTool(stoppable, makeProgram, call);
     const instance = instanceOf(context);
     const note = noteOn(knownInstance, instance);
     knownInstance = instance;
     return { isError, content: [...note, { type: "text" as const, text }] };
   });
-  const ended = new Promise<void>((resolve) => {
+  const end = new Promise<void>((resolve) => {
     world.stdin().once("end", resolve).once("close", resolve);
   });
   await server.connect(new StdioServerTransport(world.stdin(), world.stdout));
-  await ended;
+  await end;
 }
 
 function whyNotOffered(name: ToolName | undefined): string {
@@ -98,8 +98,8 @@ function instanceOf({ around }: Context): string | undefined {
   return run && `${run.pid} ${run.port}`;
 }
 
-function noteOn(before: string | undefined, now: string | undefined) {
-  if (before === now) return [];
+function noteOn(previousNote: string | undefined, now: string | undefined) {
+  if (previousNote === now) return [];
   const text =
     now === undefined
       ? "Note: the sandbox has stopped since the last call; checkout sandbox start starts it."
@@ -129,7 +129,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   const output = { stdout: "", stderr: "" };
   const collector = (name: keyof typeof output): Writable =>
     new Writable({
-      write: (bytes: Buffer, _encoding, done) => done(void (output[name] += bytes.toString())),
+      write: (bytes: Buffer, _encoding, onDone) => onDone(void (output[name] += bytes.toString())),
     });
   const callWorld = {
     ...world,
@@ -169,6 +169,6 @@ function withhold(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([field]) => !isWithheldField(field))
-      .map(([field, inner]) => [redactSecrets(field), withhold(inner)]),
+      .map(([field, part]) => [redactSecrets(field), withhold(part)]),
   );
 }

@@ -53,8 +53,8 @@ export type CreatedCheckout = {
 /** Refuses with the reason, the key that a retry must use, and the next step. */
 export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
-  const refused = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
-  if (result.end === "not_sent") throw refused(unsentProblem(result));
+  const refuse = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
+  if (result.end === "not_sent") throw refuse(unsentProblem(result));
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
@@ -62,17 +62,17 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
     );
   }
   if (exchange.end !== "success")
-    throw refused(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
-  if (result.mismatch) throw refused(mismatch(report, entry, exchange.response.data));
+    throw refuse(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
+  if (result.mismatch) throw refuse(mismatch(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
     context.printer.trace(
       `note: the journal has another ${report.noun.example.replace(/-.*/, "")} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
-  const replayed = exchange.headers["idempotent-replayed"] === "true";
+  const isReplayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
-  return { response, key: entry.key, replayed, tries };
+  return { response, key: entry.key, replayed: isReplayed, tries };
 }
 
 export function printCreatedCheckout(
@@ -92,10 +92,10 @@ export function printCreatedCheckout(
 
 type SentCreate = Extract<CreateResult, { end: "sent" }>;
 
-function headline({ printer: { style } }: Context, checkout: CheckoutWire, replayed: boolean): string {
-  const thing = checkout.object === "order" ? "order" : "checkout session";
-  if (!replayed) return `${style.green("✓")} ${thing} created`;
-  return `${style.green("=")} the same ${thing} as before; nothing new was created`;
+function headline({ printer: { style } }: Context, checkout: CheckoutWire, isReplayed: boolean): string {
+  const objectName = checkout.object === "order" ? "order" : "checkout session";
+  if (!isReplayed) return `${style.green("✓")} ${objectName} created`;
+  return `${style.green("=")} the same ${objectName} as before; nothing new was created`;
 }
 
 type ReportInShell = CreateReport & { readonly shell: Shell };

@@ -116,8 +116,8 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
   const createRequest = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, createRequest);
   const policy = pollPolicy(settings, options);
-  const created = await createWithManagedKey(context, options, { ...createRequest, noun, policy });
-  return printCreated(context, options, { ...createRequest, created });
+  const createdCheckout = await createWithManagedKey(context, options, { ...createRequest, noun, policy });
+  return printCreated(context, options, { ...createRequest, created: createdCheckout });
 }
 
 type MadeCheckout = ServiceConnection & { readonly created: CreatedCheckout };
@@ -131,8 +131,8 @@ async function printCreated(context: Context, options: CreateOptions, made: Made
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`pay ${id} at ${page}`));
-  const waited = await catchRefusal(waitForStatus(context, options, { target, settings, id }));
-  const response = unwrap(waited, (problem) => afterCreate(problem, { id, page, key: created.key }));
+  const waitOutcome = await catchRefusal(waitForStatus(context, options, { target, settings, id }));
+  const response = unwrap(waitOutcome, (problem) => afterCreate(problem, { id, page, key: created.key }));
   return printCreatedCheckout(context, { ...created, response });
 }
 
@@ -180,19 +180,19 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
 
 /** Points out variables named like these options, which have no variable. */
 function findUnreadVariables(flags: readonly string[], { env }: World): string {
-  const unread = flags
+  const unreadNames = flags
     .map((flag) => settingVariable("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
-  return unread.length === 0
+  return unreadNames.length === 0
     ? ""
-    : `; ${unread.join(", ")} is not read: fields of an order have no variables`;
+    : `; ${unreadNames.join(", ")} is not read: fields of an order have no variables`;
 }
 
 function missingFlags(options: CreateFields): string[] {
   const body = buildCreateBody(options);
-  const required: readonly CreateField[] =
+  const requiredFields: readonly CreateField[] =
     options.priceId === undefined ? ["order_id", "amount_minor", "currency", "payment_method"] : ["order_id"];
-  return required
+  return requiredFields
     .filter((field) => !Object.hasOwn(body, field))
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
@@ -212,9 +212,9 @@ async function dryRun(
   const { world, printer } = context;
   const { intent, settings } = createRequest;
   const target = { ...createRequest.target, instance: await resolveInstance(world, settings) };
-  const meant = journalIntent(target, intent);
-  const latest = findLatestAttempt(context, settings.journalFolder, meant);
-  const { key } = chooseKey(meant, latest);
+  const journalKey = journalIntent(target, intent);
+  const latestAttempt = findLatestAttempt(context, settings.journalFolder, journalKey);
+  const { key } = chooseKey(journalKey, latestAttempt);
   const request = buildCreateRequest(target, {
     endpoint: intent.endpoint,
     key,

@@ -17,6 +17,6 @@ export async function resolveInstance(
   if (!isLoopback(hostname)) return null;
   // Loaded on demand: most folders have a run.json.
   const { describeRunning } = await import("../../client/control/describe.ts");
-  const described = await describeRunning(world, { origin, token, timeoutMs: TIMEOUT_MS });
-  return described.ok ? described.value.instanceId : null;
+  const outcome = await describeRunning(world, { origin, token, timeoutMs: TIMEOUT_MS });
+  return outcome.ok ? outcome.value.instanceId : null;
 }

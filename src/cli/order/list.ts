@@ -70,16 +70,16 @@ function registerList(group: Group, { object, command }: ListKind): void {
         before: await findId(context, "checkout", before, target),
       }),
       nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
-      text: async (listed, printer, { context }) => {
-        const { checkouts, nextBefore: before, searched, searchedBackTo } = listed;
+      text: async (list, printer, { context }) => {
+        const { checkouts, nextBefore: cursor, searched, searchedBackTo } = list;
         const rows =
-          checkouts.length === 0 ? emptyListText(command, listed) : await checkoutLines(listed, printer);
-        const refused = listed.refused.map(refusedOrderLine);
-        const found =
+          checkouts.length === 0 ? emptyListText(command, list) : await checkoutLines(list, printer);
+        const lines = list.refused.map(refusedOrderLine);
+        const searchText =
           searched === null || searchedBackTo === null
             ? ""
             : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
-        return [rows, ...refused].join("\n") + nextPageText(context, { before, found });
+        return [rows, ...lines].join("\n") + nextPageText(context, { before: cursor, found: searchText });
       },
     }),
   });

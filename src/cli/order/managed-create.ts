@@ -24,12 +24,12 @@ export async function createWithManagedKey(
   options: ServiceOptions,
   { noun, intent, ...service }: ManagedCreate & Service,
 ): Promise<CreatedCheckout> {
-  const [created] = await createAllWithManagedKeys(context, options, {
+  const [createdCheckout] = await createAllWithManagedKeys(context, options, {
     ...service,
     wanted: [{ noun, intent }],
   });
-  if (created === undefined) throw new Error("a create returns a checkout or is refused");
-  return created;
+  if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
+  return createdCheckout;
 }
 
 export async function createAllWithManagedKeys(
@@ -43,10 +43,10 @@ export async function createAllWithManagedKeys(
   const folder = settings.journalFolder;
   unwrap(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(context, folder);
-  const created: CreatedCheckout[] = [];
-  for (const one of wanted)
-    created.push(await createWith(context, options, { ...service, ...one, target, journal }));
-  return created;
+  const createdCheckouts: CreatedCheckout[] = [];
+  for (const request of wanted)
+    createdCheckouts.push(await createWith(context, options, { ...service, ...request, target, journal }));
+  return createdCheckouts;
 }
 
 async function createWith(

@@ -14,9 +14,9 @@ export async function openPage(
     return;
   }
   // The normalized address: ASCII, without the blanks and line breaks that the parser ignores.
-  const opened = await world.openBrowser(url.href);
-  if (opened.ok) return;
+  const outcome = await world.openBrowser(url.href);
+  if (outcome.ok) return;
   printer.trace(
-    `warning: no browser was opened (${printable(opened.message)}); open ${printable(url.href)} by hand`,
+    `warning: no browser was opened (${printable(outcome.message)}); open ${printable(url.href)} by hand`,
   );
 }

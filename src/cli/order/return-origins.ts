@@ -83,18 +83,18 @@ function originOf(text: string): string {
 }
 
 function nextAfterRefusal(request: Change, shell: Shell): string {
-  const meant = guessOrigin(request.origin);
-  if (meant === undefined) return "correct it; nothing was changed";
+  const guessedOrigin = guessOrigin(request.origin);
+  if (guessedOrigin === undefined) return "correct it; nothing was changed";
   const path = request.action === "add" && request.path === undefined ? guessPath(request.origin) : undefined;
-  return `checkout return-origins ${request.action} ${quote(meant, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
+  return `checkout return-origins ${request.action} ${quote(guessedOrigin, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
 }
 
-function addedText(all: readonly ReturnOrigin[], text: string): string {
+function addedText(origins: readonly ReturnOrigin[], text: string): string {
   const origin = originOf(text);
-  const [linked, added] = [all[0], all.find((one) => one.origin === origin)];
-  if (linked === undefined || added === undefined) throw new Error("the added origin is not listed");
+  const [linkedOrigin, added] = [origins[0], origins.find((entry) => entry.origin === origin)];
+  if (linkedOrigin === undefined || added === undefined) throw new Error("the added origin is not listed");
   const allowedText = `customers may be sent back to ${formatReturnOrigin(added)}`;
-  return linked === added
+  return linkedOrigin === added
     ? allowedText
-    : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linked)}`;
+    : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
 }

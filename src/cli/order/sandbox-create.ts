@@ -24,23 +24,23 @@ export function newPurchaseRequest(
   },
 ): CreateRequest {
   const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
-  const parsed = parseCreateRequest({
+  const outcome = parseCreateRequest({
     order_id: createInput.orderId ?? `${createInput.purpose}-${random}`,
     price_id: createInput.priceId ?? DEFAULT_PRICE,
   });
-  if (parsed.ok) return parsed.value;
-  throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
+  if (outcome.ok) return outcome.value;
+  throw refuseUsage(outcome.refusal.message, "correct it; nothing was sent");
 }
 
 /** Creates a checkout in the sandbox that the command acts on, even if the environment names another service. */
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
-  { control, ...wanted }: CreateInput & { readonly control: ControlTarget },
+  { control, ...createInput }: CreateInput & { readonly control: ControlTarget },
 ): Promise<CreatedCheckout> {
-  const [created] = await createAllInSandbox(context, options, { wanted: [wanted], control });
-  if (created === undefined) throw new Error("a create returns a checkout or is refused");
-  return created;
+  const [createdCheckout] = await createAllInSandbox(context, options, { wanted: [createInput], control });
+  if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
+  return createdCheckout;
 }
 
 type CreateInput = { readonly noun: CheckoutKind; readonly request: CreateRequest };

@@ -36,8 +36,8 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const { target, settings } = service;
   const id = await idAt(context, service, text);
   if (options.wait === true) {
-    const ended = await waitForStatus(context, options, { target, settings, id });
-    return context.printer.result(checkoutOutput(ended), () => checkoutFields(ended.data));
+    const endedCheckout = await waitForStatus(context, options, { target, settings, id });
+    return context.printer.result(checkoutOutput(endedCheckout), () => checkoutFields(endedCheckout.data));
   }
   const policy = pollPolicy(settings, options);
   const exchange = await runWithSpinner(context, (watch) =>

@@ -84,14 +84,14 @@ function report(
     });
   }
   const next = `continue to wait: checkout sessions get ${id} --wait`;
-  const found = result.response?.data;
+  const checkout = result.response?.data;
   const message =
-    found === undefined
+    checkout === undefined
       ? "timed out: the service did not answer"
-      : `timed out: ${id} still has the status ${found.status}`;
+      : `timed out: ${id} still has the status ${checkout.status}`;
   const details = {
     id,
-    ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),
+    ...(checkout === undefined ? {} : { status: checkout.status, checkout_url: checkout.checkout_url }),
   };
   throw new Refused({ exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next });
 }

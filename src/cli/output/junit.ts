@@ -35,10 +35,10 @@ export function junitXml({ name, timestamp, properties, cases }: Suite): string 
       ([key, value]) => `      <property name="${key}" value="${escapeXml(String(value))}"/>`,
     ),
     "    </properties>",
-    ...cases.flatMap((one) => [
-      `    <testcase classname="${name.replace(" ", ".")}" name="${one.name}">`,
-      ...one.faults.map(faultXml),
-      `      <system-out>${one.output.map(escapeXml).join("\n")}</system-out>`,
+    ...cases.flatMap((testCase) => [
+      `    <testcase classname="${name.replace(" ", ".")}" name="${testCase.name}">`,
+      ...testCase.faults.map(faultXml),
+      `      <system-out>${testCase.output.map(escapeXml).join("\n")}</system-out>`,
       "    </testcase>",
     ]),
     "  </testsuite>",
@@ -75,20 +75,20 @@ export function prepareJunitFile(
   path: string,
 ): { readonly write: (xml: string) => void } {
   const file = resolve(cwd, path);
-  const refused = (reason: string): Refused =>
+  const refuse = (reason: string): Refused =>
     new Refused({
       exitCode: EXIT.failed,
       code: "report_not_written",
       message: `${path} cannot be written: ${reason}`,
       next: "name a file in an existing folder, with --junit",
     });
-  if (!files.exists(dirname(file))) throw refused("its folder does not exist");
+  if (!files.exists(dirname(file))) throw refuse("its folder does not exist");
   return {
     write: (xml) => {
       try {
         files.write(file, xml);
       } catch (error) {
-        throw refused(error instanceof Error ? error.message : String(error));
+        throw refuse(error instanceof Error ? error.message : String(error));
       }
     },
   };

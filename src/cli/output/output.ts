@@ -1,10 +1,10 @@
 import type { WireOf } from "../../core/shape/wire-names.ts";
 import type { KINDS, KindName } from "./kinds.ts";
 
-declare const made: unique symbol;
+declare const madeMark: unique symbol;
 
 /** The result of a command as `--json` prints it. Only `output` and `answerOutput` make one, of a kind of the table. */
-export type Output = { readonly [made]: true };
+export type Output = { readonly [madeMark]: true };
 
 type ShapedKind = {
   [Name in KindName]: (typeof KINDS)[Name] extends { readonly shape: unknown } ? Name : never;

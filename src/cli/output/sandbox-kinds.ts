@@ -63,7 +63,7 @@ export const SANDBOX_KINDS = {
     about: "whether a sandbox was stopped",
     commands: ["sandbox stop"],
     jq: ".stopped",
-    shape: shapes.stopped,
+    shape: shapes.stoppedShape,
   },
   reset: {
     about: "the stores that were reset",

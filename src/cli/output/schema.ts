@@ -32,9 +32,9 @@ export function schemaOf(name: KindName, { closed = false } = {}): Json {
   return shapeSchema(name, closed);
 }
 
-function shapeSchema(name: KindName, closed: boolean): Json {
-  const [only, ...more] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, closed));
-  return only !== undefined && more.length === 0 ? only : { anyOf: [only, ...more] };
+function shapeSchema(name: KindName, isClosed: boolean): Json {
+  const [onlySchema, ...more] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, isClosed));
+  return onlySchema !== undefined && more.length === 0 ? onlySchema : { anyOf: [onlySchema, ...more] };
 }
 
 /** The shapes of a kind, each once: the answers of its operations, and its own shape. */
@@ -43,11 +43,11 @@ function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
   return [...new Set([...answers, ...(shape === undefined ? [] : [shape])])];
 }
 
-function jsonSchema(shape: z.ZodMiniType, closed: boolean): Json {
+function jsonSchema(shape: z.ZodMiniType, isClosed: boolean): Json {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(wireSchema(shape), {
     io: "input",
     override: ({ zodSchema, jsonSchema: madeSchema }) => {
-      if (closed && madeSchema.properties !== undefined) madeSchema.additionalProperties ??= false;
+      if (isClosed && madeSchema.properties !== undefined) madeSchema.additionalProperties ??= false;
       Object.assign(madeSchema, rulesOf(zodSchema));
     },
   });

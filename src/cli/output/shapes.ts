@@ -38,7 +38,7 @@ export const sandboxStatus = z.object({
   problem: textOrNull,
 });
 
-export const stopped = z.object({
+export const stoppedShape = z.object({
   ok: z.literal(true),
   stopped: z.boolean(),
   pid: z.nullable(z.int()),

@@ -43,13 +43,13 @@ export function registerOpen(group: Group): void {
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
   const { signInUrl, expiresAt } = await newSignIn(context, options, id);
-  const shown = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
+  const fields = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
   if (options.print === true)
-    return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
-  const opened = await openSecretly(context, signInUrl);
-  if (!opened.ok) {
-    printer.trace(`warning: no browser was opened (${printable(opened.message)}); open the link by hand`);
-    return printer.result(output("portal", { opened: false, ...shown }), () => signInUrl);
+    return printer.result(output("portal", { opened: false, ...fields }), () => signInUrl);
+  const outcome = await openSecretly(context, signInUrl);
+  if (!outcome.ok) {
+    printer.trace(`warning: no browser was opened (${printable(outcome.message)}); open the link by hand`);
+    return printer.result(output("portal", { opened: false, ...fields }), () => signInUrl);
   }
   const { origin } = new URL(signInUrl);
   const ending = await printer.result(
@@ -60,7 +60,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
         : `opened ${printable(id)} in the portal at ${origin}`,
   );
   printer.talk("No page? checkout open --print shows the link to open by hand.");
-  await opened.settle();
+  await outcome.settle();
   return ending;
 }
 
@@ -110,10 +110,10 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
   const page = redirectPage(link);
   const file = writeFile(world, folder, page);
   if ("message" in file) return { ok: false, message: file.message };
-  const opened = await world.openBrowser(pathToFileURL(file.path).href);
-  if (!opened.ok) {
+  const outcome = await world.openBrowser(pathToFileURL(file.path).href);
+  if (!outcome.ok) {
     file.remove();
-    return opened;
+    return outcome;
   }
   const settle = async (): Promise<void> => {
     if (folder !== undefined) return;

@@ -32,8 +32,8 @@ export function registerAssumptions(group: Group): void {
       text: (answer, { style }, { options, context }) => {
         const assumptions = listedOf(answer, options);
         const record = readProjectCalibration(context);
-        const assumptionTexts = assumptions.map((one) =>
-          assumptionLines(one, { style, record, now: context.world.now() }),
+        const assumptionTexts = assumptions.map((assumption) =>
+          assumptionLines(assumption, { style, record, now: context.world.now() }),
         );
         return assumptionTexts.length === 0 ? NO_USE_TEXT : assumptionTexts.join("\n");
       },

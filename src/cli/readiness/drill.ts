@@ -20,16 +20,16 @@ const MARK_PLACES = 4;
 const MAX_NAMED = 3;
 
 /** Lines for the forms of webhooks: the causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
-export async function drillLines(drilled: readonly DrillStep[], look: DrillLayout): Promise<string> {
+export async function drillLines(drillSteps: readonly DrillStep[], look: DrillLayout): Promise<string> {
   const { style, all } = look;
-  const steps = drilled.map(inEnglish);
-  const failed = steps.filter(({ passed }) => !passed);
+  const steps = drillSteps.map(inEnglish);
+  const failedSteps = steps.filter(({ passed }) => !passed);
   const passedSteps = steps.filter(({ passed }) => passed);
-  const causes = [...new Set(failed.map(({ cause }) => cause))];
+  const causes = [...new Set(failedSteps.map(({ cause }) => cause))];
   const groups = causes.map((cause) => {
-    const causeSteps = failed.filter((step) => step.cause === cause);
-    const shown = causeSteps.slice(0, all ? causeSteps.length : MAX_NAMED);
-    return { cause, shown, more: causeSteps.length - shown.length };
+    const causeSteps = failedSteps.filter((step) => step.cause === cause);
+    const shownSteps = causeSteps.slice(0, all ? causeSteps.length : MAX_NAMED);
+    return { cause, shown: shownSteps, more: causeSteps.length - shownSteps.length };
   });
   const rest = all ? passedSteps : [];
   const [header = "", ...lines] = await stepLines([...groups.flatMap(({ shown }) => shown), ...rest], look);
@@ -54,11 +54,11 @@ async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLay
   const rows = steps.map(({ name, expected, got }) => [titleOf(name), expected, got]);
   const fit = { width: width - MARK_PLACES, wrap: true } as const;
   const [header = "", ...rowLines] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
-  const marked = rowLines.map((text, at) => {
+  const markedLines = rowLines.map((text, at) => {
     const mark = steps[at]?.passed === true ? style.green("✓") : style.red("✗");
     return `  ${mark} ${text.replaceAll("\n", `\n${" ".repeat(MARK_PLACES)}`)}`;
   });
-  return [header, ...marked];
+  return [header, ...markedLines];
 }
 
 /** The notes of passed steps, each once. */
@@ -66,8 +66,8 @@ function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): s
   const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {
     const names = passedSteps.filter((step) => step.cause === note).map(({ name }) => titleOf(name));
-    const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
-    return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(few)})`)}`;
+    const fewNames = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
+    return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(fewNames)})`)}`;
   });
 }
 

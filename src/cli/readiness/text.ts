@@ -20,18 +20,18 @@ type TextLayout = Pick<Printer, "style" | "wrap">;
 /** An item that does not pass has the next command. */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
-  const calibrated = calibrationLine(report);
-  const explored = explorationLine(report);
+  const calibrationText = calibrationLine(report);
+  const explorationText = explorationLine(report);
   const storeText = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
     style.bold(wrap(`Launch checklist of ${printable(storeText)}, ${toIso(judgedAt)}`, 2)),
     "",
     ...items.map((item) => `${itemLines(item, { style, wrap }).join("\n")}\n`),
     style.bold(verdictLine(report)),
-    ...(calibrated === undefined
+    ...(calibrationText === undefined
       ? []
-      : [wrap(`${printable(calibrated)}; checkout assumptions shows each`, 2)]),
-    ...(explored === undefined ? [] : [wrap(explored, 2)]),
+      : [wrap(`${printable(calibrationText)}; checkout assumptions shows each`, 2)]),
+    ...(explorationText === undefined ? [] : [wrap(explorationText, 2)]),
     style.dim(english(READINESS_SENTENCES.testMode)),
   ].join("\n");
 }
@@ -42,7 +42,7 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
   return [
     `${marks[status]} ${english(ITEM_TITLES[name])} ${style.dim(`(${name}: ${status})`)}`,
     wrap(`  ${printable(reason)}`, 2),
-    ...evidence.map((one) => style.dim(wrap(`  · ${printable(evidenceLine(one))}`, 4))),
+    ...evidence.map((entry) => style.dim(wrap(`  · ${printable(evidenceLine(entry))}`, 4))),
     ...assumptions.map((risk) => wrap(`  ${style.red("!")} risk: ${printable(risk)}`, 4)),
     ...(status === "pass" ? [] : [`  ${style.cyan("→")} ${printable(next)}`]),
   ];
@@ -51,10 +51,10 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
 /** The report for a pull request: as code, in which nothing from outside is markup or a mention. */
 export function checklistMarkdown(report: ChecklistReport): string {
   const text = checklistText(report, { style: PLAIN, wrap: (line) => line });
-  const published = text.split("\n").map(publishableText).join("\n");
-  const longest = Math.max(2, ...Array.from(published.matchAll(/`+/g), ([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `## Launch checklist\n\n${fence}text\n${published}\n${fence}`;
+  const publishedText = text.split("\n").map(publishableText).join("\n");
+  const longestRun = Math.max(2, ...Array.from(publishedText.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longestRun + 1);
+  return `## Launch checklist\n\n${fence}text\n${publishedText}\n${fence}`;
 }
 
 /** Has a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */

@@ -34,11 +34,11 @@ export async function runWithSpinner<Result>(
   const spinner =
     spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr, waiting) : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
-  const above = (write: (text: string) => void) => (text: string) => {
+  const writeAbove = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
     write(text);
   };
-  const [talk, trace] = [above(printer.talk), above(printer.trace)];
+  const [talk, trace] = [writeAbove(printer.talk), writeAbove(printer.trace)];
   const observer: ExchangeObserver = {
     onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true

@@ -56,21 +56,21 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   if (id === "")
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   if (options.html === true) return printPage(context, options, id);
-  const explained = await ask(context, options, id, (subject) =>
+  const story = await ask(context, options, id, (subject) =>
     callSandbox(context, { name: "explain", body: subject, nextAfter: NEXT_AFTER }),
   );
-  return context.printer.result(answerOutput("explain", explained), () =>
-    explanationText(explained, context.printer),
+  return context.printer.result(answerOutput("explain", story), () =>
+    explanationText(story, context.printer),
   );
 }
 
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
-  const saved = await ask(context, options, id, (subject) =>
+  const savedStory = await ask(context, options, id, (subject) =>
     callSandbox(context, { name: "saveStory", body: { ...subject, language }, nextAfter: NEXT_AFTER_PAGE }),
   );
-  if (options.json === true) return context.printer.result(answerOutput("saveStory", saved), () => "");
-  return context.printer.exact(saved.html);
+  if (options.json === true) return context.printer.result(answerOutput("saveStory", savedStory), () => "");
+  return context.printer.exact(savedStory.html);
 }
 
 /** The language of the locale, as POSIX names it; default: English. */
@@ -87,10 +87,10 @@ async function ask<Answer>(
   text: string,
   send: (named: Named) => Promise<Answer>,
 ): Promise<Answer> {
-  const explained = await catchRefusal(send({ id: text, as }));
-  if (explained.ok) return explained.value;
+  const outcome = await catchRefusal(send({ id: text, as }));
+  if (outcome.ok) return outcome.value;
   const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
-  if (explained.refusal.code !== "not_found" || !canBeFound) throw new Refused(explained.refusal);
+  if (outcome.refusal.code !== "not_found" || !canBeFound) throw new Refused(outcome.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
   return send({ id, as });
 }
@@ -98,8 +98,8 @@ async function ask<Answer>(
 /** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
 async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
-    const found = await findByEnding(context, kind, text);
-    if (found !== undefined) return found;
+    const foundId = await findByEnding(context, kind, text);
+    if (foundId !== undefined) return foundId;
   }
   const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
   const next =
@@ -137,7 +137,7 @@ async function explanationText(
       ? ""
       : await table(
           ["DIFFERENCE", "FIRST REQUEST", "THIS REQUEST"],
-          differences.map((one) => [one.field, one.first, one.this]),
+          differences.map((difference) => [difference.field, difference.first, difference.this]),
           { width, wrap: true },
         ),
     entries
@@ -146,7 +146,7 @@ async function explanationText(
       .join("\n"),
     pending.length === 0
       ? ""
-      : ["Pending", ...pending.map((one) => wrap(pendingLine(one), TEXT_AT))].join("\n"),
+      : ["Pending", ...pending.map((entry) => wrap(pendingLine(entry), TEXT_AT))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
     seeText(rule, decision),
   ];
@@ -156,11 +156,11 @@ async function explanationText(
 /** The last line: the rule of INTERFACE.md and the decision that the explanation is based on, with its subject. */
 function seeText(rule: number | null, decision: number | null): string {
   const subject = decision === null ? "" : english(titleOf(decision));
-  const cited = [
+  const citedRules = [
     ...(rule === null ? [] : [`interface ${rule}`]),
     ...(decision === null ? [] : [`decision ${decision}${subject === "" ? "" : ` (${subject})`}`]),
   ];
-  return cited.length === 0 ? "" : `See ${cited.join(" and ")}`;
+  return citedRules.length === 0 ? "" : `See ${citedRules.join(" and ")}`;
 }
 
 /** The column at which a wrapped line continues: after the time. */
@@ -181,7 +181,7 @@ function entryLines(entry: Entry, kind: ExplainableKind): readonly string[] {
   const { attempts = [] } = entry;
   const line = entryLine(entry);
   return kind === "delivery"
-    ? [line, ...attempts.map((one) => timedLine(one.at, `    ${one.text}`))]
+    ? [line, ...attempts.map((attempt) => timedLine(attempt.at, `    ${attempt.text}`))]
     : [line];
 }
 

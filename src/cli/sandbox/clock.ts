@@ -53,10 +53,10 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
     undelivered === 0
       ? []
       : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
-  const quiet = fired.length + delivered.length === 0;
+  const isQuiet = fired.length + delivered.length === 0;
   return [
     `${toIso(now)}${frozen ? " (frozen)" : ""}`,
-    ...(quiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
+    ...(isQuiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
     ...undeliveredText,
   ].join("\n");
 }
@@ -69,9 +69,9 @@ function advanceBy(text: string): RequestOf<"moveClock"> {
 
 /** Uses the service's own check, so that a nonexistent day is refused. */
 function setTo(text: string): RequestOf<"moveClock"> {
-  const parsed = decodeRequest("moveClock", { action: "set", to: text });
-  if (!parsed.ok) throw refuseTime(`expected ${MOMENT}; got ${printableLiteral(text)}`);
-  return parsed.value;
+  const outcome = decodeRequest("moveClock", { action: "set", to: text });
+  if (!outcome.ok) throw refuseTime(`expected ${MOMENT}; got ${printableLiteral(text)}`);
+  return outcome.value;
 }
 
 function refuseTime(reason: string): Refused {

@@ -54,10 +54,10 @@ export async function startOrReuse(
   using stop = options.detach === true ? abortOnStop(world) : undefined;
   const folder = context.around.folder();
   for (let races = 0; ; races += 1) {
-    const live = await findRunningSandbox(context, stop?.signal);
-    if (live !== undefined) return await useLive(context, options, { folder, live });
-    const starting = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
-    const started = await catchRefusal(starting);
+    const sandbox = await findRunningSandbox(context, stop?.signal);
+    if (sandbox !== undefined) return await useLive(context, options, { folder, live: sandbox });
+    const start = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
+    const started = await catchRefusal(start);
     if (started.ok) return started.value;
     const isLost = started.refusal.code === "already_running" && races < MAX_LOST_RACES;
     if (!isLost) throw new Refused(started.refusal);
@@ -96,11 +96,11 @@ async function useLive(
     });
   }
   const signInUrl = await newSignInUrl(context.world, live);
-  const ready = readyMessageOfRunning(context, { ...live, signInUrl });
+  const message = readyMessageOfRunning(context, { ...live, signInUrl });
   warnHeldBack(context, description);
   noteTarget(context);
-  return context.printer.result(output("ready", ready), () =>
-    readyBanner(context, ready, {
+  return context.printer.result(output("ready", message), () =>
+    readyBanner(context, message, {
       running: { detached: description.logFile },
       given: givenSecrets,
       description,
@@ -129,13 +129,13 @@ async function startDetached(
   unwrap(await checkPortOfFirst(world, folder, unwrap(await settingsWithConfig(context, options))));
   unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
-  const logged = world.files.size(logFile) ?? 0;
+  const logBytes = world.files.size(logFile) ?? 0;
   await using started = startAttachedProcess(world, logFile);
   const message = await Promise.race([started.firstMessage, awaitAbort(signal)]);
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
   const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (startMessage === undefined) {
-    throw new Refused(earlyEndProblem(await started.ended, logLines(world, { logFile, logged })));
+    throw new Refused(earlyEndProblem(await started.ended, logLines(world, { logFile, logged: logBytes })));
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
   for (const note of startMessage.notes) printer.talk(note);
@@ -173,8 +173,8 @@ function startAttachedProcess(world: World, logFile: string): DetachedProcess & 
     [Symbol.asyncDispose]: async () => {
       if (!isAttached) return;
       started.abandon();
-      const late = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
-      await Promise.race([started.ended, late]);
+      const deadline = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
+      await Promise.race([started.ended, deadline]);
     },
   };
 }
@@ -222,8 +222,8 @@ export async function serveDetached(
     printer.talk(text);
   };
   const place = { ...context, printer: { ...printer, talk } };
-  const configured = unwrap(await settingsWithConfig(place, options));
-  const served = await serveSandbox(place, configured, {
+  const mergedOptions = unwrap(await settingsWithConfig(place, options));
+  const outcome = await serveSandbox(place, mergedOptions, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
@@ -237,7 +237,7 @@ export async function serveDetached(
       await untilAskedToStop(sandbox, stop.promise);
     },
   });
-  unwrap(served);
+  unwrap(outcome);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

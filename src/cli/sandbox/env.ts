@@ -56,15 +56,15 @@ export function registerEnv(group: Group): void {
 
 async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   const { printer, around } = context;
-  const found = around.folder();
-  const live = await findRunningSandbox(context);
-  if (live === undefined) {
+  const folder = around.folder();
+  const sandbox = await findRunningSandbox(context);
+  if (sandbox === undefined) {
     const namedAddress = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
-    throw new Refused({ ...notRunningProblem(found), ...(namedAddress === undefined ? {} : { next }) });
+    throw new Refused({ ...notRunningProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
   }
-  const { control_token: token } = live.run;
-  const access = await accessTo(context, options, live);
+  const { control_token: token } = sandbox.run;
+  const access = await accessTo(context, options, sandbox);
   const { revoked } = access;
   const isRevoked = access.apiKey !== null && revoked.includes(access.apiKey.slice(-4));
   const apiKey = isRevoked ? null : access.apiKey;
@@ -83,27 +83,27 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
 }
 
 /** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
-async function accessTo(context: Context, options: EnvOptions, live: RunningSandbox): Promise<Access> {
+async function accessTo(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
-  const { control_token: token } = live.run;
-  const { origin } = new URL(live.description.baseUrl);
-  const chosen = around.chosenStore();
-  if (options.store === undefined && chosen === undefined) {
+  const { control_token: token } = sandbox.run;
+  const { origin } = new URL(sandbox.description.baseUrl);
+  const chosenStore = around.chosenStore();
+  if (options.store === undefined && chosenStore === undefined) {
     const {
       api_key: apiKey,
       store_id: storeId,
       signing_secret: signingSecret,
-    } = readyMessageOfRunning(context, live);
-    const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
-    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked };
+    } = readyMessageOfRunning(context, sandbox);
+    const { revokedKeyEnds: revokedEnds = [], ownSecrets } = sandbox.description;
+    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked: revokedEnds };
   }
   const { readStoreAccess, listRevokedKeyEndings } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
   const ofFolder = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await readStoreAccess(ofFolder, target);
-  const revoked = await listRevokedKeyEndings(context, target, access.storeId);
-  return { ...access, revoked };
+  const olderEnds = await listRevokedKeyEndings(context, target, access.storeId);
+  return { ...access, revoked: olderEnds };
 }
 
 /** Variables in a format that a shell or a tool reads; every value arrives unchanged. */

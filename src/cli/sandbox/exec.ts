@@ -99,35 +99,35 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const stop = recordStopSignal(world);
   const wantedFaults = await faultsOf(context, options);
   const log = createKeptLog();
-  let reached = false;
-  const configured = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
+  let wasReached = false;
+  const settings = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
   const requestNotes = noteRequests(world);
-  const serving = serveSandbox({ ...context, world: requestNotes.world }, configured, {
+  const service = serveSandbox({ ...context, world: requestNotes.world }, settings, {
     place: { folder: undefined, log },
-    use: async (served) => {
-      const { base_url: baseUrl, control_token: token } = served.ready;
+    use: async (sandbox) => {
+      const { base_url: baseUrl, control_token: token } = sandbox.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
       await scopedFaults(context, target).add(wantedFaults.faults);
       requestNotes.forget();
-      reached = true;
-      const stopped = stop.signal();
-      if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
+      wasReached = true;
+      const stopSignal = stop.signal();
+      if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
       using journal = journalPlace(world, baseUrl);
-      const { ready, adminToken } = served;
+      const { ready, adminToken } = sandbox;
       const tokens = { control: token, admin: options.admin === true ? adminToken : undefined };
       const env = { ...environmentOf(world, accessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
-        const place = served.ready.portal_url ?? baseUrl;
+        const place = sandbox.ready.portal_url ?? baseUrl;
         printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
         await stop.signalled;
       }
       return endingOfProgram(program, end);
     },
   });
-  const ended = await catchRefusal(serving.then((outcome) => unwrap(outcome)));
+  const ended = await catchRefusal(service.then((outcome) => unwrap(outcome)));
   const exitCode = unwrap(ended, (problem) =>
-    reached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
+    wasReached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
   );
   if (options.quiet !== true) {
     if (exitCode !== EXIT.done) printLogEnd(context, log);
@@ -166,8 +166,8 @@ async function runInStore(
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
   await faults.add(wantedFaults.faults);
-  const stopped = stop.signal();
-  if (stopped !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopped];
+  const stopSignal = stop.signal();
+  if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
   noteOwnSecrets(context, access);
   const env = environmentOf(world, access, { control: target.token, admin: admin?.token });
   const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
@@ -185,10 +185,10 @@ async function removeFreshStore(
   const { storeId } = target;
   const byHand = `checkout stores delete ${storeId} --yes`;
   if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${byHand}`);
-  const deleted = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
-  if (!deleted.ok)
+  const outcome = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
+  if (!outcome.ok)
     context.printer.trace(
-      `warning: the store was not deleted (${deleted.refusal.message}); to delete it: ${byHand}`,
+      `warning: the store was not deleted (${outcome.refusal.message}); to delete it: ${byHand}`,
     );
 }
 
@@ -198,13 +198,13 @@ function recordStopSignal({ onStop }: World): {
   readonly signalled: Promise<void>;
 } {
   let signal: StopSignal | undefined;
-  const signalled = new Promise<void>((resolve) => {
-    onStop((one) => {
-      signal ??= one;
+  const stopEvent = new Promise<void>((resolve) => {
+    onStop((receivedSignal) => {
+      signal ??= receivedSignal;
       resolve();
     });
   });
-  return { signal: () => signal, signalled };
+  return { signal: () => signal, signalled: stopEvent };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
@@ -272,7 +272,7 @@ function environmentOf(
   return { ...programVariables(world), ...accessVariables(access), ...tokens };
 }
 
-function accessOf(ready: ServedSandbox["ready"]): StoreAccess {
-  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready;
+function accessOf(message: ServedSandbox["ready"]): StoreAccess {
+  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = message;
   return { baseUrl, apiKey, storeId, signingSecret };
 }

@@ -47,15 +47,15 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
 /** Refuses if there is no log file, because the sandbox logs to a terminal or never ran detached. */
 async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
-  const live = around.run();
-  if (live !== undefined && live.port !== null) {
-    const described = await catchRefusal(describeRun(context, live));
+  const run = around.run();
+  if (run !== undefined && run.port !== null) {
+    const outcome = await catchRefusal(describeRun(context, run));
     // The log of a sandbox that does not answer may say why.
-    if (described.ok && described.value.description.logFile === null)
-      throw new Refused(terminalLogProblem(live.pid));
+    if (outcome.ok && outcome.value.description.logFile === null)
+      throw new Refused(terminalLogProblem(run.pid));
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
-  if (live !== undefined) throw new Refused(terminalLogProblem(live.pid));
+  if (run !== undefined) throw new Refused(terminalLogProblem(run.pid));
   const { message, ...problem } = notRunningProblem(around.shownFolder());
   throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
@@ -78,18 +78,18 @@ type LogReader = {
 function readLog({ readFrom }: World["files"], folder: string): LogReader {
   const [path, olderPath] = [stateFile(folder, "log"), stateFile(folder, "olderLog")];
   const older = (offset: number): Uint8Array[] => {
-    const found = readFrom(olderPath, offset);
-    return found === undefined ? [] : [found.bytes];
+    const part = readFrom(olderPath, offset);
+    return part === undefined ? [] : [part.bytes];
   };
   let offset = 0;
   return {
     older: () => older(0),
     next: () => {
-      const found = readFrom(path, offset);
-      if (found === undefined) return [];
+      const part = readFrom(path, offset);
+      if (part === undefined) return [];
       // The file is shorter than before, so the log was rotated: its old content is in the older file.
-      const isNew = found.size < offset;
-      const parts = isNew ? [...older(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)] : [found.bytes];
+      const isNew = part.size < offset;
+      const parts = isNew ? [...older(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)] : [part.bytes];
       offset = (isNew ? 0 : offset) + (parts.at(-1)?.length ?? 0);
       return parts;
     },

@@ -28,8 +28,8 @@ export function registerSandboxPay(group: Group): void {
         state_conflict: `checkout sessions get ${id} shows its state`,
         session_not_found: hintForIds("checkout"),
       }),
-      text: (paid, { width }) =>
-        paid.moves.length > 0 ? statusChangeLines(paid.moves, width) : unchangedText(paid),
+      text: (payment, { width }) =>
+        payment.moves.length > 0 ? statusChangeLines(payment.moves, width) : unchangedText(payment),
     }),
   });
 }

@@ -31,7 +31,7 @@ type RunMode = "foreground" | { readonly detached: string | null };
 /** Lines to copy, at most 80 columns wide, with the store: managed keys are then the same in every folder. */
 export function readyBanner(
   { world, printer }: Context,
-  ready: ReadyMessage,
+  message: ReadyMessage,
   {
     running = "foreground",
     given: { apiKey, signingSecret, controlToken } = {},
@@ -44,43 +44,43 @@ export function readyBanner(
   } = {},
 ): string {
   const { style, isJobLog } = printer;
-  const find = ready.data_dir === null ? "--json prints it" : "checkout env prints it";
+  const find = message.data_dir === null ? "--json prints it" : "checkout env prints it";
   const shownSecret = (secret: string): string => secretText(printer, secret, find);
-  const isPublic = new URL(ready.base_url).origin !== ready.checkout_origin;
+  const isPublic = new URL(message.base_url).origin !== message.checkout_origin;
   const isForeground = running === "foreground";
   const end = isForeground
-    ? `is ready (pid ${ready.pid}). Ctrl-C stops it.`
-    : `${ready.already_running ? "is already running" : "runs in the background"} (pid ${ready.pid}).`;
+    ? `is ready (pid ${message.pid}). Ctrl-C stops it.`
+    : `${message.already_running ? "is already running" : "runs in the background"} (pid ${message.pid}).`;
   const logFile = isForeground ? null : running.detached;
   const fields = fieldLines([
-    ["API", ready.base_url],
-    ...(isPublic ? [["Public", `${ready.checkout_origin}/v1`] as const] : []),
-    ...(ready.sign_in_url === null
+    ["API", message.base_url],
+    ...(isPublic ? [["Public", `${message.checkout_origin}/v1`] as const] : []),
+    ...(message.sign_in_url === null
       ? []
-      : [["Portal", secretText(printer, ready.sign_in_url, LINK)] satisfies Field]),
-    ["Merchant", ready.merchant_id],
-    ["Store", ready.store_id],
-    ["API key", apiKey?.source ?? (ready.api_key === null ? NOT_KEPT : shownSecret(ready.api_key))],
-    ["Signing secret", signingSecret?.source ?? shownSecret(ready.signing_secret)],
+      : [["Portal", secretText(printer, message.sign_in_url, LINK)] satisfies Field]),
+    ["Merchant", message.merchant_id],
+    ["Store", message.store_id],
+    ["API key", apiKey?.source ?? (message.api_key === null ? NOT_KEPT : shownSecret(message.api_key))],
+    ["Signing secret", signingSecret?.source ?? shownSecret(message.signing_secret)],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     // Without a folder, commands cannot read the token.
-    ...(ready.data_dir === null
-      ? [["Control token", controlToken?.source ?? shownSecret(ready.control_token)] satisfies Field]
+    ...(message.data_dir === null
+      ? [["Control token", controlToken?.source ?? shownSecret(message.control_token)] satisfies Field]
       : []),
-    ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
+    ["State", message.data_dir === null ? "in memory only" : shortPath(world, message.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
     ...(isForeground ? [] : [["Stop", asTyped("checkout sandbox stop", world)] satisfies Field]),
   ]);
   return [
-    `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} ${end}`,
+    `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${end}`,
     "",
     fields,
     "",
     style.dim("  In another terminal:"),
-    ...(isJobLog && ready.data_dir !== null
+    ...(isJobLog && message.data_dir !== null
       ? [`  eval "$(${asTyped("checkout env", world)})"`]
-      : exportLines(world, ready, apiKey === undefined && !isJobLog)),
+      : exportLines(world, message, apiKey === undefined && !isJobLog)),
     `  ${asTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
     "",
   ].join("\n");
@@ -90,11 +90,11 @@ const NOT_KEPT = "not in credentials.json (it was shown once)";
 const LINK = "checkout open --print prints a link";
 
 /** The lines that set the variables of a shell; a given API key is not shown. */
-function exportLines({ env }: Context["world"], ready: ReadyMessage, showsKey: boolean): string[] {
+function exportLines({ env }: Context["world"], message: ReadyMessage, showsKey: boolean): string[] {
   const variables = {
-    CHECKOUT_BASE_URL: ready.base_url,
-    CHECKOUT_STORE_ID: ready.store_id,
-    CHECKOUT_API_KEY: (showsKey ? ready.api_key : null) ?? "<your key>",
+    CHECKOUT_BASE_URL: message.base_url,
+    CHECKOUT_STORE_ID: message.store_id,
+    CHECKOUT_API_KEY: (showsKey ? message.api_key : null) ?? "<your key>",
   };
   return Object.entries(variables).map(
     ([name, value]) => `  ${assignmentCommand(name, value, shellOf(env))}`,

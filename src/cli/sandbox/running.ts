@@ -57,9 +57,9 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
   const { world } = context;
   noteVersion(context, run.version);
   const origin = localOrigin(run.port ?? 0);
-  const described = await describeRunning(world, { origin, token: run.control_token });
-  if (described.ok) return { run, description: described.value };
-  const { answered, message } = described.refusal;
+  const outcome = await describeRunning(world, { origin, token: run.control_token });
+  if (outcome.ok) return { run, description: outcome.value };
+  const { answered, message } = outcome.refusal;
   const version = run.version === undefined ? "an older version" : printable(run.version);
   if (answered) {
     throw new Refused({

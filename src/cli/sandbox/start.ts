@@ -60,12 +60,12 @@ function noteFolderAbove({ world, printer, around }: Context): void {
 async function serveHere(context: Context, options: StartOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.
-  const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
+  const stop = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
-  const configured = unwrap(await settingsWithConfig(context, options));
+  const settings = unwrap(await settingsWithConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
   const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
-  const served = await serveSandbox(context, configured, {
+  const outcome = await serveSandbox(context, settings, {
     place: { folder, log: world.stderr, ...ids },
     announce: async ({ ready, description, given }) => {
       await printer.result(output("ready", ready), () => readyBanner(context, ready, { given, description }));
@@ -74,10 +74,10 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
     use: async (sandbox) => {
       if (options.ephemeral !== true) noteTarget(context);
       warnHeldBack(context, sandbox.description);
-      await untilAskedToStop(sandbox, stopped);
+      await untilAskedToStop(sandbox, stop);
     },
   });
-  unwrap(served);
+  unwrap(outcome);
   printer.talk("checkout sandbox stopped.");
   return EXIT.done;
 }

@@ -44,10 +44,10 @@ export function registerSandboxStatus(group: Group): void {
 
 async function runStatus(context: Context): Promise<number> {
   const { printer, around } = context;
-  const found = around.folder();
+  const folder = around.folder();
   const run = around.run();
   noteTarget(context);
-  const { status, served } = await statusOf(context, found, run);
+  const { status, served } = await statusOf(context, folder, run);
   await printer.result(output("status", status), () => statusText(context, status, served));
   return status.running ? EXIT.done : EXIT.unreachable;
 }
@@ -55,7 +55,7 @@ async function runStatus(context: Context): Promise<number> {
 type StatusResult = { readonly status: Status; readonly served?: ServedSettings };
 
 async function statusOf(context: Context, folder: string, run: RunRecord | undefined): Promise<StatusResult> {
-  const unknown = {
+  const unknownFields = {
     running: false,
     data_dir: folder,
     base_url: null,
@@ -73,13 +73,13 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   if (run === undefined) {
     const holder = await unseenHolder(context.world, folder);
     const problem = holder === undefined ? null : `${holder} serves it`;
-    return { status: { ...unknown, state: "stopped", problem } };
+    return { status: { ...unknownFields, state: "stopped", problem } };
   }
   const { pid, version = null } = run;
-  const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
-  if (run.port === null) return { status: { ...known, state: "starting" } };
-  const live = await catchRefusal(describeRun(context, run));
-  if (live.ok) {
+  const fields = { ...unknownFields, pid, version, base_url: baseUrlOf(run) ?? null };
+  if (run.port === null) return { status: { ...fields, state: "starting" } };
+  const outcome = await catchRefusal(describeRun(context, run));
+  if (outcome.ok) {
     const {
       baseUrl,
       startedAt,
@@ -88,10 +88,10 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       hold,
       activeFaults,
       instanceId,
-      settings: served,
-    } = live.value.description;
+      settings: servedSettings,
+    } = outcome.value.description;
     const settings = Object.fromEntries(
-      Object.entries(served).map(([name, value]) => [snakeCase(name), value]),
+      Object.entries(servedSettings).map(([name, value]) => [snakeCase(name), value]),
     );
     const description = {
       base_url: baseUrl,
@@ -103,21 +103,21 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       instance_id: instanceId,
       settings,
     };
-    return { status: { ...known, ...description, state: "running", running: true }, served };
+    return { status: { ...fields, ...description, state: "running", running: true }, served: servedSettings };
   }
-  const isOlder = live.refusal.code === "other_version";
-  const problem = live.refusal.message;
-  return { status: { ...known, state: isOlder ? "running" : "not_responding", running: isOlder, problem } };
+  const isOlder = outcome.refusal.code === "other_version";
+  const problem = outcome.refusal.message;
+  return { status: { ...fields, state: isOlder ? "running" : "not_responding", running: isOlder, problem } };
 }
 
 function statusText(
   { world, printer: { style } }: Context,
   status: Status,
-  served: ServedSettings | undefined,
+  settings: ServedSettings | undefined,
 ): string {
   const { state, log_file: logFile } = status;
   const folder = shortPath(world, status.data_dir);
-  const changed = (served === undefined ? [] : servedSettingTexts(served)).filter(
+  const changedSettings = (settings === undefined ? [] : servedSettingTexts(settings)).filter(
     ({ isDefault }) => !isDefault,
   );
   if (state === "stopped") {
@@ -147,7 +147,7 @@ function statusText(
       ...(status.active_faults === null || status.active_faults === 0
         ? []
         : ([["Faults", activeFaultsText(status.active_faults)]] as const)),
-      ...changed.map(({ name, text }) => [snakeCase(name), text] as const),
+      ...changedSettings.map(({ name, text }) => [snakeCase(name), text] as const),
       ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),
   ].join("\n");
@@ -199,21 +199,21 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
   const since = world.monotonic();
   for (;;) {
     const leftMs = timeout - (world.monotonic() - since);
-    const seen = await lookOnce(context, options, {
+    const look = await lookOnce(context, options, {
       timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
       signal,
     });
     if (signal.aborted) throw new Refused(interruptedProblem());
-    if ("baseUrl" in seen) {
-      noteTarget(context, seen.baseUrl);
-      if (seen.run !== undefined) noteVersion(context, seen.run.version);
+    if ("baseUrl" in look) {
+      noteTarget(context, look.baseUrl);
+      if (look.run !== undefined) noteVersion(context, look.run.version);
       return await printer.result(
-        output("reachable", { ok: true, base_url: seen.baseUrl }),
-        () => `ready: ${seen.baseUrl}`,
+        output("reachable", { ok: true, base_url: look.baseUrl }),
+        () => `ready: ${look.baseUrl}`,
       );
     }
     const restMs = timeout - (world.monotonic() - since);
-    if (restMs <= 0) throw new Refused(waitProblem(timeout, seen.lacks));
+    if (restMs <= 0) throw new Refused(waitProblem(timeout, look.lacks));
     await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
   }
 }
@@ -221,15 +221,15 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
 async function lookOnce(
   context: Context,
   options: WaitOptions,
-  within: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HealthCheck> {
   const place = locateSandbox(context, options);
   if ("lacks" in place) return place;
   const { baseUrl } = place;
-  const sent = await fetchHealth(context.world, new URL(baseUrl).origin, within);
-  if (!sent.ok) return { lacks: `${baseUrl}: ${sent.message}` };
-  if (sent.status === 200) return place;
-  return { lacks: `${baseUrl}: /healthz answered ${sent.status}` };
+  const exchange = await fetchHealth(context.world, new URL(baseUrl).origin, limits);
+  if (!exchange.ok) return { lacks: `${baseUrl}: ${exchange.message}` };
+  if (exchange.status === 200) return place;
+  return { lacks: `${baseUrl}: /healthz answered ${exchange.status}` };
 }
 
 /** The named service, otherwise the running sandbox of the folder at this moment. */
@@ -238,8 +238,8 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
     const baseUrl = parseBaseUrl(options.baseUrl);
     if (baseUrl !== undefined) return { baseUrl };
     // The value is not shown: it may hold a password.
-    const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
-    throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct the address");
+    const expectedText = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
+    throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expectedText}`, "correct the address");
   }
   around.reload();
   const folder = around.folder();
@@ -250,8 +250,8 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   return { baseUrl: `${localOrigin(port)}/v1`, run };
 }
 
-function waitProblem(timeoutMs: number, lacks: string): Problem {
-  const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${lacks}`;
+function waitProblem(timeoutMs: number, lackText: string): Problem {
+  const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${lackText}`;
   const next = "start it: checkout sandbox start --detach; or wait longer with --timeout";
   return { exitCode: EXIT.unreachable, code: "not_ready", message, next };
 }

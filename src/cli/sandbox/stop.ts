@@ -48,13 +48,13 @@ async function runStop(context: Context): Promise<number> {
  * signal. A user's program that hosts a sandbox gets no signal, because a signal would end the whole program.
  */
 async function askToStop(world: World, run: RunRecord): Promise<void> {
-  const refused = await callStop(world, run);
-  if (refused === undefined) return;
+  const refusal = await callStop(world, run);
+  if (refusal === undefined) return;
   if (world.processStartTime(run.pid) !== run.started) return;
-  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, refused));
-  const sent = world.terminate(run.pid);
-  if (sent === "sent" || sent === "gone") return;
-  throw new Refused(sent === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, refused));
+  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, refusal));
+  const result = world.terminate(run.pid);
+  if (result === "sent" || result === "gone") return;
+  throw new Refused(result === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, refusal));
 }
 
 /** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
@@ -63,9 +63,9 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   const { callControl } = await import("../../client/control/control.ts");
   const target = { origin: localOrigin(port), token: run.control_token, version: run.version ?? "" };
   const call = { name: "stopSandbox", body: { pid }, timeoutMs: ASK_MS } as const;
-  const called = await callControl(world, target, call);
-  if (called.end === "success") return undefined;
-  return called.end === "unreachable" ? called.message : "it refused the request";
+  const answer = await callControl(world, target, call);
+  if (answer.end === "success") return undefined;
+  return answer.end === "unreachable" ? answer.message : "it refused the request";
 }
 
 /** The folder is free or used by another sandbox. A user's program that hosts the sandbox need not end. */
@@ -74,10 +74,10 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
   const { signal } = stop;
   const isTaken = (): boolean => {
     around.reload();
-    const live = catchRefusal(around.run).value;
+    const liveRun = catchRefusal(around.run).value;
     const { pid, started, control_token: token } = run;
     // The program may have started another sandbox there by now, with its own token.
-    return live?.pid === pid && live.started === started && live.control_token === token;
+    return liveRun?.pid === pid && liveRun.started === started && liveRun.control_token === token;
   };
   const since = world.monotonic();
   while (run.is_guest === true ? isTaken() : world.processStartTime(run.pid) === run.started) {

@@ -37,9 +37,9 @@ export function registerSnapshotsCreate(group: Group): void {
 async function runCreate(context: Context, options: SnapshotOptions, name = ""): Promise<number> {
   const { world, printer } = context;
   checkSnapshotOptions(world, options, name);
-  const created = await create(context, options, name);
-  return printer.result(answerOutput("createSnapshot", created), () => {
-    const { snapshot, replaced } = created;
+  const createdSnapshot = await create(context, options, name);
+  return printer.result(answerOutput("createSnapshot", createdSnapshot), () => {
+    const { snapshot, replaced } = createdSnapshot;
     const { storeId, bytes } = snapshot;
     const scopeText = storeId === null ? "the whole sandbox" : `store ${storeId}`;
     return `✓ ${printable(name)}: ${scopeText}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", replacing an existing snapshot" : ""}`;
@@ -67,9 +67,9 @@ function takeToFile(
   act: (taken: TemporaryName) => Promise<SnapshotAnswer>,
 ): Promise<SnapshotAnswer> {
   if (file === undefined || snapshots === undefined) return act({ name });
-  return withTemporaryName(world, { snapshots, name }, async (beside) => {
-    const created = await act(beside);
-    const bytes = snapshots.read(beside.name);
+  return withTemporaryName(world, { snapshots, name }, async (temporary) => {
+    const created = await act(temporary);
+    const bytes = snapshots.read(temporary.name);
     if (bytes === undefined) return created;
     world.files.write(resolvePath(world, file), bytes);
     const { snapshot } = created;

@@ -30,9 +30,9 @@ export function checkSnapshotOptions(
   name: string | undefined,
 ): void {
   if (name !== undefined && !SNAPSHOT_NAME.test(name)) {
-    const expected = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
+    const expectedText = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
     throw refuseUsage(
-      `the name of a snapshot must have ${expected}; got ${printableLiteral(name)}`,
+      `the name of a snapshot must have ${expectedText}; got ${printableLiteral(name)}`,
       "correct it",
     );
   }
@@ -63,14 +63,14 @@ export async function withTemporaryName<Value>(
   { snapshots, name }: { readonly snapshots: SnapshotFiles; readonly name: string | undefined },
   act: (beside: TemporaryName) => Promise<Value>,
 ): Promise<Value> {
-  const beside = `unfinished-${world.freshId()}`;
+  const temporaryName = `unfinished-${world.freshId()}`;
   using stop = abortOnStop(world);
   try {
-    const result = await act({ name: beside, signal: stop.signal });
-    if (name !== undefined) snapshots.rename(beside, name);
+    const result = await act({ name: temporaryName, signal: stop.signal });
+    if (name !== undefined) snapshots.rename(temporaryName, name);
     return result;
   } finally {
-    snapshots.remove(beside);
+    snapshots.remove(temporaryName);
   }
 }
 

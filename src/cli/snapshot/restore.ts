@@ -82,7 +82,7 @@ function restore(
     const isOfStore = isTyped(context.world, "store") || isStoreToken(target.token);
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
-    const all = options.all === true ? { all: true } : {};
+    const allFields = options.all === true ? { all: true } : {};
     const rights = {
       ...(options.trust === true && { trust: true }),
       ...(options.adopt === true && { adopt: true }),
@@ -97,7 +97,7 @@ function restore(
           })
         : callAt(context, target, {
             name: "restoreSnapshot",
-            body: { name: snapshot.name, ...all, ...rights },
+            body: { name: snapshot.name, ...allFields, ...rights },
             signal: snapshot.signal,
             nextAfter,
           }),
@@ -123,9 +123,9 @@ function restoreFrom(
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
     throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
-  return withTemporaryName(world, { snapshots, name }, (beside) => {
-    snapshots.write(beside.name, read.value);
-    return act(beside);
+  return withTemporaryName(world, { snapshots, name }, (temporary) => {
+    snapshots.write(temporary.name, read.value);
+    return act(temporary);
   });
 }
 

@@ -21,8 +21,8 @@ export async function listRevokedKeyEndings(
   storeId: string,
 ): Promise<readonly string[]> {
   const { keys } = await callAt(context, { ...target, storeId }, { name: "listKeys", body: undefined });
-  const revoked = keys.filter(({ revokedAt }) => revokedAt !== null);
-  return revoked.map(({ lastFour }) => lastFour);
+  const revokedKeys = keys.filter(({ revokedAt }) => revokedAt !== null);
+  return revokedKeys.map(({ lastFour }) => lastFour);
 }
 
 /** Null for another folder's sandbox, because a folder keeps only keys of its own sandbox. */

@@ -65,13 +65,13 @@ export function registerKeys(group: Group): void {
     run: runnerFor("revokeKey", {
       id: "key",
       body: () => ({}),
-      json: (wireKey, revoked, { context }) =>
-        output("revoked_key", { ...wireKey, kept: isKept(context, revoked) }),
-      text: (revoked, { style }, { context }) =>
+      json: (wireKey, revokedKey, { context }) =>
+        output("revoked_key", { ...wireKey, kept: isKept(context, revokedKey) }),
+      text: (revokedKey, { style }, { context }) =>
         [
-          `${style.green("✓")} the API key …${revoked.lastFour} was revoked at ${toIso(revoked.revokedAt)}`,
-          ...(isKept(context, revoked) ? [`  ${REVOKED_KEY_TEXT}`] : []),
-          ...(revoked.keysLeft === 0 ? [`  ${NO_KEY_LEFT_TEXT}`] : []),
+          `${style.green("✓")} the API key …${revokedKey.lastFour} was revoked at ${toIso(revokedKey.revokedAt)}`,
+          ...(isKept(context, revokedKey) ? [`  ${REVOKED_KEY_TEXT}`] : []),
+          ...(revokedKey.keysLeft === 0 ? [`  ${NO_KEY_LEFT_TEXT}`] : []),
         ].join("\n"),
     }),
   });

@@ -111,10 +111,10 @@ function addedText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): 
 
 /** Reasons why a create with this price would still be refused. */
 function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
-  const lacks = missingCapabilities.join(" and ");
+  const lackText = missingCapabilities.join(" and ");
   return [
     ...(approved ? [] : ["  it is not approved yet: checkout admin approve-price <id>"]),
-    ...(lacks === "" ? [] : [`  the store cannot be paid with ${lacks}: checkout capabilities list`]),
+    ...(lackText === "" ? [] : [`  the store cannot be paid with ${lackText}: checkout capabilities list`]),
   ];
 }
 
@@ -132,6 +132,6 @@ export function priceLines(prices: readonly Price[], { width, style }: TableStyl
   );
 }
 
-export function yesOrNo(is: boolean): string {
-  return is ? "yes" : "no";
+export function yesOrNo(isYes: boolean): string {
+  return isYes ? "yes" : "no";
 }

@@ -83,16 +83,16 @@ export function registerTokens(group: Group): void {
 
 /** The tokens of the named store; without `--store`, of each store. */
 async function listedStores(context: Context) {
-  const named = await controlTarget(context);
-  const { stores } = await callAt(context, named, { name: "listStores", body: undefined });
-  const found = [];
+  const controlService = await controlTarget(context);
+  const { stores } = await callAt(context, controlService, { name: "listStores", body: undefined });
+  const storeTokens = [];
   for (const { storeId, name } of stores) {
-    if (context.around.storeFlag !== undefined && storeId !== named.storeId) continue;
-    const target = { ...named, storeId };
-    const listed = await callAt(context, target, { name: "listTokens", body: undefined });
-    found.push({ name, target, listed });
+    if (context.around.storeFlag !== undefined && storeId !== controlService.storeId) continue;
+    const target = { ...controlService, storeId };
+    const tokenList = await callAt(context, target, { name: "listTokens", body: undefined });
+    storeTokens.push({ name, target, listed: tokenList });
   }
-  return found;
+  return storeTokens;
 }
 
 async function runList(context: Context): Promise<number> {
@@ -122,6 +122,6 @@ async function runList(context: Context): Promise<number> {
 /** The store of a token, by its id or the end of its id; the command's store if no store has it. */
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
   const stores = await listedStores(context);
-  const found = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
-  return found?.target ?? controlTarget(context);
+  const ofStore = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
+  return ofStore?.target ?? controlTarget(context);
 }

@@ -48,11 +48,11 @@ export function operationsAt(
 export async function underLease<Value>(
   { world }: Pick<Context, "world">,
   target: ControlTarget,
-  { nextAfter, ...wanted }: LeaseRequest & { readonly nextAfter?: Remedies },
+  { nextAfter, ...leaseInput }: LeaseRequest & { readonly nextAfter?: Remedies },
   act: (lease: HeldLease) => Promise<Value>,
 ): Promise<Value> {
-  const leased = await withLease(world, target, wanted, async (lease) => wrapAnswer(await act(lease)));
-  return answered(leased, nextAfter);
+  const outcome = await withLease(world, target, leaseInput, async (lease) => wrapAnswer(await act(lease)));
+  return answered(outcome, nextAfter);
 }
 
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
@@ -80,13 +80,13 @@ function problemOfCall(
         next: "start it: checkout sandbox start; checkout whoami shows the source of its address",
       };
     case "other_version": {
-      const theirs = printableVersion(result.sandboxVersion);
+      const versionText = printableVersion(result.sandboxVersion);
       return {
         exitCode: EXIT.failed,
         code: "other_version",
-        message: `the sandbox is ${theirs}, this command needs ${result.neededVersion}: restart it`,
+        message: `the sandbox is ${versionText}, this command needs ${result.neededVersion}: restart it`,
         next: "stop the sandbox; checkout sandbox start",
-        details: { sandbox_version: theirs, version: result.neededVersion },
+        details: { sandbox_version: versionText, version: result.neededVersion },
       };
     }
     case "refusal": {

@@ -65,11 +65,11 @@ export async function withSandbox<Value>(
   }
   const { withStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
-  const failing = (problem: Problem): Problem =>
+  const unreachable = (problem: Problem): Problem =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem;
-  const acting = async (sandbox: Omit<ControlTarget, "version">) =>
-    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), failing);
-  return unwrap(await withStoppedFolder(context, folder, acting));
+  const actingTarget = async (sandbox: Omit<ControlTarget, "version">) =>
+    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), unreachable);
+  return unwrap(await withStoppedFolder(context, folder, actingTarget));
 }
 
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
@@ -98,10 +98,10 @@ export async function resolveStore(
 
 /** The store that the command is about, by id; a flag may also give its name. */
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
-  const around = surroundingsAt(context.around, origin);
+  const surroundings = surroundingsAt(context.around, origin);
   // In-process calls are to the folder's sandbox, which is not running.
-  const isOwn = send !== undefined || isOwnSandbox(around, origin);
-  const home = catchRefusal(around.folder).ok ? around : withoutFolder(around);
+  const isOwn = send !== undefined || isOwnSandbox(surroundings, origin);
+  const home = catchRefusal(surroundings.folder).ok ? surroundings : withoutFolder(surroundings);
   const { value, source } = findNamedStore(home, isOwn) ?? {};
   if (value === undefined || home.storeFlag !== undefined || isUuid(value)) return value;
   throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
@@ -109,8 +109,8 @@ function storeFor(context: Context, { origin, send }: ControlTarget): string | u
 
 /** The command's sandbox and store, without waiting; undefined if no sandbox is running. */
 export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
-  const found = findSandbox(context);
-  return found && resolveStore(context, found);
+  const sandbox = findSandbox(context);
+  return sandbox && resolveStore(context, sandbox);
 }
 
 /**
@@ -119,27 +119,27 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
  * sent to another machine, and only to the address that came with it.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
-  const found = await awaitSandbox(context, () => findSandbox(context, role));
-  if (found === undefined) throw new Refused(lackProblem(context, role));
-  noteTarget(context, found.origin);
-  return found;
+  const sandbox = await awaitSandbox(context, () => findSandbox(context, role));
+  if (sandbox === undefined) throw new Refused(lackProblem(context, role));
+  noteTarget(context, sandbox.origin);
+  return sandbox;
 }
 
 /** Why there is no sandbox to control. `own`: the folder's sandbox, if it is running and another one is named. */
-function lackProblem({ world, around }: Context, role: ControlRole, own?: ControlTarget): Problem {
+function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: ControlTarget): Problem {
   const folder = around.location();
   const token = TOKEN_VARIABLES[role];
-  const named = around.address();
-  if (named === undefined) {
-    const unread = `${misspellingHint(world, "CHECKOUT_BASE_URL")})${stateFolderHint(world, folder)}`;
-    return noSandboxProblem(folder, `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${unread}`);
+  const address = around.address();
+  if (address === undefined) {
+    const hints = `${misspellingHint(world, "CHECKOUT_BASE_URL")})${stateFolderHint(world, folder)}`;
+    return noSandboxProblem(folder, `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${hints}`);
   }
-  const { value: url, source } = named;
+  const { value: url, source } = address;
   const ofExec = "within checkout exec: checkout exec --admin gives it";
-  if (own !== undefined) {
+  if (ownTarget !== undefined) {
     const by = role === "control" ? "checkout env --control prints it" : ofExec;
     const remove = source.startsWith("--") ? "leave out" : "unset";
-    const message = `${source} names ${printable(url)}, but the sandbox of ${printable(around.shownFolder())} is ${own.origin}/v1; nothing was done`;
+    const message = `${source} names ${printable(url)}, but the sandbox of ${printable(around.shownFolder())} is ${ownTarget.origin}/v1; nothing was done`;
     const next = `for the first set ${token} to its token (${by}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
     return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
   }
@@ -149,8 +149,8 @@ function lackProblem({ world, around }: Context, role: ControlRole, own?: Contro
     return missingCredential(message, next);
   }
   const why = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
-  const printed = " to its token, which its ready line and checkout env --control in its folder print";
-  const set = `set ${token}${role === "control" ? printed : ""}`;
+  const sourceText = " to its token, which its ready line and checkout env --control in its folder print";
+  const set = `set ${token}${role === "control" ? sourceText : ""}`;
   const { port } = new URL(url);
   const isFolders = world.files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
   const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
@@ -167,34 +167,34 @@ function lackProblem({ world, around }: Context, role: ControlRole, own?: Contro
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
-  const named = around.address();
-  const own = catchRefusal(() => sandboxOfFolder(context, role));
+  const address = around.address();
+  const ownTarget = catchRefusal(() => sandboxOfFolder(context, role));
   const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
   const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
-  if (named === undefined) {
-    const target = unwrap(own);
+  if (address === undefined) {
+    const target = unwrap(ownTarget);
     return isLimited && target !== undefined ? withToken(target.origin) : target;
   }
-  const { value: url, source } = named;
+  const { value: url, source } = address;
   const { origin, hostname } = new URL(url);
   const isHere = isLoopback(hostname);
   if (isLimited) {
-    const { value: meant } = around.addressOfKey() ?? named;
-    if (!isSameServer(url, meant))
+    const { value: addressOfKey } = around.addressOfKey() ?? address;
+    if (!isSameServer(url, addressOfKey))
       throw refuseUsage(
-        `the token of a store goes only to ${printable(meant)} (CHECKOUT_BASE_URL), not to ${printable(url)}`,
+        `the token of a store goes only to ${printable(addressOfKey)} (CHECKOUT_BASE_URL), not to ${printable(url)}`,
         "set CHECKOUT_BASE_URL and CHECKOUT_CONTROL_TOKEN for the same sandbox",
       );
     if (!isHere && url.startsWith("http:"))
       printer.traceOnce(`warning: the token goes to ${printable(url)} unencrypted; use https`);
     return withToken(origin);
   }
-  if (own.value !== undefined && isSameServer(url, own.value.origin)) return own.value;
+  if (ownTarget.value !== undefined && isSameServer(url, ownTarget.value.origin)) return ownTarget.value;
   if (tokenIn(world, role) === "") {
     // A start of the folder's sandbox does not provide the token of another one.
-    if (around.ownUrl() === undefined ? isWithheld(world, role) : isHere && own.ok)
-      throw new Refused(lackProblem(context, role, own.value));
-    return unwrap(own);
+    if (around.ownUrl() === undefined ? isWithheld(world, role) : isHere && ownTarget.ok)
+      throw new Refused(lackProblem(context, role, ownTarget.value));
+    return unwrap(ownTarget);
   }
   if (isHere) return withToken(origin);
   // Another service has no control API, and must not receive the token.
@@ -235,7 +235,7 @@ export function sandboxOfFolder(context: Context, role: ControlRole = "control")
 function targetAt(context: Context, origin: string, token: string): ControlTarget {
   const { version, world, printer } = context;
   printer.hide(token);
-  const onOtherVersion = (other?: string): void => noteVersion(context, other);
+  const onOtherVersion = (otherVersion?: string): void => noteVersion(context, otherVersion);
   return { origin, token, version, onOtherVersion, timeoutMs: limitFromVariable(world.env, "timeout") };
 }
 

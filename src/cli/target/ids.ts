@@ -47,9 +47,9 @@ const KINDS = {
   ),
   request: kindOf("request", "requests", async (ask) => {
     const { requests } = await ask("listRequests", PAGE);
-    const known = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
+    const entries = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
     // A replay has the id of the request that it replays.
-    return Array.from(new Map(known), ([id, about]) => ({ id, about }));
+    return Array.from(new Map(entries), ([id, about]) => ({ id, about }));
   }),
   endpoint: kindOf("endpoint", "endpoints", async (ask) =>
     (await ask("listEndpoints", undefined)).endpoints.map(({ id, url: about }) => ({ id, about })),
@@ -78,12 +78,12 @@ export async function findId<Text extends string | undefined>(
   target?: ControlTarget,
 ): Promise<string | (Text & undefined)> {
   if (text === undefined) return text;
-  const found =
+  const parsedId =
     parseUuid(text) ??
     (await findByOrderId(context, text, target, kind)) ??
     (await findByEnding(context, kind, text, target));
-  if (found === undefined) throw new Refused(notFoundProblem(kind, text));
-  return found;
+  if (parsedId === undefined) throw new Refused(notFoundProblem(kind, text));
+  return parsedId;
 }
 
 /** Undefined if there is none, or the kind has no order_id. Refuses with exit 2 if there are several. */
@@ -97,9 +97,9 @@ export async function findByOrderId(
   const body = { orderId: text, limit: MAX_CHOICES + 1 };
   const { checkouts } = await callSandbox(context, { name: "listCheckouts", body }, target);
   const open = checkouts.filter(({ status }) => !isFinal(status));
-  const found = kind === "payable" && open.length === 1 ? open : checkouts;
-  const shared = `orders or sessions have the order_id ${printableLiteral(text)}`;
-  return requireOne(found.map(checkoutOf), shared);
+  const matches = kind === "payable" && open.length === 1 ? open : checkouts;
+  const sharedText = `orders or sessions have the order_id ${printableLiteral(text)}`;
+  return requireOne(matches.map(checkoutOf), sharedText);
 }
 
 /** The beginning of a message, in lower case. */
@@ -116,9 +116,9 @@ export function listNewest(
   context: Context,
   kind: IdKind,
   target: ControlTarget | undefined,
-  contained = "",
+  containedText = "",
 ): Promise<readonly Candidate[]> {
-  return KINDS[kind].newest((name, body) => callSandbox(context, { name, body }, target), contained);
+  return KINDS[kind].newest((name, body) => callSandbox(context, { name, body }, target), containedText);
 }
 
 /** The whole id for the last 8 characters of an id. Refuses with exit 2 if there are several. */
@@ -130,33 +130,33 @@ export async function findByEnding(
 ): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
-  const listed = await listNewest(context, kind, target, ending);
+  const candidates = await listNewest(context, kind, target, ending);
   return requireOne(
-    listed.filter(({ id }) => id.endsWith(ending)),
+    candidates.filter(({ id }) => id.endsWith(ending)),
     `ids end with ${ending}`,
   );
 }
 
-function requireOne(found: readonly Candidate[], shared: string): string | undefined {
+function requireOne(found: readonly Candidate[], sharedText: string): string | undefined {
   if (found.length <= 1) return found[0]?.id;
   const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : found.length;
   const candidates = found.slice(0, MAX_CHOICES);
-  throw new Refused({ ...usageProblem(`${count} ${shared}`, "type the whole id"), candidates });
+  throw new Refused({ ...usageProblem(`${count} ${sharedText}`, "type the whole id"), candidates });
 }
 
 function notFoundProblem(kind: IdKind, text: string): Problem {
   const { noun, shownBy: next } = KINDS[kind];
   const isCheckout = KINDS[kind] === CHECKOUT;
   const isShort = isShortId(text);
-  const tried = [
+  const triedTexts = [
     ...(isShort ? [noMatchText(text)] : []),
     ...(mayBeOrderId(kind, text) ? [`has the order_id ${printableLiteral(text)}`] : []),
   ];
-  if (tried.length > 0)
+  if (triedTexts.length > 0)
     return {
       exitCode: EXIT.failed,
       code: isCheckout ? "session_not_found" : "not_found",
-      message: `no ${noun} ${tried.join(", and none ")}`,
+      message: `no ${noun} ${triedTexts.join(", and none ")}`,
       next: isShort ? `type the whole id; ${next}` : next,
     };
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
@@ -174,8 +174,8 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */
-function kindOf(noun: string, group: string, newest: Kind["newest"]): Kind {
-  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest };
+function kindOf(noun: string, group: string, listNewestIds: Kind["newest"]): Kind {
+  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest: listNewestIds };
 }
 
 function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {

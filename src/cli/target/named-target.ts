@@ -24,29 +24,29 @@ export async function withNamedTarget({ world, around }: Context, name: string):
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
-      const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
-      throw refuseUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+      const [flag, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
+      throw refuseUsage(`${flag} and ${other} exclude each other`, "leave one of them out");
     }
     if (isAddress) return around;
   }
-  const loaded = unwrap(await loadConfig(world, options));
-  if (loaded === undefined) {
+  const loadedConfig = unwrap(await loadConfig(world, options));
+  if (loadedConfig === undefined) {
     const message = `there is no checkout.config.json here or in a parent folder to define the target ${printableLiteral(name)}`;
     throw refuseUsage(message, "name the service with --base-url, or create the file");
   }
-  const path = shortPath(world, loaded.path);
-  const { targets = {} } = loaded.config;
+  const path = shortPath(world, loadedConfig.path);
+  const { targets = {} } = loadedConfig.config;
   const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
   if (target === undefined) {
-    const known = Object.keys(targets).join(", ") || "none";
-    const message = `${path} has no target ${printableLiteral(name)}; it has ${known}`;
+    const knownNames = Object.keys(targets).join(", ") || "none";
+    const message = `${path} has no target ${printableLiteral(name)}; it has ${knownNames}`;
     throw refuseUsage(message, `add it to ${path}`);
   }
   const variable = targetVariable(name);
   const missing = missingVariableReason(variable, world.env);
   if (missing !== undefined) {
-    const [unread] = unreadVariables({ targets: { [name]: target } });
-    const problem = loaded.problem(unread ?? faultOfField(["targets", name], missing));
+    const [unreadVariable] = unreadVariables({ targets: { [name]: target } });
+    const problem = loadedConfig.problem(unreadVariable ?? faultOfField(["targets", name], missing));
     const next = `set ${variable} to a key of that service`;
     throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
   }

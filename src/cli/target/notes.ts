@@ -11,25 +11,25 @@ export function noteTarget({ world, printer, around }: Context, url?: string): v
   const { source, value } = named ?? { source: "CHECKOUT_TARGET", value: world.env["CHECKOUT_TARGET"] ?? "" };
   if (value === "" || !catchRefusal(around.folder).ok) return;
   if (named !== undefined && isOwnSandbox(around, value)) return;
-  const own = around.ownUrl();
+  const ownUrl = around.ownUrl();
   const sandbox = `the sandbox of ${printable(around.shownFolder())}`;
-  const shown = named === undefined ? printableLiteral(value) : printable(value);
-  const where = own === undefined ? "" : ` (${own})`;
+  const shownValue = named === undefined ? printableLiteral(value) : printable(value);
+  const place = ownUrl === undefined ? "" : ` (${ownUrl})`;
   if (url === undefined || isOwnSandbox(around, url))
-    printer.traceOnce(`note: ${source} names ${shown}; this command is about ${sandbox}${where}`);
-  else if (own !== undefined)
-    printer.traceOnce(`note: this command is about ${shown} (${source}); ${sandbox} is ${own}`);
+    printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${sandbox}${place}`);
+  else if (ownUrl !== undefined)
+    printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${sandbox} is ${ownUrl}`);
 }
 
 /** Once, if a sandbox has another version (decision 65); undefined if it does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
-  other: string | undefined,
+  otherVersion: string | undefined,
 ): void {
-  if (other === version) return;
-  const theirs = other === undefined ? "of an older version" : printableVersion(other);
+  if (otherVersion === version) return;
+  const versionText = otherVersion === undefined ? "of an older version" : printableVersion(otherVersion);
   printer.traceOnce(
-    `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox, so that both have the same version`,
+    `note: the sandbox is ${versionText}, this command is ${version}; restart the sandbox, so that both have the same version`,
   );
 }
 

@@ -12,11 +12,11 @@ import { durationText } from "../../core/duration.ts";
 export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   const timeout = `timeout of each attempt (default: ${durationText(timeoutMs)})`;
-  const again = `retries after the first attempt, 0 to 100 (default: ${retries})`;
+  const defaultText = `retries after the first attempt, 0 to 100 (default: ${retries})`;
   return [
     ...serviceOptions(),
     toSetting("CHECKOUT", valueOption("--timeout <duration>", timeout, parseDuration)),
-    toSetting("CHECKOUT", valueOption("--retries <n>", again, wholeNumberParser(0, 100))),
+    toSetting("CHECKOUT", valueOption("--retries <n>", defaultText, wholeNumberParser(0, 100))),
   ];
 }
 
@@ -31,7 +31,7 @@ export function serviceOptions(): Option[] {
 
 /** The limit for commands without such an option; undefined if the variable is not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
-  const option = targetOptions().find((one) => one.name() === name);
+  const option = targetOptions().find((candidate) => candidate.name() === name);
   const read = option && readVariable(option, env);
   return typeof read === "number" ? read : undefined;
 }
@@ -40,25 +40,25 @@ export function limitFromVariable(env: World["env"], name: "timeout" | "retries"
 export async function awaitSandbox<Seen>(
   context: Context,
   look: () => Seen,
-  isThere: (seen: Seen) => boolean = (seen) => seen !== undefined,
+  isThere: (seen: Seen) => boolean = (value) => value !== undefined,
 ): Promise<Seen> {
   const { around, world } = context;
-  const wanted = around.options.retries ?? limitFromVariable(world.env, "retries");
+  const requestedRetries = around.options.retries ?? limitFromVariable(world.env, "retries");
   const first = look();
   const isExpected = catchRefusal(around.run).value !== undefined;
-  const retries = wanted ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
+  const retries = requestedRetries ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
   if (isThere(first) || retries === 0) return first;
   return runWithSpinner(context, async ({ signal, observer }) => {
-    let seen = first;
-    for (let tries = 1; tries <= retries && !isThere(seen); tries += 1) {
+    let value = first;
+    for (let tries = 1; tries <= retries && !isThere(value); tries += 1) {
       const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs: 0 });
       observer.onRetry?.(NO_SANDBOX, delayMs);
       await world.sleep(delayMs, signal);
       if (signal.aborted) throw new Refused(interruptedProblem());
       around.reload();
-      seen = look();
+      value = look();
     }
-    return seen;
+    return value;
   });
 }
 

@@ -58,11 +58,11 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
   const kept = around.credentials();
-  const running = around.ownUrl();
+  const runningUrl = around.ownUrl();
   const named = around.address();
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
   const baseUrl: ValueWithSource<string | null> = named ??
-    withSource(running, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
+    withSource(runningUrl, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
   const { value: address } = baseUrl;
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
@@ -72,7 +72,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
   const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** Keys of the folder, which are not for this service. */
-  const others = running === undefined && local && apiKey.value === null ? Object.keys(kept.stores) : [];
+  const others = runningUrl === undefined && local && apiKey.value === null ? Object.keys(kept.stores) : [];
   const lacksKey = others[0] && `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
@@ -97,7 +97,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
       isSandbox ||
       (local && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
     /** The base URL of the folder's running sandbox, if another service is named. */
-    otherSandbox: isSandbox ? undefined : running,
+    otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
     /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
     journalFolder: ofExec ?? folder,
@@ -120,32 +120,32 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
   const home = local ? around : withoutFolder(around);
   const { stores } = home.credentials();
-  const named = findNamedStore(home, isOwn);
+  const namedStore = findNamedStore(home, isOwn);
   const file = stateFile(around.location(), "credentials");
   const isFlag = around.storeFlag !== undefined;
-  const known = Object.entries(stores).map(([one, { name }]) => ({ storeId: one, name }));
+  const knownStores = Object.entries(stores).map(([id, { name }]) => ({ storeId: id, name }));
   // Another service's ids can have any form, and the names of its stores are not known.
-  const meant = catchRefusal(() =>
-    named && isFlag && local
-      ? (parseUuid(named.value) ?? requireOneStore(known, named.value).storeId)
-      : named?.value,
+  const entry = catchRefusal(() =>
+    namedStore && isFlag && local
+      ? (parseUuid(namedStore.value) ?? requireOneStore(knownStores, namedStore.value).storeId)
+      : namedStore?.value,
   );
-  const firstStore = (around.ownUrl() && around.run()?.store_id) ?? known[0]?.storeId;
-  const own = around.apiKey?.value;
+  const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
+  const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf({ stores }, own ?? "") ?? (isFlag ? around.storeId?.value : undefined);
+  const owner = ownerOf({ stores }, ownKey ?? "") ?? (isFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
-  const isStranger = own !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
-  const ofFolder = own === undefined && meant.ok && isOwn ? firstStore : undefined;
-  const id = isStranger ? undefined : (meant.value ?? ofFolder);
+  const isStranger = ownKey !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
+  const ofFolder = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
+  const id = isStranger ? undefined : (entry.value ?? ofFolder);
   const store = id === undefined ? undefined : stores[id];
-  const key = own === undefined && isOwn ? store?.api_key : undefined;
-  const isOther = own !== undefined && id !== undefined && owner !== undefined && id !== owner;
-  const lacksKey = own === undefined && isOwn && id !== undefined && key === undefined;
-  const { source } = named ?? { source: "the first store" };
+  const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
+  const isOther = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;
+  const lacksKey = ownKey === undefined && isOwn && id !== undefined && key === undefined;
+  const { source } = namedStore ?? { source: "the first store" };
   return {
     apiKey: around.apiKey ?? withSource(key, file) ?? UNSET_VALUE,
-    storeId: withSource(id, named?.source ?? file) ?? UNSET_VALUE,
+    storeId: withSource(id, namedStore?.source ?? file) ?? UNSET_VALUE,
     storeName: withSource(store?.name, file) ?? UNSET_VALUE,
     /** The problem if the named store is not the key's store; independent of the running sandbox. */
     contradiction: isOther
@@ -156,7 +156,7 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
       : undefined,
     /** The problem if the current sandbox does not have the store. */
     lacksStore:
-      meant.refusal ??
+      entry.refusal ??
       (lacksKey
         ? missingCredential(
             `${file} has no API key of store ${printable(id)} (${source})`,
@@ -169,11 +169,11 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
 /** The proxy from the environment, if the service is not on this machine (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return UNSET_VALUE;
-  const found = proxyFor(address, env);
-  if (found.ok) return found.value ?? UNSET_VALUE;
+  const outcome = proxyFor(address, env);
+  if (outcome.ok) return outcome.value ?? UNSET_VALUE;
   // The value is not shown: it may hold a password.
   throw refuseUsage(
-    `${found.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
+    `${outcome.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
     "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent",
   );
 }
@@ -182,9 +182,9 @@ export type ServiceConnection = { readonly target: ServiceTarget; readonly setti
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
-  const connected = await connectIn(await atNamedTarget(context));
-  noteTarget(context, connected.target.baseUrl);
-  return connected;
+  const connectedTarget = await connectIn(await atNamedTarget(context));
+  noteTarget(context, connectedTarget.target.baseUrl);
+  return connectedTarget;
 }
 
 /** The context at the service that `--target` names; the configuration is loaded only if the option is given. */
@@ -202,8 +202,8 @@ export function connectToSandbox(
 ): Promise<ServiceConnection> {
   const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
   const store = withSource(storeId, "the store that this command acts on");
-  const named = store && { storeFlag: undefined, storeId: store };
-  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...named };
+  const fields = store && { storeFlag: undefined, storeId: store };
+  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...fields };
   return connectIn({ ...context, around });
 }
 
@@ -220,21 +220,21 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
  * The service as a client calls it; redacts its key in all output, and warns if the key is sent over plain HTTP to
  * another machine. Refuses a target without a service, or without an API key for it.
  */
-function requireService({ printer }: Context, resolved: ResolvedTarget): ServiceTarget {
-  const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = resolved;
-  const [baseUrl, apiKey, proxy] = [resolved.baseUrl.value, resolved.apiKey.value, resolved.proxy.value];
+function requireService({ printer }: Context, target: ResolvedTarget): ServiceTarget {
+  const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = target;
+  const [baseUrl, apiKey, proxy] = [target.baseUrl.value, target.apiKey.value, target.proxy.value];
   if (contradiction !== undefined) throw new Refused(contradiction);
   if (baseUrl === null || lacksSandbox !== "")
     throw new Refused(noSandboxProblem(folder.value, lacksSandbox));
   if (lacksStore !== undefined) throw new Refused(lacksStore);
   if (apiKey === null || !/^[\x21-\x7e]+$/.test(apiKey) || quotedFault(apiKey) !== "")
-    throw new Refused(keyProblem(resolved, baseUrl));
+    throw new Refused(keyProblem(target, baseUrl));
   printer.hide(apiKey);
   if (proxy !== null) printer.hidePassword(new URL(proxy).password);
   if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname))
     printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
-  const where = locate === undefined ? {} : { locate };
-  return { baseUrl, apiKey, service, storeId: resolved.storeId.value, proxy: proxy ?? undefined, ...where };
+  const locator = locate === undefined ? {} : { locate };
+  return { baseUrl, apiKey, service, storeId: target.storeId.value, proxy: proxy ?? undefined, ...locator };
 }
 
 function keyProblem({ apiKey, baseUrl, folder, otherSandbox }: ResolvedTarget, url: string): Problem {
@@ -243,14 +243,14 @@ function keyProblem({ apiKey, baseUrl, folder, otherSandbox }: ResolvedTarget, u
     : "set CHECKOUT_API_KEY to a test key of that service";
   const { value: key, source } = apiKey;
   if (key === null) {
-    const other = otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`;
-    return missingCredential(`there is no API key for ${url} (${baseUrl.source})${other}`, next);
+    const otherText = otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`;
+    return missingCredential(`there is no API key for ${url} (${baseUrl.source})${otherText}`, next);
   }
   const fault = `the API key of ${source} (${redactKey(key)}) contains characters that are not allowed in a key`;
-  const quoted = quotedFault(key);
+  const quoteFault = quotedFault(key);
   // A variable that was read from a file with Windows line endings ends with a carriage return.
   const ending = /^\S+\s+$/.test(key) ? ": it ends with a blank or a line break" : "";
-  return missingCredential(`${fault}${quoted === "" ? ending : `: ${quoted}; remove them`}`, next);
+  return missingCredential(`${fault}${quoteFault === "" ? ending : `: ${quoteFault}; remove them`}`, next);
 }
 
 export function retryPolicyOf({ retries, timeoutMs }: ResolvedTarget): RetryPolicy {

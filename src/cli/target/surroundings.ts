@@ -49,16 +49,16 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
 /** Each part is read when first used, and then kept. A part that must not be read is refused at every use. */
 export function surroundingsOf(world: World, options: ServiceOptions) {
   const forget: (() => void)[] = [];
-  const once = <Value>(read: () => Value): (() => Value) => {
+  const readOnce = <Value>(read: () => Value): (() => Value) => {
     const newPart = () => lazyValue(() => catchRefusal(read));
     let part = newPart();
     forget.push(() => (part = newPart()));
     return () => unwrap(part());
   };
-  const location = once(() => locateStateFolder(world, options.dir));
-  const folder = once(() => unwrap(findStateFolder(world, options)));
+  const location = readOnce(() => locateStateFolder(world, options.dir));
+  const folder = readOnce(() => unwrap(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
-  const inFolder = <Value>(read: (path: string) => Value) => once(() => read(folder()));
+  const inFolder = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
   const run = inFolder((path) => unwrap(findRunRecord(world, path)));
   return {
     options,
@@ -71,25 +71,25 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     run,
     /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
     ownUrl: (): string | undefined => {
-      const live = catchRefusal(run).value;
-      return live && baseUrlOf(live);
+      const runRecord = catchRefusal(run).value;
+      return runRecord && baseUrlOf(runRecord);
     },
     /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
     credentials: inFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
     /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
-    address: once(() =>
+    address: readOnce(() =>
       parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env["CHECKOUT_BASE_URL"])),
     ),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
-    addressOfKey: once(() => parseAddress(variable(world, "CHECKOUT_BASE_URL"))),
+    addressOfKey: readOnce(() => parseAddress(variable(world, "CHECKOUT_BASE_URL"))),
     apiKey: variable(world, "CHECKOUT_API_KEY"),
     storeId: variable(world, "CHECKOUT_STORE_ID"),
     /** The value of `--store`; `options` has the variable too. */
     storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
-      for (const one of forget) one();
+      for (const forgetPart of forget) forgetPart();
     },
   };
 }
@@ -100,8 +100,8 @@ export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
 };
 
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {
-  const own = ownUrl();
-  return own !== undefined && isSameServer(own, address);
+  const ownAddress = ownUrl();
+  return ownAddress !== undefined && isSameServer(ownAddress, address);
 }
 
 /** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
@@ -114,8 +114,8 @@ export function execFolder({ env }: Pick<World, "env">, around: Surroundings): s
 
 /** The surroundings without the state folder, which is not looked at. */
 export function withoutFolder(around: Surroundings): Surroundings {
-  const nothing = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
-  return { ...around, ...nothing, folder: around.location, credentials: () => NO_CREDENTIALS };
+  const noSandbox = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
+  return { ...around, ...noSandbox, folder: around.location, credentials: () => NO_CREDENTIALS };
 }
 
 /**
@@ -144,8 +144,8 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
 /** They belong to the named service. Refuses them if its address is not valid, and so nobody knows to which. */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
-  const named = around.addressOfKey();
-  return named === undefined || isSameServer(named.value, origin) ? around : withoutOwnStore(around);
+  const ofKey = around.addressOfKey();
+  return ofKey === undefined || isSameServer(ofKey.value, origin) ? around : withoutOwnStore(around);
 }
 
 /** The fault of a value in quotation marks, as `docker --env-file` leaves it; empty if it is not in quotation marks. */
@@ -167,18 +167,18 @@ function variable({ env }: World, name: string): ValueWithSource<string> | undef
   return withSource(env[name] || undefined, name);
 }
 
-function parseAddress(named: ValueWithSource<string> | undefined): ValueWithSource<string> | undefined {
-  if (named === undefined || named.value === "") return undefined;
-  const value = parseBaseUrl(named.value);
-  if (value !== undefined) return { value, source: named.source };
+function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSource<string> | undefined {
+  if (address === undefined || address.value === "") return undefined;
+  const value = parseBaseUrl(address.value);
+  if (value !== undefined) return { value, source: address.source };
   // Other characters than these are not shown: the value may hold a password.
-  const got = /^[\w.:/-]+$/.test(named.value) ? `; got ${printableLiteral(named.value)}` : "";
-  const whole = URL.parse(completeAddress(named.value) ?? "");
-  const meant =
-    whole === null ? "correct it" : `write ${whole.origin}${whole.pathname === "/" ? "/v1" : whole.pathname}`;
-  const quoted = quotedFault(named.value);
-  const expected = `an address such as https://pay.example/v1, without user name, password or query${quoted === "" ? "" : `; ${quoted}`}${got}`;
-  throw refuseUsage(`${named.source} must be ${expected}`, `${meant}; nothing was sent`);
+  const gotText = /^[\w.:/-]+$/.test(address.value) ? `; got ${printableLiteral(address.value)}` : "";
+  const url = URL.parse(completeAddress(address.value) ?? "");
+  const correction =
+    url === null ? "correct it" : `write ${url.origin}${url.pathname === "/" ? "/v1" : url.pathname}`;
+  const quoteFault = quotedFault(address.value);
+  const expectedText = `an address such as https://pay.example/v1, without user name, password or query${quoteFault === "" ? "" : `; ${quoteFault}`}${gotText}`;
+  throw refuseUsage(`${address.source} must be ${expectedText}`, `${correction}; nothing was sent`);
 }
 
 /** The value of an option with its source; a flag has already overridden the variable. */
@@ -195,9 +195,9 @@ type KnownStore = { readonly storeId: string; readonly name: string };
 /** The store with an id, otherwise with a name, which several stores can share. Refuses if not exactly one matches. */
 export function requireOneStore<Known extends KnownStore>(stores: readonly Known[], text: string): Known {
   const byId = stores.filter(({ storeId }) => storeId === text.toLowerCase());
-  const meant = byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
-  const [only] = meant;
-  if (only === undefined) {
+  const matchingStores = byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
+  const [onlyStore] = matchingStores;
+  if (onlyStore === undefined) {
     const names = firstOf(stores.map(({ name }) => printableLiteral(name)));
     throw new Refused({
       exitCode: EXIT.usage,
@@ -206,11 +206,11 @@ export function requireOneStore<Known extends KnownStore>(stores: readonly Known
       next: "checkout stores list shows the stores; use the id of a store whose name is not known here",
     });
   }
-  if (meant.length === 1) return only;
+  if (matchingStores.length === 1) return onlyStore;
   throw new Refused({
     exitCode: EXIT.usage,
     code: "store_ambiguous",
-    message: `${meant.length} stores have the name ${printableLiteral(text)}: ${firstOf(meant.map(({ storeId }) => storeId))}`,
+    message: `${matchingStores.length} stores have the name ${printableLiteral(text)}: ${firstOf(matchingStores.map(({ storeId }) => storeId))}`,
     next: "name the store by its id",
   });
 }

@@ -57,13 +57,13 @@ export function registerDeliveries(group: Group): void {
         limit,
         before,
       }),
-      text: async ({ deliveries, nextBefore: before }, printer, { context, options }) => {
+      text: async ({ deliveries, nextBefore: cursor }, printer, { context, options }) => {
         if (deliveries.length === 0) {
           await noteUnknownOrder(context, options.orderId);
           return "no matching deliveries";
         }
         const rows = await deliveryLines(deliveries, printer);
-        return rows + nextPageText(context, { before });
+        return rows + nextPageText(context, { before: cursor });
       },
     }),
   });
@@ -96,17 +96,17 @@ export function registerDeliveries(group: Group): void {
 
 /** Refuses an order_id of no order or session: an empty result would say nothing about it. */
 async function requireOrder(context: Context, orderId: string | undefined): Promise<void> {
-  const unknown = await unknownOrder(context, orderId);
-  if (unknown === undefined) return;
-  const message = `${unknown}; nothing was done`;
+  const unknownText = await unknownOrder(context, orderId);
+  if (unknownText === undefined) return;
+  const message = `${unknownText}; nothing was done`;
   const next = hintForIds("checkout");
   throw new Refused({ exitCode: EXIT.failed, code: "session_not_found", message, next });
 }
 
 /** Tells a person who reads an empty list of an order_id that the store has no such order. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
-  const unknown = await unknownOrder(context, orderId);
-  if (unknown !== undefined) context.printer.talk(`note: ${unknown}; ${hintForIds("checkout")}`);
+  const unknownText = await unknownOrder(context, orderId);
+  if (unknownText !== undefined) context.printer.talk(`note: ${unknownText}; ${hintForIds("checkout")}`);
 }
 
 async function unknownOrder(context: Context, orderId: string | undefined): Promise<string | undefined> {

@@ -127,17 +127,17 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   if (!patterns.ok) throw refuseUsage(patterns.refusal.message, next);
   const { ca: file } = options;
   const ca = file === undefined ? undefined : certificatesOfOption(context.world, file, { isKept: true });
-  const adding = callSandbox(context, {
+  const request = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },
     nextAfter: { state_conflict: CHANGE_BY_FILE },
   });
-  const added = unwrap(await catchRefusal(adding), (problem) =>
+  const addedEndpoint = unwrap(await catchRefusal(request), (problem) =>
     problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
   );
   const { printer } = context;
-  return printer.result(answerOutput("addEndpoint", added), () => {
-    const { id, url: address, eventTypes: types, signingSecret: secret } = added;
+  return printer.result(answerOutput("addEndpoint", addedEndpoint), () => {
+    const { id, url: address, eventTypes: types, signingSecret: secret } = addedEndpoint;
     const fields = fieldLines([
       ["id", id],
       ["events", types.join(", ")],
@@ -149,15 +149,15 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<number> {
   const id = await findId(context, "endpoint", text);
-  const tested = await callSandbox(context, {
+  const testResult = await callSandbox(context, {
     name: "testEndpoint",
     id,
     body: {},
     nextAfter: ENDPOINT_REMEDIES,
   });
-  const { eventId } = tested;
+  const { eventId } = testResult;
   if (options.wait === true) return awaitTest(context, options, eventId);
-  return context.printer.result(answerOutput("testEndpoint", tested), () =>
+  return context.printer.result(answerOutput("testEndpoint", testResult), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
       `to see the result: checkout events get ${eventId} --wait`,

@@ -171,14 +171,14 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
     options.wait === true
       ? await nextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
-  const { events, nextBefore: before } = eventList;
+  const { events, nextBefore: cursor } = eventList;
   const { printer } = context;
   return printer.result(answerOutput("listEvents", eventList), async () => {
     if (events.length === 0) {
       await noteUnknownOrder(context, options.orderId);
       return "no matching events";
     }
-    return (await eventLines(events, printer.width)) + nextPageText(context, { before });
+    return (await eventLines(events, printer.width)) + nextPageText(context, { before: cursor });
   });
 }
 
@@ -189,8 +189,8 @@ async function startOf(context: Context, options: ListOptions): Promise<Start> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return {};
   if (since === undefined) {
-    const newest = await callSandbox(context, { name: "listEvents", body: { limit: 1 } });
-    return { since: newest.events.at(-1)?.position ?? 0 };
+    const newestEvents = await callSandbox(context, { name: "listEvents", body: { limit: 1 } });
+    return { since: newestEvents.events.at(-1)?.position ?? 0 };
   }
   if ("position" in since) return { since: since.position };
   if ("eventId" in since) return { since: (await showEvent(context, since.eventId)).position };
@@ -238,17 +238,17 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   const { endpoint, since = DEFAULT_SINCE } = options;
   const endpointId = await findId(context, "endpoint", endpoint);
   const from = await storeMoment(context, since, { into: "past" });
-  const replayed = await callSandbox(context, {
+  const replay = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from, endpointId },
     nextAfter: ENDPOINT_REMEDIES,
   });
-  const { retried, more } = replayed;
-  const count = replayed.replayed + retried;
+  const { retried, more } = replay;
+  const count = replay.replayed + retried;
   const next = more
     ? "more deliveries have failed: run the same command again for the next ones"
     : "to see the results: checkout deliveries list";
-  return context.printer.result(answerOutput("replayFailed", replayed), () =>
+  return context.printer.result(answerOutput("replayFailed", replay), () =>
     count === 0
       ? `no delivery that was created since ${toIso(from)} has failed; checkout deliveries list shows the newest`
       : `delivering ${count} again\n${next}`,

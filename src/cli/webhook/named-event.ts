@@ -11,8 +11,8 @@ export async function compareWithNamedEvent(
   context: Context,
   rawBody: Uint8Array,
 ): Promise<Diagnosis | undefined> {
-  const compared = await catchRefusal(findAndCompare(context, rawBody));
-  return compared.ok ? compared.value : undefined;
+  const outcome = await catchRefusal(findAndCompare(context, rawBody));
+  return outcome.ok ? outcome.value : undefined;
 }
 
 async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Diagnosis | undefined> {
@@ -21,8 +21,8 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
   if (target === undefined) return undefined;
   for (const id of ids) {
     const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
-    const found = event.ok ? compareWithEvent(rawBody, asSent(event.value)) : undefined;
-    if (event.ok) return found && addMessage(found, true);
+    const diagnosis = event.ok ? compareWithEvent(rawBody, asSent(event.value)) : undefined;
+    if (event.ok) return diagnosis && addMessage(diagnosis, true);
   }
   return undefined;
 }

@@ -80,22 +80,22 @@ export function historyLines(
   { tried, width }: { readonly tried: readonly FinishedAttemptEntry[]; readonly width: number },
 ): Promise<string> {
   if (tried.length === 0) return statusChangeLines(moves, width);
-  const moved = moves.map(({ at, orderId, from, to, checkoutId }) => [
+  const moveRows = moves.map(({ at, orderId, from, to, checkoutId }) => [
     toIso(at),
     orderId,
     `${from} → ${to}`,
     null,
     shortId(checkoutId),
   ]);
-  const delivered = tried.map((one) => [
-    toIso(one.at),
-    one.type,
-    attemptResult(one),
-    toIsoOrNull(one.nextAt),
-    shortId(one.eventId),
+  const attemptRows = tried.map((attempt) => [
+    toIso(attempt.at),
+    attempt.type,
+    attemptResult(attempt),
+    toIsoOrNull(attempt.nextAt),
+    shortId(attempt.eventId),
   ]);
   // A stable sort: among rows with the same time, a change stays before the delivery of its event.
-  const rows = [...moved, ...delivered].toSorted(([left], [right]) =>
+  const rows = [...moveRows, ...attemptRows].toSorted(([left], [right]) =>
     (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );
   return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "NEXT ATTEMPT", "ID"], rows, {
@@ -130,7 +130,7 @@ function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): 
 }
 
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
-  const actions = [fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action);
+  const actions = [fault?.action, ...attempts.map((attempt) => attempt.fault)].filter((action) => action);
   return [...new Set(actions)].join(", ");
 }
 

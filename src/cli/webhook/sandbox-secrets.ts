@@ -20,20 +20,20 @@ export async function sandboxSecrets(context: Context): Promise<readonly OwnerSe
   if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
   const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
-  const found: OwnerSecrets[] = [];
+  const ownerSecrets: OwnerSecrets[] = [];
   const endpointList = await callAt(context, target, { name: "listEndpoints", body: undefined });
   for (const { id, url } of endpointList.endpoints) {
     const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });
-    found.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets });
+    ownerSecrets.push({ owner: `the endpoint ${url}`, endpointId: id, ...secrets });
   }
-  found.push({
+  ownerSecrets.push({
     owner: `the store ${name}`,
     endpointId: null,
     inForce: [signingSecret],
     retired: [],
     dialect,
   });
-  for (const { inForce, retired } of found)
+  for (const { inForce, retired } of ownerSecrets)
     for (const secret of [...inForce, ...retired]) context.printer.hide(secret);
-  return found;
+  return ownerSecrets;
 }

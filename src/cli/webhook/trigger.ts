@@ -63,11 +63,11 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const goal = goalOf(type);
   const control = await controlTarget(context);
   const { id, isNew } = await checkoutFor(context, options, { goal, control });
-  const before = await inspect(context, control, id);
+  const checkout = await inspect(context, control, id);
   // For an existing checkout, only the new events are shown.
-  const known = isNew ? 0 : before.events.length;
-  const after = await reach(context, control, { goal, checkout: before, known });
-  return show(context, after, known);
+  const count = isNew ? 0 : checkout.events.length;
+  const reachedCheckout = await reach(context, control, { goal, checkout: checkout, known: count });
+  return show(context, reachedCheckout, count);
 }
 
 /** A new or existing checkout. With only a store's token, a new one without an order_id is a test order. */
@@ -86,7 +86,7 @@ async function checkoutFor(
   const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
   const { response, replayed } = await withStoreKey(context, control, {
     timeoutMs: KEY_MS,
-    act: (keyed) => createInSandbox(keyed, options, { noun, request, control }),
+    act: (keyedContext) => createInSandbox(keyedContext, options, { noun, request, control }),
   });
   return { id: response.data.id, isNew: orderId === undefined || !replayed };
 }
@@ -138,9 +138,9 @@ function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
   };
 }
 
-function show({ printer: { result, width } }: Context, checkout: Checkout, known: number): Promise<number> {
+function show({ printer: { result, width } }: Context, checkout: Checkout, count: number): Promise<number> {
   const { id, orderId, status } = checkout;
-  const events = checkout.events.slice(known);
+  const events = checkout.events.slice(count);
   return result(answerOutput("inspectCheckout", { ...checkout, events }), async () => {
     const fields = fieldLines([
       ["id", id],
@@ -162,8 +162,8 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
   if (enabled.length === 0) throw new Refused(noEndpointProblem());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {
-    const tested = await callSandbox(context, { name: "testEndpoint", id, body: {} });
-    tests.push({ endpoint_id: id, url, event_id: tested.eventId });
+    const testResult = await callSandbox(context, { name: "testEndpoint", id, body: {} });
+    tests.push({ endpoint_id: id, url, event_id: testResult.eventId });
   }
   return context.printer.result(output("new_tests", { tests }), () =>
     table(

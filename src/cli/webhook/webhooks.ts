@@ -135,19 +135,19 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     return { source, verdict };
   });
   // Any failure except a mismatch means that this secret created the signature.
-  const best =
+  const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED.has(verdict.code));
-  if (best !== undefined) {
-    const causes = diagnose({ ...request, secrets: best.source.inForce });
-    const source = ownerOf(best.source, others);
-    return report(context, { verdict: best.verdict, causes, now: request.now, tried: [source] });
+  if (bestTrial !== undefined) {
+    const causes = diagnose({ ...request, secrets: bestTrial.source.inForce });
+    const source = ownerOf(bestTrial.source, others);
+    return report(context, { verdict: bestTrial.verdict, causes, now: request.now, tried: [source] });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
   const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...others]) });
-  const compared = await compareWithNamedEvent(context, rawBody);
-  const shownCauses = compared === undefined ? causes : withComparison(causes, compared);
+  const comparison = await compareWithNamedEvent(context, rawBody);
+  const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
   return report(context, { verdict, causes: shownCauses, now: request.now, tried: [...sources, ...others] });
 }
 
@@ -161,17 +161,17 @@ function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
 /** Refusals that another secret could turn into a valid signature. */
 const UNDECIDED: ReadonlySet<string> = new Set(["signature_mismatch", "secret_malformed", "secret_missing"]);
 
-function ownerOf(source: Source, known: readonly Source[]): Source {
+function ownerOf(source: Source, sources: readonly Source[]): Source {
   if (source.owner !== undefined) return source;
-  return known.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
+  return sources.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
 }
 
 /** The comparison as a cause: first, unless another cause makes the signature valid. */
-function withComparison(causes: readonly Diagnosis[], compared: Diagnosis): readonly Diagnosis[] {
+function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): readonly Diagnosis[] {
   const otherCauses = causes.filter(({ code }) => code !== "unexplained");
   const isProven = otherCauses.some(({ proven }) => proven);
-  if (compared.code === "body_is_event") return isProven ? causes : [compared, ...otherCauses];
-  return isProven ? [...otherCauses, compared] : [compared, ...otherCauses];
+  if (comparison.code === "body_is_event") return isProven ? causes : [comparison, ...otherCauses];
+  return isProven ? [...otherCauses, comparison] : [comparison, ...otherCauses];
 }
 
 /** Signing secrets, with their owner unless the user gave them. */
@@ -185,12 +185,12 @@ async function secretsToTry(
   const givenSecrets = await findSigningSecrets(context, options);
   const { sandboxSecrets } = await import("./sandbox-secrets.ts");
   if (givenSecrets === undefined) {
-    const found = await sandboxSecrets(context);
-    if (found === undefined) throw refuseMissingSecret(undefined);
-    return { sources: found, known: [] };
+    const secrets = await sandboxSecrets(context);
+    if (secrets === undefined) throw refuseMissingSecret(undefined);
+    return { sources: secrets, known: [] };
   }
-  const found = await catchRefusal(sandboxSecrets(context));
-  const knownSecrets = (found.ok ? found.value : undefined) ?? [];
+  const outcome = await catchRefusal(sandboxSecrets(context));
+  const knownSecrets = (outcome.ok ? outcome.value : undefined) ?? [];
   return { sources: [{ inForce: givenSecrets, retired: [] }], known: knownSecrets };
 }
 

@@ -59,10 +59,10 @@ export async function sendCreate(
 ): Promise<CreateResult> {
   const { intent, journal } = options;
   const body = JSON.stringify(intent.request);
-  const begun = journal.begin(journalIntent(target, intent), body, world.now());
-  if (!begun.ok) return { end: "not_sent", ...begun.refusal };
+  const begunEntry = journal.begin(journalIntent(target, intent), body, world.now());
+  if (!begunEntry.ok) return { end: "not_sent", ...begunEntry.refusal };
 
-  const entry = begun.value;
+  const entry = begunEntry.value;
   const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await sendWithRetries(world, request, options);
   const mismatch = result.end === "success" && !answers(intent, result.response.data);
@@ -126,8 +126,8 @@ export function buildCreateRequest(
 /** The parts of a create that determine the journal entry and the derived key. */
 export function journalIntent(target: ServiceTarget, intent: RequestedCreate): CreateIntent {
   const { service, storeId, instance = null } = target;
-  const { request, ...meant } = intent;
-  return { service, storeId, instance, orderId: request.order_id, ...meant };
+  const { request, ...intentFields } = intent;
+  return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
 /** If an attempt without an answer may have arrived, only a success or a conclusive refusal settles the entry. */
@@ -155,8 +155,8 @@ function addressOf(
   const url = `${baseUrl}${path}`;
   if (locate === undefined) return { url, proxy };
   const now = (): string | undefined => {
-    const found = locate();
-    return found && `${found}${path}`;
+    const origin = locate();
+    return origin && `${origin}${path}`;
   };
   return { url, locate: now };
 }

@@ -63,23 +63,23 @@ export async function sendWithRetries(
   options: ExchangeOptions,
 ): Promise<Exchange> {
   const { policy, signal, observer } = options;
-  let uncertain = false;
+  let isUncertain = false;
   for (let tries = 1; ; tries += 1) {
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
-    uncertain ||= verdict.end === "again" && verdict.uncertain;
+    isUncertain ||= verdict.end === "again" && verdict.uncertain;
     const headers = result.ok ? result.headers : {};
     if (verdict.end === "interrupted") return { ...verdict, tries, uncertain: true, headers };
-    if (verdict.end !== "again") return { ...verdict, tries, uncertain, headers };
+    if (verdict.end !== "again") return { ...verdict, tries, uncertain: isUncertain, headers };
 
     const { message, retryAfterMs } = verdict;
     if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
-      return { ...verdict, end: "gave_up", tries, uncertain, headers };
+      return { ...verdict, end: "gave_up", tries, uncertain: isUncertain, headers };
     const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);
-    if (signal?.aborted === true) return { end: "interrupted", tries, uncertain, headers };
+    if (signal?.aborted === true) return { end: "interrupted", tries, uncertain: isUncertain, headers };
   }
 }
 
@@ -115,8 +115,8 @@ function judge(result: OutboundResult, now: number): Verdict {
     const message = `status ${status} with a body that is not a checkout`;
     return retryVerdict({ code: "bad_answer", uncertain: true, status, message });
   }
-  const refused = errorResponse.safeParse(body, { jitless: true });
-  if (!refused.success) {
+  const outcome = errorResponse.safeParse(body, { jitless: true });
+  if (!outcome.success) {
     const proxyText = result.proxy === undefined ? "" : `, through the proxy ${result.proxy}`;
     const message = `status ${status} without an error envelope${proxyText}`;
     return retryVerdict({
@@ -127,7 +127,7 @@ function judge(result: OutboundResult, now: number): Verdict {
       retryAfterMs,
     });
   }
-  const { error, request_id: requestId } = refused.data;
+  const { error, request_id: requestId } = outcome.data;
   if (!isPassing(status, error.code)) return { end: "refusal", status, error, requestId };
   // A rate limiter refuses a request before it has an effect; other failures can come after.
   return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });

@@ -41,7 +41,7 @@ export async function calibrate(
   options: Omit<ProbeOptions, "pace"> & { readonly run: string },
 ): Promise<Calibrated> {
   const answers = new Map<string, ProbeAnswer>();
-  const missed = new Map<string, string>();
+  const missedProbes = new Map<string, string>();
   const pace = createPace();
   for (const { name, request: requestOf } of PROBES) {
     if (options.signal.aborted) break;
@@ -50,16 +50,16 @@ export async function calibrate(
     const askResult = await askPatiently(world, target, { ...options, request, pace });
     const { result } = askResult;
     if (name === FIRST_PROBE) {
-      const stopped = reasonToStop(result);
-      if (stopped !== undefined) return stopped;
+      const stopReason = reasonToStop(result);
+      if (stopReason !== undefined) return stopReason;
     }
     if (isLive(result)) return LIVE;
     const answer = usableAnswer(request, askResult);
     if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutMark(answer));
     const reason = passingReason(result);
-    if (reason !== undefined) missed.set(name, reason);
+    if (reason !== undefined) missedProbes.set(name, reason);
   }
-  return { end: "done", answers, missed };
+  return { end: "done", answers, missed: missedProbes };
 }
 
 /** The pause between the requests of a run, and the time left for waiting; both change during the run. */
@@ -93,25 +93,25 @@ async function askPatiently(
   options: ProbeOptions & { readonly request: ProbeRequest },
 ): Promise<Asked> {
   const { pace, signal } = options;
-  let resent = false;
-  await wait(world, options, pace.pauseMs);
+  let wasResent = false;
+  await pauseBetween(world, options, pace.pauseMs);
   for (let tries = 1; ; tries += 1) {
     const result = await ask(world, target, options);
-    if (signal.aborted || passingReason(result) === undefined) return { result, resent };
+    if (signal.aborted || passingReason(result) === undefined) return { result, resent: wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = SPREAD_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
     const delayMs = Math.max(retryDelayMs(tries, { random: world.random(), retryAfterMs }), pace.pauseMs);
     if (tries === MAX_TRIES || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
-      return { result, resent };
-    resent ||= !isLimited;
-    await wait(world, options, delayMs);
-    if (signal.aborted) return { result, resent };
+      return { result, resent: wasResent };
+    wasResent ||= !isLimited;
+    await pauseBetween(world, options, delayMs);
+    if (signal.aborted) return { result, resent: wasResent };
   }
 }
 
-async function wait(
+async function pauseBetween(
   { sleep }: Pick<World, "sleep">,
   { pace, signal }: Pick<ProbeOptions, "pace" | "signal">,
   milliseconds: number,
@@ -125,9 +125,9 @@ async function wait(
 function passingReason(result: OutboundResult): string | undefined {
   if (!result.ok) return `there was no answer: ${result.message}`;
   const { status, headers } = result;
-  const after = headers["retry-after"] === undefined ? "" : `, Retry-After: ${headers["retry-after"]}`;
-  if (status === 429) return `the service limited the rate: 429${after}`;
-  return status >= 500 ? `the service failed: ${status}${after}` : undefined;
+  const retryText = headers["retry-after"] === undefined ? "" : `, Retry-After: ${headers["retry-after"]}`;
+  if (status === 429) return `the service limited the rate: 429${retryText}`;
+  return status >= 500 ? `the service failed: ${status}${retryText}` : undefined;
 }
 
 /** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope proves nothing. */

@@ -42,28 +42,28 @@ export async function awaitPayment(
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   const pace = createPace();
-  let retrieved: ProbeAnswer | undefined;
+  let retrieveAnswer: ProbeAnswer | undefined;
   let retrieves = 0;
-  let received = 0;
+  let receivedCount = 0;
   let endedAt: number | undefined;
   const retrieve = async (): Promise<void> => {
     retrieves += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
-    retrieved = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieved;
+    retrieveAnswer = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieveAnswer;
     // Nothing more is sent to a service with real money.
-    if (isOver(retrieved) || isLiveAnswer(retrieved)) endedAt ??= world.monotonic();
+    if (isOver(retrieveAnswer) || isLiveAnswer(retrieveAnswer)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
     const now = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
-    if (now > received && endedAt === undefined && retrieves < MAX_RETRIEVES - 1) await retrieve();
-    received = now;
+    if (now > receivedCount && endedAt === undefined && retrieves < MAX_RETRIEVES - 1) await retrieve();
+    receivedCount = now;
   };
   const isEnough = (): boolean =>
     options.signal.aborted ||
     (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= AFTER_PAYMENT_MS));
   await poll(world, look, { isEnough, waitMs: PAYMENT_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
-  return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieved };
+  return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieved: retrieveAnswer };
 }
 
 /** The number of events that have arrived, each counted once whatever its number of attempts. */
@@ -72,7 +72,7 @@ function countEvents(receiver: CalibrationReceiver): number {
 }
 
 function isOver(answer: ProbeAnswer | undefined): boolean {
-  const status = STATUSES.find((one) => one === checkoutInAnswer(answer)["status"]);
+  const status = STATUSES.find((candidate) => candidate === checkoutInAnswer(answer)["status"]);
   return status !== undefined && isFinal(status);
 }
 
@@ -81,7 +81,7 @@ function isComplete(receiver: CalibrationReceiver): boolean {
   const deliveries = receiver.deliveries();
   const [first] = deliveries;
   const isAgain = deliveries.some(
-    (one) => one !== first && Buffer.compare(one.body, first?.body ?? one.body) === 0,
+    (delivery) => delivery !== first && Buffer.compare(delivery.body, first?.body ?? delivery.body) === 0,
   );
   const isTold = deliveries.some(
     ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID_STATUS}"`),

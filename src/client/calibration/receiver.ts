@@ -23,17 +23,15 @@ export function createCalibrationReceiver(
     if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
       return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];
-    const received = { at: now(), method, target, rawHeaders, body };
+    const delivery = { at: now(), method, target, rawHeaders, body };
     if (method === "POST" && path === HOOK_PATH) {
       const isOfOrder = Buffer.from(body).includes(orderId);
-      const answered = isOfOrder && deliveries.length === 0 ? 503 : 204;
-      if (isOfOrder && deliveries.length < MAX_DELIVERIES) deliveries.push({ ...received, answered });
-      return answered === 503
-        ? plainAnswer(503, "once more, please")
-        : { status: 204, headers: {}, body: "" };
+      const status = isOfOrder && deliveries.length === 0 ? 503 : 204;
+      if (isOfOrder && deliveries.length < MAX_DELIVERIES) deliveries.push({ ...delivery, answered: status });
+      return status === 503 ? plainAnswer(503, "once more, please") : { status: 204, headers: {}, body: "" };
     }
     if (method === "GET" && (path === RETURN_PATH || target.includes(orderId))) {
-      if (target.includes(orderId)) visit ??= { ...received, answered: 200 };
+      if (target.includes(orderId)) visit ??= { ...delivery, answered: 200 };
       return plainAnswer(200, "The calibration has seen this return. This page can be closed.");
     }
     return plainAnswer(404, "not found");

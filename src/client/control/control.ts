@@ -137,17 +137,17 @@ function readAnswer<Name extends OperationName>(
   const value = decodeAnswer(name, answer, {
     isSameVersion: status === 200 && sandboxVersion === version,
   });
-  const refused = errorResponse.safeParse(answer).data;
+  const outcome = errorResponse.safeParse(answer).data;
   // A refused caller does not learn the version.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
     onOtherVersion?.(sandboxVersion);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);
   if (value !== undefined) return wrapAnswer(value);
-  const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
+  const isAnswered = outcome !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
   if (sandboxVersion !== undefined && sandboxVersion !== version && !isAnswered)
     return { end: "other_version", sandboxVersion, neededVersion: version };
-  if (refused !== undefined) return { end: "refusal", status, error: refused.error };
+  if (outcome !== undefined) return { end: "refusal", status, error: outcome.error };
   const message = `status ${status} without an envelope; is this a sandbox?`;
   return { end: "unreachable", message };
 }

@@ -27,20 +27,20 @@ export async function withLease<Value>(
   run: (lease: HeldLease) => Promise<ControlResult<Value>>,
 ): Promise<ControlResult<Value>> {
   const connection = new AbortController();
-  const opened = await open(world, target, { ...request, connection });
-  if (opened.end !== "success") return opened;
+  const openedLease = await open(world, target, { ...request, connection });
+  if (openedLease.end !== "success") return openedLease;
   const end = async (): Promise<ControlResult<unknown>> => {
-    const { id } = opened.value;
-    const ended = await callControl(world, target, { name: "endLease", id, body: {} });
+    const { id } = openedLease.value;
+    const answer = await callControl(world, target, { name: "endLease", id, body: {} });
     connection.abort();
-    return ended;
+    return answer;
   };
-  const result = await run(opened.value).catch(async (error: unknown) => {
+  const result = await run(openedLease.value).catch(async (error: unknown) => {
     await end();
     throw error;
   });
-  const ended = await end();
-  return result.end === "success" && ended.end !== "success" ? ended : result;
+  const endAnswer = await end();
+  return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
 /** Returns when the lease is held; the answer that holds it stays open until the lease ends. */
@@ -59,7 +59,7 @@ async function open(
     timeoutMs: timeoutMs + OPEN_TIMEOUT_MS,
     signal: connection.signal,
   });
-  const opened = await new Promise<ControlResult<HeldLease>>((resolve, reject) => {
+  const lease = await new Promise<ControlResult<HeldLease>>((resolve, reject) => {
     let text = "";
     const onPart = (part: Uint8Array): void => {
       text += Buffer.from(part).toString("utf8");
@@ -73,6 +73,6 @@ async function open(
   });
   isOpening = false;
   signal?.removeEventListener("abort", giveUp);
-  if (opened.end !== "interrupted" || signal?.aborted === true) return opened;
+  if (lease.end !== "interrupted" || signal?.aborted === true) return lease;
   return { end: "unreachable", message: `no answer within ${OPEN_TIMEOUT_MS} ms` };
 }

@@ -140,10 +140,10 @@ type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 
 /** A bench before its run has shown anything. */
 export function createBench(
-  given: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
+  givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const noted = { secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
-  return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted, ...given };
+  const notedValues = { secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
+  return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted: notedValues, ...givenParts };
 }
 
 /** A purchase and its checkouts, oldest first. */
@@ -227,9 +227,9 @@ export function viewedCheckout(
   purchase: Purchase,
   { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
 ): ViewedCheckout {
-  const own = ownCheckouts(purchase);
-  const [first] = own;
-  const shown = purchase.paid ?? own.at(-1) ?? { id: "", orderId: purchase.cartId };
+  const ownList = ownCheckouts(purchase);
+  const [first] = ownList;
+  const shown = purchase.paid ?? ownList.at(-1) ?? { id: "", orderId: purchase.cartId };
   return hasSameId === true && first !== undefined ? { ...shown, orderId: first.orderId } : shown;
 }
 
@@ -265,9 +265,9 @@ export async function createOrders(
   purchase.creates += 1;
   if (create === undefined) {
     if (purchase.checkouts.length > 0) return [];
-    const taken = await shop.takeOrder?.(purchase.cartId, purchase.kind);
-    if (taken === undefined) throw new NoOrder(factOf("no_more_orders"));
-    purchase.checkouts = await listed(call, { orderId: taken.orderId });
+    const takenOrder = await shop.takeOrder?.(purchase.cartId, purchase.kind);
+    if (takenOrder === undefined) throw new NoOrder(factOf("no_more_orders"));
+    purchase.checkouts = await listed(call, { orderId: takenOrder.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
@@ -275,39 +275,39 @@ export async function createOrders(
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
   const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
-  const add = (found: readonly Listed[], ran: readonly CreateRun[]): void => {
-    purchase.checkouts = mergeLists(purchase.checkouts, found);
+  const add = (checkouts: readonly Listed[], ranCreates: readonly CreateRun[]): void => {
+    purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
     // A page that also lists other orders proves nothing.
-    const named = new Set(ran.filter(({ isDone }) => isDone).flatMap(idsIn));
-    const led = named.size === 1 ? [...named] : [];
-    const shown = purchase.checkouts.length > 0 ? found.map(({ id }) => id) : led;
-    if (shown.some(isOfOther)) purchase.isShared = true;
-    for (const { id } of found) if (!isOfOther(id)) noted.carts.set(id, cartId);
+    const namedIds = new Set(ranCreates.filter(({ isDone }) => isDone).flatMap(idsIn));
+    const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
+    const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
+    if (shownIds.some(isOfOther)) purchase.isShared = true;
+    for (const { id } of checkouts) if (!isOfOther(id)) noted.carts.set(id, cartId);
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
-    const ran = await runs();
-    add(await listed(call, { orderId: cartId }), ran);
-    return ran;
+    const newRuns = await runs();
+    add(await listed(call, { orderId: cartId }), newRuns);
+    return newRuns;
   }
   if (recording.namesCheckout && !isAlone) {
-    const ran = await runs();
-    const ids = new Set(ran.flatMap(idsIn));
-    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat(), ran);
-    return ran;
+    const latestRuns = await runs();
+    const ids = new Set(latestRuns.flatMap(idsIn));
+    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat(), latestRuns);
+    return latestRuns;
   }
   return bench.alone(async () => {
-    const before = new Set((await listed(call, {})).map(({ id }) => id));
-    const ran = await runs();
-    const named = ran.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
-    const found = await listed(call, named === undefined ? {} : { orderId: named });
-    const known = new Set(purchase.checkouts.map(({ id }) => id));
+    const knownIds = new Set((await listed(call, {})).map(({ id }) => id));
+    const newRuns = await runs();
+    const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
+    const checkouts = await listed(call, namedOrder === undefined ? {} : { orderId: namedOrder });
+    const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
     // In a separate store, an order of a killed run may be stored late.
-    const isOwn = named !== undefined || search?.isOwn === true;
+    const isOwn = namedOrder !== undefined || search?.isOwn === true;
     add(
-      found.filter(({ id }) => isOwn || known.has(id) || !before.has(id)),
-      ran,
+      checkouts.filter(({ id }) => isOwn || oldIds.has(id) || !knownIds.has(id)),
+      newRuns,
     );
-    return ran;
+    return newRuns;
   });
 }
 
@@ -331,8 +331,8 @@ export async function refresh({ call, search }: Bench, purchase: Purchase): Prom
     purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, filter));
 }
 
-function mergeLists(known: readonly Listed[], newer: readonly Listed[]): readonly Listed[] {
-  const states = new Map([...known, ...newer].map((one) => [one.id, one] as const));
+function mergeLists(knownList: readonly Listed[], newerList: readonly Listed[]): readonly Listed[] {
+  const states = new Map([...knownList, ...newerList].map((checkout) => [checkout.id, checkout] as const));
   return [...states.values()];
 }
 
@@ -355,17 +355,17 @@ async function runCreate(
   if ("commandLine" in create) {
     const { commandLine } = create;
     const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
-    const about = { orderId: cartId };
-    const ran = await runMerchantCommand(world, { commandLine, about, env: shop.env, ...limits });
-    if (containsSecret(ran.stdout) || containsSecret(ran.stderr)) noted.secrets.add("output");
-    return commandRun(ran);
+    const subject = { orderId: cartId };
+    const result = await runMerchantCommand(world, { commandLine, about: subject, env: shop.env, ...limits });
+    if (containsSecret(result.stdout) || containsSecret(result.stderr)) noted.secrets.add("output");
+    return commandRun(result);
   }
-  const named = { id: "", orderId: cartId };
+  const checkout = { id: "", orderId: cartId };
   const fields = Object.entries(create.form).map(([name, value]): [string, string] => [
     name,
     value.replaceAll("{order_id}", () => cartId),
   ]);
-  const url = fillAddress(create.url, named);
+  const url = fillAddress(create.url, checkout);
   const cookie = cookies.of(url, shop.cookie);
   const answer = await sendLocally(world, target, {
     method: "POST",
@@ -387,12 +387,12 @@ async function runCreate(
   return { hasEnded: true, isDone: status < 400, got: String(status), text };
 }
 
-function commandRun(ran: ShellResult): CreateRun {
-  const { ending, exitCode, stdout } = ran;
+function commandRun(result: ShellResult): CreateRun {
+  const { ending, exitCode, stdout } = result;
   return {
     hasEnded: ending !== "timeout",
     isDone: exitCode === 0,
-    got: commandSaid(ran),
+    got: commandSaid(result),
     text: stdout,
   };
 }

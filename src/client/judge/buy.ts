@@ -159,25 +159,25 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const { create } = bench.shop;
   const isPage = create === undefined || "url" in create;
   const runs: WatchedRun[] = [];
-  const known = purchase.checkouts.length;
-  const before = expectedOrderId(bench, purchase);
-  const earlier = purchase.creates === 0 ? [] : await logOf(bench, before);
+  const createCount = purchase.checkouts.length;
+  const orderIdBefore = expectedOrderId(bench, purchase);
+  const earlierLog = purchase.creates === 0 ? [] : await logOf(bench, orderIdBefore);
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
   for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
     if (count > 1) await beforeAgain(play, purchase, runs.at(-1));
     play.killing = new AbortController();
     const { signal: kill } = play.killing;
-    const [ran] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
+    const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
-    const log = (await logOf(bench, orderId)).slice(orderId === before ? earlier.length : 0);
-    if (earlier.length > 0 && log.length === 0 && purchase.checkouts.length === known) {
+    const log = (await logOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
+    if (earlierLog.length > 0 && log.length === 0 && purchase.checkouts.length === createCount) {
       facts.push({ kind: "note", note: "dead_page" });
       return false;
     }
     const mayFail = search !== undefined;
     const isKilled = kill.aborted || (isPage ? null : false);
-    if (ran !== undefined) runs.push({ ...ran, isKilled, mayFail, log });
+    if (createRun !== undefined) runs.push({ ...createRun, isKilled, mayFail, log });
     const last = runs.at(-1);
     if (last === undefined || !last.hasEnded) break;
     if (search === undefined ? hasArrived(log) || mayBeDone(last) : last.isDone) break;
@@ -186,7 +186,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
-  const isOther = earlier.length === 0 && hasOtherId(bench, purchase);
+  const isOther = earlierLog.length === 0 && hasOtherId(bench, purchase);
   const createFact = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
   facts.push({ kind: "client", purchase: createFact });
   if (isHasty(createFact)) facts.push({ kind: "note", note: "hasty" });
@@ -201,10 +201,10 @@ async function beforeAgain(play: Play, purchase: Purchase, last: WatchedRun | un
   const { bench } = play;
   const { world, signal, search, aside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
-  const wait = (): Promise<void> =>
+  const forShop = (): Promise<void> =>
     world.sleep(last?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
   // Faults of an order whose order_id is unknown apply to all.
-  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? wait() : aside(wait));
+  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? forShop() : aside(forShop));
 }
 
 /** The creates of an order in the service's log, oldest first. */
@@ -223,15 +223,15 @@ export async function logOf(
       limit: MAX_LOGGED,
     },
   });
-  const cut = search === undefined ? CUT : CUT_OR_LATE;
+  const cutReasons = search === undefined ? CUT : CUT_OR_LATE;
   return requests.map(({ status, code, fault, realAt }, at) => {
-    const before = requests[at - 1];
-    const isLimited = before?.fault?.action === "rate_limit";
+    const previousRequest = requests[at - 1];
+    const isLimited = previousRequest?.fault?.action === "rate_limit";
     return {
       status,
       code,
-      arrival: fault === null ? "whole" : cut.has(fault.action) ? "cut" : "hidden",
-      isEarly: isLimited && before !== undefined && realAt - before.realAt < EARLY_MS,
+      arrival: fault === null ? "whole" : cutReasons.has(fault.action) ? "cut" : "hidden",
+      isEarly: isLimited && previousRequest !== undefined && realAt - previousRequest.realAt < EARLY_MS,
     };
   });
 }
@@ -278,9 +278,9 @@ async function createNow(
     signal,
   });
   if (!answer.ok || answer.status !== 201) return false;
-  const before = new Set(purchase.checkouts.map(({ id }) => id));
+  const knownIds = new Set(purchase.checkouts.map(({ id }) => id));
   const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
-  const newCheckouts = checkouts.filter(({ id }) => !before.has(id));
+  const newCheckouts = checkouts.filter(({ id }) => !knownIds.has(id));
   purchase.checkouts = [...purchase.checkouts, ...newCheckouts];
   purchase.foreign = new Set([...purchase.foreign, ...newCheckouts.map(({ id }) => id)]);
   return newCheckouts.length > 0;

@@ -15,8 +15,8 @@ export function createCookieJar(): CookieJar {
   return {
     of: (url, givenCookie) => {
       const kept = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
-      const all = givenCookie === undefined ? kept : [givenCookie, ...kept];
-      return all.length === 0 ? {} : { Cookie: all.join("; ") };
+      const cookiesToSend = givenCookie === undefined ? kept : [givenCookie, ...kept];
+      return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };
     },
     keep: (url, lines) => {
       if (lines === undefined) return;

@@ -17,13 +17,13 @@ function returnPage(page: string): string {
 
 /** A described shop whose commands have this environment; `addressOf` completes the text of an option. */
 export function shopOf(
-  described: ShopDescription,
+  shop: ShopDescription,
   env: EnvironmentVariables,
   addressOf: (flag: string, text: string) => string,
 ): JudgedShop {
-  const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = described;
-  const create = createOf(described, addressOf);
-  const from = viewPlace(described, addressOf);
+  const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = shop;
+  const create = createOf(shop, addressOf);
+  const from = viewPlace(shop, addressOf);
   return {
     create,
     kill: create !== undefined && "commandLine" in create ? () => Promise.resolve() : undefined,

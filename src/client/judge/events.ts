@@ -42,7 +42,7 @@ const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + del
 
 /** How the events of a step are sent; `id` is one that no other event has. */
 export function sentAs(
-  how: Extract<Step, { act: "tell" }>["how"],
+  variant: Extract<Step, { act: "tell" }>["how"],
   {
     id,
     checkout,
@@ -54,7 +54,7 @@ export function sentAs(
   },
 ): SentAs {
   const { amountMinor, currency } = checkout;
-  switch (how) {
+  switch (variant) {
     case undefined:
       return AS_DELIVERED;
     case "forged":
@@ -79,7 +79,7 @@ export function sentAs(
       return { text: "{type}, as the last attempt of its schedule", signed: backdate(SCHEDULE_MS) };
     case "less":
     case "more":
-      return sentElsewhere(id, nearAmount(amountMinor, how), currency);
+      return sentElsewhere(id, nearAmount(amountMinor, variant), currency);
     case "other_currency":
       return sentElsewhere(id, amountMinor, RARE_CURRENCIES.find((one) => one !== currency) ?? currency);
   }
@@ -96,8 +96,8 @@ function sentElsewhere(id: string, amount: number, currency: string): SentAs {
 }
 
 /** With an id that has the same head or end as the id of another event. */
-export function sentLike(eventId: string, same: SamePart): SentAs {
-  const id = eventIdLike(eventId, same);
+export function sentLike(eventId: string, samePart: SamePart): SentAs {
+  const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
   return { text, ownId: id, otherEventId: true, signed: claim(() => ({ event_id: id })) };
 }
@@ -105,11 +105,11 @@ export function sentLike(eventId: string, same: SamePart): SentAs {
 /** The enabled endpoints with an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const on = endpoints.filter(
+  const enabledEndpoints = endpoints.filter(
     ({ kind, state, pausedBy }) => kind === "url" && (state === "enabled" || pausedBy === "drill"),
   );
   return Promise.all(
-    on.map(async ({ id, url, eventTypes }) => {
+    enabledEndpoints.map(async ({ id, url, eventTypes }) => {
       const { inForce } = await call({ name: "showSecret", id, body: undefined });
       return { id, url, eventTypes, inForce };
     }),
@@ -134,14 +134,14 @@ export function requestsOf(
   const sentType = sent.event === "payment" ? paymentType(order) : type;
   // The forged copy of a payment has its event_id.
   const isCopy = sent.signed === undefined && type.endsWith(".succeeded");
-  const own = { id: sent.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
+  const ownEvent = { id: sent.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return endpoints
     .filter(({ eventTypes }) => matchesPatterns(eventTypes, sentType as CheckoutEvent["type"]))
     .map(({ id, inForce }) => {
       const form: Mutations = { event: "order", secret: () => inForce, ...sent };
-      const built = buildDrillRequest(form, { own, first: own, order }, keys);
-      return [id, buildFormRequest(form, built, keys)];
+      const request = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);
+      return [id, buildFormRequest(form, request, keys)];
     });
 }
 

@@ -68,23 +68,23 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
 }
 
 /** Removes the faults that this history has added, or only its faults of requests. */
-export async function removeFaults(play: Play, only?: "requests"): Promise<void> {
+export async function removeFaults(play: Play, scope?: "requests"): Promise<void> {
   try {
     await endKills(play);
   } finally {
-    await removeAdded(play, only);
+    await removeAdded(play, scope);
   }
 }
 
-async function removeAdded(play: Play, only: "requests" | undefined): Promise<void> {
-  const isMeant = ({ isOfRequest }: AddedFault): boolean => only === undefined || isOfRequest;
+async function removeAdded(play: Play, scope: "requests" | undefined): Promise<void> {
+  const isMeant = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
   const ids = new Set(play.faults.flatMap((fault) => (isMeant(fault) ? [fault.id] : [])));
   play.faults = play.faults.filter(({ id }) => !ids.has(id));
   const { call, search } = play.bench;
   for (const id of await leftFaults(call, ids)) {
-    const removed = call({ name: "removeFault", id, body: undefined });
+    const removal = call({ name: "removeFault", id, body: undefined });
     // In a search the fault may have been applied, and so removed, between the two calls.
-    await (search === undefined ? removed : removed.catch(() => undefined));
+    await (search === undefined ? removal : removal.catch(() => undefined));
   }
 }
 
@@ -97,11 +97,11 @@ export async function endKills(play: Play): Promise<void> {
 
 /** The fault that carries out a scheduled fault; a kill holds the answer back, so that the killed process gets none. */
 function faultBody(fault: ScheduledFault, moreMatch: NonNullable<ScheduledFault["match"]>) {
-  const { action, match, ...rest } = isKill(fault.action)
+  const { action, match, ...parameters } = isKill(fault.action)
     ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }
     : fault;
   if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-  return { ...rest, action, match: { ...match, ...moreMatch } };
+  return { ...parameters, action, match: { ...match, ...moreMatch } };
 }
 
 /** The faults that still apply; a fault that was applied as often as requested is gone. */
@@ -117,24 +117,24 @@ function watchKills(
   kills: readonly string[],
   kill: () => Promise<void>,
 ): NonNullable<Play["kills"]> {
-  const over = new AbortController();
+  const watchEnd = new AbortController();
   const watch = async (): Promise<void> => {
     let ids = kills;
-    while (ids.length > 0 && !over.signal.aborted) {
-      const waiting = await leftFaults(call, new Set(ids));
-      if (waiting.length < ids.length) {
+    while (ids.length > 0 && !watchEnd.signal.aborted) {
+      const waitingFaults = await leftFaults(call, new Set(ids));
+      if (waitingFaults.length < ids.length) {
         await world.sleep(CARRIED_OUT_MS);
         await kill();
       } else await world.sleep(LOOK_MS);
-      ids = waiting;
+      ids = waitingFaults;
     }
   };
-  const watching = watch();
-  watching.catch(() => undefined);
+  const watcher = watch();
+  watcher.catch(() => undefined);
   return {
     end: () => {
-      over.abort();
-      return watching;
+      watchEnd.abort();
+      return watcher;
     },
   };
 }

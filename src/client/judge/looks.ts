@@ -23,10 +23,10 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
   const checkout = viewedCheckout(purchase, bench.recording);
-  const reading = await readView(world, { target, view, cookie, env, signal, checkout });
-  if (containsSecret(reading.text)) noted.secrets.add("view");
-  noted.viewError = reading.error;
-  return reading;
+  const pageReading = await readView(world, { target, view, cookie, env, signal, checkout });
+  if (containsSecret(pageReading.text)) noted.secrets.add("view");
+  noted.viewError = pageReading.error;
+  return pageReading;
 }
 
 /** Reads the view until a reading is enough. */
@@ -77,13 +77,13 @@ export async function lookAt(
   // After all deliveries of a search, a shop that was told nothing may still ask.
   const mayAsk = search !== undefined && purchase.deliveries !== undefined;
   const isExpected = purchase.paid !== undefined && (purchase.isTold || mayAsk);
-  const begun = world.monotonic();
+  const startedAt = world.monotonic();
   let waitedMs = 0;
   // After all deliveries of a search, a view that cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
     const seen = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
-    waitedMs = isBooked(seen) ? world.monotonic() - begun : 0;
+    waitedMs = isBooked(seen) ? world.monotonic() - startedAt : 0;
     if (!isEnough(seen) || search !== undefined) return lookFact(bench, { of, purchase, waitedMs }, seen);
   }
   await world.sleep(waitMs, signal);

@@ -70,8 +70,8 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
     shown: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
-  const live = purchase.checkouts.length;
-  facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live });
+  const liveCount = purchase.checkouts.length;
+  facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live: liveCount });
   if (purchase.checkouts.length === 0) return end(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
   const { cartId } = purchase;
@@ -81,11 +81,11 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
   if (shop.view === undefined) return end(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
-  const before = await awaitKnown(bench, purchase);
-  if (before.isMissing && shop.create === undefined)
-    return end(recording, 0, notJudged(factOf("unknown_order"), "create", before.got));
-  facts.push(await lookFact(bench, { purchase }, before));
-  if (before.order === null || before.order.paid) return end(recording, 0);
+  const firstReading = await awaitKnown(bench, purchase);
+  if (firstReading.isMissing && shop.create === undefined)
+    return end(recording, 0, notJudged(factOf("unknown_order"), "create", firstReading.got));
+  facts.push(await lookFact(bench, { purchase }, firstReading));
+  if (firstReading.order === null || firstReading.order.paid) return end(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
   const seen = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
@@ -94,13 +94,13 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   facts.push(...refusedFacts(deliveries));
   const isWithoutEvents = deliveries.length === 0;
   const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries), isWithoutEvents };
-  const told = { ...purchase, isTold: true };
+  const toldPurchase = { ...purchase, isTold: true };
   if (!isBooked(seen) && isWithoutEvents)
     return end(measured, paidAt, notJudged(factOf("no_event_delivered"), "endpoint", seen.got));
-  if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: told }, seen));
+  if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: toldPurchase }, seen));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
-    const look = await lookAt({ ...bench, recording: measured }, "a", told, waitMs);
+    const look = await lookAt({ ...bench, recording: measured }, "a", toldPurchase, waitMs);
     facts.push({ ...look, waitedMs: slowestMs });
   }
   return end(measured, paidAt);
@@ -113,10 +113,10 @@ async function whyNoOrder(
   runs: CreateFact["runs"],
 ): Promise<HistoryVerdict> {
   const log = await logOf(bench, cartId);
-  const watched = runs.map((run) => ({ ...run, isKilled: null, log }));
+  const watchedRuns = runs.map((run) => ({ ...run, isKilled: null, log }));
   const verdict = judgeHistory(
     {},
-    [{ kind: "client", purchase: { runs: watched, live: 0, hasOtherId: false } }],
+    [{ kind: "client", purchase: { runs: watchedRuns, live: 0, hasOtherId: false } }],
     undefined,
   );
   return verdict.state === "broken" && verdict.invariant === "one_key"
@@ -126,8 +126,8 @@ async function whyNoOrder(
 
 /** Waits until the payment is shown, and the whole time only if the shop has accepted its event. */
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
-  const soon = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
-  if (isBooked(soon)) return soon;
+  const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
+  if (isBooked(lastReading)) return lastReading;
   const last = { isEnough: isBooked, waitMs: 0 };
   if (!isAccepted(await awaitDeliveries(bench, lastCheckout(purchase))))
     return awaitReading(bench, purchase, last);
@@ -188,8 +188,8 @@ function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
     const last = attempts.at(-1);
     if (state === "succeeded" || last === undefined) return [];
-    const got = last.status === null ? factOf("no_answer") : String(last.status);
-    return [{ kind: "refused", type, isForeign: false, got }];
+    const gotFact = last.status === null ? factOf("no_answer") : String(last.status);
+    return [{ kind: "refused", type, isForeign: false, got: gotFact }];
   });
 }
 

@@ -162,7 +162,7 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   const { leaseId } = bench;
   await bench.call({ name: "pay", id, body: { outcome, ...(leaseId !== "" && { leaseId }) } });
   await refresh(bench, purchase);
-  const now = purchase.checkouts.find((one) => one.id === id);
+  const now = purchase.checkouts.find((checkout) => checkout.id === id);
   if (now?.status === "succeeded" && !purchase.foreign.has(id)) {
     purchase.paid = now;
     purchase.isTold = false;
@@ -210,17 +210,17 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
       return { purchase, event, copies };
     }),
   );
-  const wait = (afterMs: number): Promise<void> =>
+  const pause = (afterMs: number): Promise<void> =>
     afterMs === 0 ? Promise.resolve() : world.sleep(afterMs, signal);
-  const [first, ...others] = payments;
+  const [first, ...otherPayments] = payments;
   const sendAll = async (): Promise<void> => {
     if (first === undefined) return;
-    await wait(tells[0]?.afterMs ?? 0);
+    await pause(tells[0]?.afterMs ?? 0);
     const together = payments.flatMap(({ event, copies }, at) =>
       Array.from({ length: copies - (at === 0 ? 1 : 0) }, () => event.eventId),
     );
     const answers = await deliver(bench, first.purchase, { ...first.event, together });
-    for (const { purchase, event } of [first, ...others])
+    for (const { purchase, event } of [first, ...otherPayments])
       // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
   };
@@ -231,21 +231,21 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
     sendAll(),
     ...spans.map((byMs) => advance(bench, byMs)),
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
-      await wait(afterMs);
+      await pause(afterMs);
       await visit(play, name, undefined);
     }),
     ...parts.map(async ({ steps, part, during, delayMs = 0 }) => {
       const { visitMs = 0 } = purchaseOf(play, "a");
-      await wait(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+      await pause(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
       for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
 }
 
 /** Waits for all, and throws the first error then: nothing goes on after a failed history. */
-async function allEnded(running: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(running)).find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason;
+async function allEnded(promises: readonly Promise<void>[]): Promise<void> {
+  const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
+  if (failure?.status === "rejected") throw failure.reason;
 }
 
 async function visit(
@@ -260,16 +260,16 @@ async function visit(
   if (shop.returns !== undefined)
     return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
-  const { session, ...rest } = form;
+  const { session, ...formFields } = form;
   const checkout = lastCheckout(purchase);
   const { cookies } = purchase;
   const ofForm = session === null ? null : sessionOf(play, purchase, session);
   const isOwn = ownCheckouts(purchase).some(({ id }) => id === ofForm);
-  const opened = { page: shop.returnUrl, checkout, form: rest, session: ofForm, cookies, isOwn };
-  const begun = bench.world.monotonic();
-  const visited = await openReturnPage(bench, opened);
-  purchase.visitMs = bench.world.monotonic() - begun;
-  facts.push({ kind: "visit", ...visited });
+  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, session: ofForm, cookies, isOwn };
+  const startedAt = bench.world.monotonic();
+  const result = await openReturnPage(bench, pageVisit);
+  purchase.visitMs = bench.world.monotonic() - startedAt;
+  facts.push({ kind: "visit", ...result });
 }
 
 function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" | undefined): string {
@@ -287,7 +287,7 @@ async function restart(
 ): Promise<boolean> {
   const { bench } = play;
   const { world, shop, signal, recording } = bench;
-  const telling =
+  const notification =
     during === undefined
       ? Promise.resolve()
       : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
@@ -297,17 +297,17 @@ async function restart(
     if (beginsMs > 0) await world.sleep(beginsMs, signal);
     await shop.restart?.(how);
   };
-  await allEnded([restarting(), telling]);
+  await allEnded([restarting(), notification]);
   if (shop.view === undefined) return true;
   const { order } = await awaitReading(bench, purchase, {
-    isEnough: (reading) => reading.order !== null,
+    isEnough: (page) => page.order !== null,
     waitMs: RESTARTED_MS.view,
   });
   const { taken } = purchase;
   if (order === null || taken === undefined || recording.refusesAgain === true) return true;
   const sendAgain = (): Promise<Answers> => deliver(bench, purchase, taken);
   const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
-  const refused = refusedIn(
+  const refusedAnswers = refusedIn(
     await poll(world, sendAgain, {
       isEnough,
       waitMs: RESTARTED_MS.event,
@@ -315,8 +315,8 @@ async function restart(
       signal,
     }),
   );
-  if (refused === undefined || signal.aborted) return true;
+  if (refusedAnswers === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
-  play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refused), isForeign: false, cause });
+  play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refusedAnswers), isForeign: false, cause });
   return false;
 }

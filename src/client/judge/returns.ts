@@ -31,9 +31,9 @@ export async function openReturnPage(
   { page: template, checkout, form = {}, session, cookies, isOwn = true }: Returning,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
-  const shown = { ...checkout, id: session ?? "" };
-  const page = fillAddress(template, shown);
-  const address = returnUrl(page, shown);
+  const shownCheckout = { ...checkout, id: session ?? "" };
+  const page = fillAddress(template, shownCheckout);
+  const address = returnUrl(page, shownCheckout);
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };

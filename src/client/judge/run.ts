@@ -66,27 +66,27 @@ const CONFIRMATIONS = 2;
 /** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { signal, recording } = bench;
-  const judged: JudgedHistory[] = [];
+  const histories: JudgedHistory[] = [];
   const unsure: (readonly [turn: Turn, first: Played])[] = [];
-  const failing = new AbortController();
+  const failureSignal = new AbortController();
   const othersDone = Promise.withResolvers<void>();
   const ownBench = {
     ...bench,
     others: othersDone.promise,
-    signal: AbortSignal.any([signal, failing.signal]),
+    signal: AbortSignal.any([signal, failureSignal.signal]),
   };
-  const whyLeft = (): WhyLeft | undefined => (judged.some(isStuck) ? "stuck" : whyOver(bench, plan));
+  const whyLeft = (): WhyLeft | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
   const report = (one: JudgedHistory): void => {
-    judged.push(one);
+    histories.push(one);
     if (!isLeftOut(one)) plan.onJudged(one);
   };
   const unlessFailed = async (work: () => Promise<void>): Promise<void> => {
-    if (failing.signal.aborted) return;
+    if (failureSignal.signal.aborted) return;
     try {
       await work();
     } catch (error) {
       // Without its lease, for example, nothing more may be done to the shop.
-      failing.abort(error);
+      failureSignal.abort(error);
       othersDone.resolve();
     }
   };
@@ -94,30 +94,30 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     unlessFailed(async () => {
       const leftReason = whyLeft();
       if (leftReason !== undefined) return report(unplayed(turn, factOf(leftReason)));
-      const played = await uninterrupted(signal, playOnce({ ...ownBench, ...at }, turn));
-      if (played === undefined) report(unplayed(turn, factOf("interrupted")));
-      else if (judged.some(isStuck)) report(unplayed(turn, factOf("stuck")));
-      else if (isOfBusyShop(played)) unsure.push([turn, played]);
-      else report(await judgedAs(bench, turn, played));
+      const playedTurn = await uninterrupted(signal, playOnce({ ...ownBench, ...at }, turn));
+      if (playedTurn === undefined) report(unplayed(turn, factOf("interrupted")));
+      else if (histories.some(isStuck)) report(unplayed(turn, factOf("stuck")));
+      else if (isOfBusyShop(playedTurn)) unsure.push([turn, playedTurn]);
+      else report(await judgedAs(bench, turn, playedTurn));
     });
   const width = recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
   const inTurn = inTurns();
   const batches = batchesOf(bench.shop, plan);
-  const lasting = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
+  const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
   let lanes: Promise<unknown> | undefined;
   for (const [pace, turns] of batches) {
-    if (pace === "beside") lanes ??= Promise.all(lasting.map((turn) => run(turn)));
+    if (pace === "beside") lanes ??= Promise.all(lastingTurns.map((turn) => run(turn)));
     if (pace === "lasting") {
       othersDone.resolve();
-      await (lanes ?? Promise.all(lasting.map((turn) => run(turn))));
+      await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
-    else await mapInLanes(turns, width, (turn) => inTurn((aside) => run(turn, { aside })));
+    else await mapInLanes(turns, width, (turn) => inTurn((stepAside) => run(turn, { aside: stepAside })));
     for (const [turn, first] of unsure.splice(0))
       await unlessFailed(async () => report(await confirm(bench, turn, first, whyLeft)));
-    if (failing.signal.aborted) await lanes;
-    failing.signal.throwIfAborted();
+    if (failureSignal.signal.aborted) await lanes;
+    failureSignal.signal.throwIfAborted();
   }
-  return judged;
+  return histories;
 }
 
 type WhyLeft = "budget" | "stuck" | "interrupted";
@@ -182,15 +182,15 @@ const MANY_CAUSES = 4;
 /**
  * If many histories break one rule, their likely causes are dropped, and only a cause that an answer proves is reported.
  */
-function withShownCauses(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
+function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likely = new Map<JudgedInvariant, Set<Cause>>();
-  for (const { name, verdict } of judged) {
+  for (const { name, verdict } of histories) {
     if (verdict.state !== "broken") continue;
     const { invariant } = verdict;
     const cause = likelyCause(name, invariant);
     if (cause !== undefined) likely.set(invariant, (likely.get(invariant) ?? new Set()).add(cause));
   }
-  return judged.map((one) => {
+  return histories.map((one) => {
     const { verdict, seen } = one;
     if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return one;
     const brokenFact = verdictsOn(seen?.facts ?? []).broken.find(
@@ -206,16 +206,16 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
 }
 
 /** Each history once, in their order: of several runs the one that held least. */
-export function mergeRuns(judged: readonly JudgedHistory[]): readonly JudgedHistory[] {
+export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
-  const merged = names.flatMap((name) => {
-    const ownVerdicts = judged.filter((one) => one.name === name);
+  const mergedHistories = names.flatMap((name) => {
+    const ownVerdicts = histories.filter((one) => one.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
       ownVerdicts.filter(({ verdict }) => verdict.state === state),
     );
     return worst.slice(0, 1);
   });
-  return withShownCauses(merged);
+  return withShownCauses(mergedHistories);
 }
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
@@ -229,21 +229,21 @@ const LOST_MS = 20_000;
  */
 export async function judgeAgain(
   bench: Bench,
-  judged: readonly JudgedHistory[],
+  histories: readonly JudgedHistory[],
   notBefore: number,
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop, signal } = bench;
-  if (shop.view === undefined) return judged;
-  const late = judged.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
+  if (shop.view === undefined) return histories;
+  const lateHistories = histories.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
   const until = Math.max(
     notBefore,
-    ...judged.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
-    ...late.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
+    ...histories.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
+    ...lateHistories.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
   );
   const leftMs = until - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
-    judged.map(async (one) => {
+    histories.map(async (one) => {
       const { name, seen, verdict } = one;
       if (seen === undefined || !isHistory(name)) return one;
       const interrupted = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
@@ -256,10 +256,10 @@ export async function judgeAgain(
       // A look that was cut off shows nothing.
       if (signal.aborted) return interrupted;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
-      const later = { looks, settleMs: shop.settleMs, sinceMs };
+      const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...one,
-        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...seen }, later),
+        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...seen }, laterLooks),
       };
     }),
   );
@@ -305,25 +305,25 @@ function unplayed(
   return { name, verdict: notJudged(reason, null, gotText), reference: null, story: [] };
 }
 
-async function judgedAs(bench: Bench, turn: Turn, played: Played): Promise<JudgedHistory> {
+async function judgedAs(bench: Bench, turn: Turn, playedTurn: Played): Promise<JudgedHistory> {
   if (bench.signal.aborted) return unplayed(turn, factOf("interrupted"));
   const [name] = turn;
-  const { verdict, orders } = played;
+  const { verdict, orders } = playedTurn;
   const checkouts = orders.get("a")?.checkouts ?? [];
   const isBroken = verdict.state === "broken";
   const subject = isBroken ? checkouts.at(-1) : checkouts[0];
   const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId, orders) : [];
-  return { name, verdict, reference: subject?.id ?? null, story, seen: played };
+  return { name, verdict, reference: subject?.id ?? null, story, seen: playedTurn };
 }
 
 /** Plays a history alone whose verdict may be chance. A late or busy shop passes if the history holds alone. */
 async function confirm(
   bench: Bench,
   turn: Turn,
-  played: Played,
+  playedTurn: Played,
   whyLeft: () => WhyLeft | undefined,
 ): Promise<JudgedHistory> {
-  const first = played.verdict;
+  const first = playedTurn.verdict;
   for (let run = 0; run < CONFIRMATIONS && whyLeft() === undefined; run += 1) {
     const again = await uninterrupted(bench.signal, playOnce(bench, turn));
     if (again === undefined) break;
@@ -331,7 +331,7 @@ async function confirm(
       first.state === "broken" && first.invariant === "takes_events" && again.verdict.state === "held";
     if (isLate(first) || isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
   }
-  if (isLate(first)) return judgedAs(bench, turn, played);
+  if (isLate(first)) return judgedAs(bench, turn, playedTurn);
   return unplayed(turn, factOf(whyLeft() ?? "not_again"), first.got);
 }
 
@@ -341,7 +341,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const history = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
   const facts: Observation[] = [...dialectFact(bench, false)];
-  const before = shop.served?.endings.length ?? 0;
+  const endingCount = shop.served?.endings.length ?? 0;
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
     (error: unknown) => {
@@ -349,7 +349,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
       throw error;
     },
   );
-  const serverEnding = shop.served?.endings.slice(before)[0];
+  const serverEnding = shop.served?.endings.slice(endingCount)[0];
   if (serverEnding !== undefined) {
     // First, because an end explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
@@ -373,15 +373,15 @@ export async function storyOf(
 ): Promise<readonly string[]> {
   const { entries } = await call({ name: "explain", body: { id: orderId } });
   const { now } = await call({ name: "showClock", body: undefined });
-  const ahead = now - world.monotonic();
+  const clockOffset = now - world.monotonic();
   const eventLines = [...orders].flatMap(([name, { sent }]) =>
     sent.map(({ at, text }) => ({
-      at: at + ahead,
+      at: at + clockOffset,
       of: null,
       text: name === "a" ? text : `${text} (order ${name})`,
     })),
   );
-  const lines = [...entries, ...eventLines].toSorted((one, other) => one.at - other.at);
+  const lines = [...entries, ...eventLines].toSorted((left, right) => left.at - right.at);
   return lines.slice(-MAX_STORY).map(entryLine);
 }
 

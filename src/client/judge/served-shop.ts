@@ -134,21 +134,21 @@ async function serveShop(
   },
   port: number,
 ): Promise<RunningShop> {
-  const killing = new AbortController();
+  const killSignal = new AbortController();
   let end: ShellResult | undefined;
   let hasListened = false;
-  const running = runMerchantCommand(world, {
+  const shopCommand = runMerchantCommand(world, {
     ...command,
     timeoutMs: RUN_MS,
     maxOutputBytes: MAX_BYTES,
-    signal: AbortSignal.any([signal, killing.signal]),
+    signal: AbortSignal.any([signal, killSignal.signal]),
   }).then((result) => {
     end = result;
-    if (hasListened && !killing.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
+    if (hasListened && !killSignal.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
   });
   const stop = async (ending?: "stop"): Promise<void> => {
-    killing.abort(ending === undefined ? undefined : ("terminate" satisfies ShellEnd));
-    await running;
+    killSignal.abort(ending === undefined ? undefined : ("terminate" satisfies ShellEnd));
+    await shopCommand;
   };
   const isListening = await poll(world, () => isServed(world, port), {
     isEnough: (listens) => listens || end !== undefined || signal.aborted,
@@ -195,20 +195,20 @@ async function openGate(
   const counts = new Map<string, number>();
   const killAt = (body: Uint8Array): ScheduledFault | undefined => {
     const type = typeOf(body);
-    const nth = (counts.get(type) ?? 0) + 1;
-    counts.set(type, nth);
-    return kills.find(({ match = {} }) => match.eventType === type && (match.nth ?? 1) === nth);
+    const ordinal = (counts.get(type) ?? 0) + 1;
+    counts.set(type, ordinal);
+    return kills.find(({ match = {} }) => match.eventType === type && (match.nth ?? 1) === ordinal);
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const kill = killAt(request.body);
-    const passed = passOn(world, url, request);
-    if (kill === undefined) return passed;
+    const passedResponse = passOn(world, url, request);
+    if (kill === undefined) return passedResponse;
     if (kill.action === "kill") {
-      await Promise.race([passed, world.sleep(WITH_DELIVERY_MS)]);
+      await Promise.race([passedResponse, world.sleep(WITH_DELIVERY_MS)]);
       await restart();
       return { ...NO_ANSWER, dropped: true };
     }
-    const response = await passed;
+    const response = await passedResponse;
     await restart();
     return response;
   };

@@ -32,36 +32,36 @@ export async function eventsOf({ call }: Bench, id: string): Promise<readonly Ev
 
 export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
   const { bench } = play;
-  const { of, statuses, how, from, idLike: same } = step;
+  const { of, statuses, how, from, idLike: samePart } = step;
   const purchase = purchaseOf(play, of);
-  const begun = bench.world.monotonic();
+  const startedAt = bench.world.monotonic();
   const { checkouts, foreign } = purchase;
-  const told = {
+  const toldCheckouts = {
     first: checkouts.slice(0, 1),
     elsewhere: checkouts.filter(({ id }) => foreign.has(id)),
     last: [lastCheckout(purchase)],
   }[from ?? "last"];
-  const events = (await Promise.all(told.map(({ id }) => eventsOf(bench, id)))).flat();
-  const wanted =
+  const events = (await Promise.all(toldCheckouts.map(({ id }) => eventsOf(bench, id)))).flat();
+  const wantedCheckouts =
     statuses === undefined
       ? events
       : statuses.flatMap((status) => events.filter((event) => event.status === status));
   const { world, dialect } = bench;
-  for (const event of wanted) {
-    const sent =
-      same === undefined
+  for (const event of wantedCheckouts) {
+    const sentEvent =
+      samePart === undefined
         ? sentAs(how, { id: world.uuid(), checkout: lastCheckout(purchase), dialect })
-        : sentLike(await lastEventOf(play, "a"), same);
-    const answers = await deliver(bench, purchase, { ...event, sent });
+        : sentLike(await lastEventOf(play, "a"), samePart);
+    const answers = await deliver(bench, purchase, { ...event, sent: sentEvent });
     if (how === undefined || how === "in_parts" || how === "late")
-      noteAnswers(purchase, { ...event, sent }, answers);
+      noteAnswers(purchase, { ...event, sent: sentEvent }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
   // A shop without an endpoint asks for it.
   const isAsked = bench.recording.isWithoutEvents === true;
-  if (isAsked && wanted.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
+  if (isAsked && wantedCheckouts.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
     purchase.isTold = true;
-  purchase.eventMs = (bench.world.monotonic() - begun) / Math.max(1, wanted.length);
+  purchase.eventMs = (bench.world.monotonic() - startedAt) / Math.max(1, wantedCheckouts.length);
 }
 
 async function lastEventOf(play: Play, of: OrderName): Promise<string> {
@@ -87,7 +87,7 @@ export function gotOf({ status, error }: Pick<Answers[number], "status" | "error
 export async function deliver(
   bench: Bench,
   purchase: Pick<Purchase, "sent">,
-  wanted: {
+  delivery: {
     readonly eventId: string;
     readonly type: string;
     readonly sent?: SentAs;
@@ -95,7 +95,7 @@ export async function deliver(
   },
 ): Promise<Answers> {
   const { call, leaseId, noted, signal, world, dialect } = bench;
-  const { eventId, type, sent = AS_DELIVERED, together } = wanted;
+  const { eventId, type, sent = AS_DELIVERED, together } = delivery;
   const at = world.monotonic();
   const endpoints = (noted.endpoints ??= await findEndpoints(call));
   const connection = together === undefined ? "kept" : "fresh";
@@ -108,16 +108,16 @@ export async function deliver(
     })),
   );
   // One endpoint after the other, so that a run has few requests in flight, but all of a moment together.
-  const moments = together === undefined ? requests.map((one) => [one]) : [requests];
+  const moments = together === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of moments.filter(({ length }) => length > 0)) {
     const body = { leaseId, posts: round.map(({ post }) => post) };
-    const posted = await call({ name: "postToEndpoint", body, timeoutMs: DELIVER_TIMEOUT_MS, signal });
-    for (const [of, { status, error }] of posted.answers.entries())
+    const outcome = await call({ name: "postToEndpoint", body, timeoutMs: DELIVER_TIMEOUT_MS, signal });
+    for (const [of, { status, error }] of outcome.answers.entries())
       answers.push({ eventId: round[of]?.eventId ?? "", status, error });
   }
-  const got = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
-  purchase.sent.push({ at, text: `the run delivered ${sent.text.replace("{type}", type)}: ${got}` });
+  const gotText = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
+  purchase.sent.push({ at, text: `the run delivered ${sent.text.replace("{type}", type)}: ${gotText}` });
   return answers;
 }
 
@@ -127,17 +127,17 @@ export function noteAnswers(
   event: Omit<EventRef, "status"> & { readonly sent?: SentAs },
   answers: Answers,
 ): void {
-  const own = answers.filter(({ eventId }) => eventId === event.eventId);
-  const refused = refusedIn(own);
+  const ownAnswers = answers.filter(({ eventId }) => eventId === event.eventId);
+  const refusedAnswers = refusedIn(ownAnswers);
   const { eventId, type, checkoutId, sent = AS_DELIVERED } = event;
-  const others = purchase.open.filter((one) => one.eventId !== eventId);
-  if (refused !== undefined) {
-    purchase.open = [...others, { eventId, type, checkoutId, sent, got: gotOf(refused) }];
+  const otherEvents = purchase.open.filter((candidate) => candidate.eventId !== eventId);
+  if (refusedAnswers !== undefined) {
+    purchase.open = [...otherEvents, { eventId, type, checkoutId, sent, got: gotOf(refusedAnswers) }];
     return;
   }
-  purchase.open = others;
-  if (own.length > 0) purchase.taken ??= { eventId, type };
-  if (own.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isTold = true;
+  purchase.open = otherEvents;
+  if (ownAnswers.length > 0) purchase.taken ??= { eventId, type };
+  if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isTold = true;
 }
 
 function isPayment(type: string, checkoutId: string, { paid }: Purchase): boolean {
@@ -175,7 +175,7 @@ export async function deliverOpen(play: Play, of: OrderName): Promise<void> {
 
 /** The accepted answers to an event, otherwise all. */
 export function acceptedOf(answers: Answers, eventId: string): Answers {
-  const own = answers.filter((one) => one.eventId === eventId);
-  const accepted = own.filter(isTaken);
-  return accepted.length > 0 ? accepted : own;
+  const ownAnswers = answers.filter((answer) => answer.eventId === eventId);
+  const acceptedAnswers = ownAnswers.filter(isTaken);
+  return acceptedAnswers.length > 0 ? acceptedAnswers : ownAnswers;
 }

@@ -135,8 +135,8 @@ export function noAnswer(failure: FailureCode, message: string): SaidValue {
   return factOf(`no_answer:${failure}`, excerpt(message));
 }
 
-function unreadable(got: SaidValue): ViewReading {
-  return { order: null, got, text: "", isMissing: false };
+function unreadable(gotValue: SaidValue): ViewReading {
+  return { order: null, got: gotValue, text: "", isMissing: false };
 }
 
 function readText(text: string, view: OrderViewSource): ViewReading {
@@ -169,9 +169,9 @@ export async function sendLocally(
     readonly signal: AbortSignal;
   },
 ): Promise<OutboundResult> {
-  const allowed = parseShopTarget(target, shopRequest.url);
-  if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
-  const { url, addresses } = allowed.value;
+  const outcome = parseShopTarget(target, shopRequest.url);
+  if (!outcome.ok) return { ok: false, failure: "unreachable", message: outcome.refusal.message };
+  const { url, addresses } = outcome.value;
   const { method = "GET", headers, body, signal } = shopRequest;
   const request = {
     method,

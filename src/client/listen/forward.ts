@@ -91,10 +91,10 @@ async function addressesOf(
   });
   const target = parseTarget(url, policy);
   if (!target.ok) return forbidden(target.refusal);
-  const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = filterAddresses(target.value, resolved, policy);
+  const resolvedAddresses = target.value.addresses === null ? await world.resolve(target.value.host) : [];
+  const addresses = filterAddresses(target.value, resolvedAddresses, policy);
   if (addresses.ok) return addresses;
-  return resolved.length === 0 ? { ok: false, refusal: UNRESOLVED } : forbidden(addresses.refusal);
+  return resolvedAddresses.length === 0 ? { ok: false, refusal: UNRESOLVED } : forbidden(addresses.refusal);
 }
 
 type Unsent = Pick<Extract<ForwardResult, { kind: "unanswered" }>, "failure" | "message" | "facts">;

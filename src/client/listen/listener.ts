@@ -115,7 +115,7 @@ type Context = ListenerOptions & {
 
 /** Verifies raw bytes: unverified requests never reach a target. Returns the target's answer to the sender. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
-  const pending = new Set<Promise<void>>();
+  const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
   let inFlight = 0;
   const context: Context = {
@@ -129,8 +129,8 @@ export function createWebhookListener(world: Context["world"], options: Listener
     search: createCauseSearch(world),
     inTurn: createMutex(),
     later: (work) => {
-      const trackedWork = work.catch(options.report).finally(() => pending.delete(trackedWork));
-      pending.add(trackedWork);
+      const trackedWork = work.catch(options.report).finally(() => pendingWork.delete(trackedWork));
+      pendingWork.add(trackedWork);
     },
   };
   // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
@@ -169,7 +169,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
     },
     settled: async () => {
       context.search.stop();
-      await Promise.all(pending);
+      await Promise.all(pendingWork);
     },
   };
 }
@@ -203,47 +203,47 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const { body: rawBody, rawHeaders: headers } = request;
   const verification = { rawBody, headers, secrets: secrets.inForce, now: at, dialect };
   const verdict = verifyWebhook(verification);
-  const verified = verdict.ok || verdict.code === "event_invalid";
+  const isVerified = verdict.ok || verdict.code === "event_invalid";
   const [faultHeader = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
-  const injected = parseFaultHeader(faultHeader);
+  const faultAction = parseFaultHeader(faultHeader);
   const { storeTime: storeAt } = secrets;
-  const arrived = {
+  const arrival = {
     at,
     storeAt,
     since,
     request,
     headerNames,
-    verified,
+    verified: isVerified,
     fault: verdict.ok ? undefined : verdict,
-    injected,
+    injected: faultAction,
   };
-  if (!verified) {
+  if (!isVerified) {
     const knownSecrets = secrets.retired.map((secret) => ({
       label: "an earlier secret of this endpoint",
       secret,
       retired: true,
     }));
-    return refuseUnverified(context, arrived, { ...verification, known: knownSecrets });
+    return refuseUnverified(context, arrival, { ...verification, known: knownSecrets });
   }
   const isRead = dialect !== undefined && verdict.ok;
   const claims = isRead ? claimsIn(verdict.event) : parseClaims(request.body);
-  const received = { ...arrived, claims };
-  const eventId = eventIdOf(received);
+  const delivery = { ...arrival, claims };
+  const eventId = eventIdOf(delivery);
   const work = async (): Promise<HttpResponse> =>
-    answerAndReport(context, received, await handle(context, received));
+    answerAndReport(context, delivery, await handle(context, delivery));
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
 /** Answers an unsigned request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
   { world, source, search, later, onHandled, mayLookCloser }: Context,
-  arrived: Omit<Received, "claims">,
+  arrival: Omit<Received, "claims">,
   verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
-  const { since, headerNames, ...reported } = arrived;
-  const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
+  const { since, headerNames, ...reported } = arrival;
+  const [eventId] = headerValues(arrival.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the sandbox knows the open attempt only until then.
-  const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
+  const attempt = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - since);
   const report = async (): Promise<void> => {
@@ -251,9 +251,9 @@ async function refuseUnverified(
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
       search.causesOf(verification),
-      tried === undefined ? undefined : source.nextAttempt(tried),
+      attempt === undefined ? undefined : source.nextAttempt(attempt),
     ]);
-    const { body } = arrived.request;
+    const { body } = arrival.request;
     const claims = parseClaims(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
     onHandled({ ...reported, claims, result, answered: response.status, milliseconds, next });
@@ -263,42 +263,42 @@ async function refuseUnverified(
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
-async function handle(context: Context, received: Received): Promise<ListenerResult> {
+async function handle(context: Context, delivery: Received): Promise<ListenerResult> {
   const { world, source, seen, plan, forwarding } = context;
-  const target = targetFor(plan, received.claims.type ?? "");
+  const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
-  const eventId = eventIdOf(received);
+  const eventId = eventIdOf(delivery);
   // The secrets were requested for this delivery, so the instance id is the id of its sender.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
-  const again = event !== undefined && seen.has(event);
+  const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
-  if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
-  const forwarded = await forwardDelivery(world, { ...received, url: target.url }, forwarding);
+  if (isRepeated && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
+  const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwarding);
   // Recorded only now, because an event that no target accepted must be delivered again.
-  if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
-  return { ...forwarded, again };
+  if (event !== undefined && isTaken(result)) seen.add(event, world.now());
+  return { ...result, again: isRepeated };
 }
 
 /** Reports at once or, if another attempt follows, after asking the sender for its time. */
 async function answerAndReport(
   context: Context,
-  received: Received,
+  receivedDelivery: Received,
   result: ListenerResult,
 ): Promise<HttpResponse> {
   const { world, source, onHandled, later } = context;
   const response = answerOf(result);
-  const { since, headerNames: _names, ...reported } = received;
+  const { since, headerNames: _names, ...reportedFields } = receivedDelivery;
   const delivery = {
-    ...reported,
+    ...reportedFields,
     result,
     answered: response.status,
     milliseconds: Math.round(world.monotonic() - since),
   };
-  const eventId = eventIdOf(received);
+  const eventId = eventIdOf(receivedDelivery);
   const comesAgain = response.status < 200 || response.status > 299;
-  const tried = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
-  if (tried === undefined) onHandled({ ...delivery, next: undefined });
-  else later(source.nextAttempt(tried).then((next) => onHandled({ ...delivery, next })));
+  const attempt = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
+  if (attempt === undefined) onHandled({ ...delivery, next: undefined });
+  else later(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
   return response;
 }
 
@@ -331,8 +331,8 @@ function plainAnswer(status: number, body: string, headers: Record<string, strin
   return { status, headers: { ...ownHeaders, ...headers }, body };
 }
 
-function isTaken(forwarded: ForwardResult): boolean {
-  return forwarded.kind === "answered" && forwarded.status < 300;
+function isTaken(result: ForwardResult): boolean {
+  return result.kind === "answered" && result.status < 300;
 }
 
 /** The event id in the signed body, otherwise the id in the header, which is not signed. */

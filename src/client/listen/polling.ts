@@ -22,8 +22,8 @@ export function pollDeliveries(
   link: Pick<ListenerRegistration, "fetch" | "answer">,
   service: Service,
 ): Pick<Listener, "close"> {
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const controller = new AbortController();
+  const { signal } = controller;
   const underWay = new Map<string, Promise<void>>();
   const handle = async ({ id, headers, body }: AnswerOf<"fetchDeliveries">["requests"][number]) => {
     const rawHeaders = Object.entries({ ...headers, Host: HOST }).flat();
@@ -38,19 +38,19 @@ export function pollDeliveries(
   };
   const poll = async (): Promise<void> => {
     while (!signal.aborted) {
-      const fetched = await link.fetch([...underWay.keys()], signal);
-      if (fetched.end !== "success") await world.sleep(PAUSE_MS, signal);
+      const outcome = await link.fetch([...underWay.keys()], signal);
+      if (outcome.end !== "success") await world.sleep(PAUSE_MS, signal);
       else
-        for (const one of fetched.value.requests) {
-          const handled = handle(one).finally(() => underWay.delete(one.id));
-          underWay.set(one.id, handled);
+        for (const request of outcome.value.requests) {
+          const work = handle(request).finally(() => underWay.delete(request.id));
+          underWay.set(request.id, work);
         }
     }
   };
   const polling = poll();
   return {
     close: async (graceMs) => {
-      stopping.abort();
+      controller.abort();
       await Promise.race([Promise.all([polling, ...underWay.values()]), world.sleep(graceMs)]);
     },
   };

@@ -84,8 +84,8 @@ export function createRegistration(
     check: () => check(registration),
     replay: (id) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
-    fetch: (handled, signal) => {
-      const body = { url: options.url, known: handled.join(","), waitMs: HOLD_MS };
+    fetch: (handledIds, signal) => {
+      const body = { url: options.url, known: handledIds.join(","), waitMs: HOLD_MS };
       return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + HOLD_MS, signal });
     },
     answer: (id, body) => ask(registration, { name: "answerDelivery", id, body }),
@@ -105,9 +105,9 @@ async function ask<Name extends OperationName>(
 }
 
 function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
-  const registered = registerNow(registration, since).finally(registration.registeredOnce.resolve);
-  registration.registering = registered;
-  return registered;
+  const outcome = registerNow(registration, since).finally(registration.registeredOnce.resolve);
+  registration.registering = outcome;
+  return outcome;
 }
 
 async function registerNow(
@@ -116,13 +116,13 @@ async function registerNow(
 ): Answer<"registerListener"> {
   const { url, eventTypes, forward: forwardTo } = registration;
   const body = { url, eventTypes, since, forwardTo };
-  const registered = await ask(registration, { name: "registerListener", body });
-  if (registered.end !== "success") return registered;
-  const { id, signingSecrets: inForce, storeTime } = registered.value;
+  const outcome = await ask(registration, { name: "registerListener", body });
+  if (outcome.end !== "success") return outcome;
+  const { id, signingSecrets: inForce, storeTime } = outcome.value;
   registration.endpointId = id;
   registration.secrets = { inForce, retired: [], storeTime };
   registration.state = "connected";
-  return registered;
+  return outcome;
 }
 
 /** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
@@ -136,10 +136,10 @@ async function secretsOf(registration: RegistrationState): Promise<ListenerSecre
 }
 
 async function storeTimeOf(registration: RegistrationState): Promise<number | null | undefined> {
-  const unknown = registration.secrets.storeTime === null ? null : undefined;
-  if (registration.state === "lost") return unknown;
+  const unknownTime = registration.secrets.storeTime === null ? null : undefined;
+  if (registration.state === "lost") return unknownTime;
   const shown = await ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
-  return shown.end === "success" ? shown.value.storeTime : unknown;
+  return shown.end === "success" ? shown.value.storeTime : unknownTime;
 }
 
 /** Attempts of one event never overlap at an endpoint (decision 93), so the open attempt is this one. */
@@ -178,7 +178,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   const { endpointId: id, url, leaving } = registration;
   // A running sandbox answers when something changes.
   const waitMs = registration.state === "connected" ? HOLD_MS : 0;
-  const shown = await ask(registration, {
+  const endpoint = await ask(registration, {
     name: "showEndpoint",
     id,
     body: { url, waitMs },
@@ -187,39 +187,39 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   });
   if (registration.state === "left") return NO_CHANGE;
   // The sandbox now has another database, which does not know this endpoint: registers again.
-  if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(registration);
-  if (shown.end === "refusal" && shown.status === 401 && isPolledAddress(url))
-    return { kind: "refused", answer: shown };
-  if (shown.end !== "success") return markLost(registration);
-  const { state, reason, pausedBy } = shown.value;
-  if (shown.value.url !== url) return { kind: "taken_over" };
+  if (endpoint.end === "refusal" && endpoint.error.code === "not_found") return reconnect(registration);
+  if (endpoint.end === "refusal" && endpoint.status === 401 && isPolledAddress(url))
+    return { kind: "refused", answer: endpoint };
+  if (endpoint.end !== "success") return markLost(registration);
+  const { state, reason, pausedBy } = endpoint.value;
+  if (endpoint.value.url !== url) return { kind: "taken_over" };
   if (registration.state === "lost" || pausedBy === "listener") return reconnect(registration);
-  const before = registration.state;
+  const previousState = registration.state;
   registration.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
-  if (registration.state === "connected" || before === "off") return NO_CHANGE;
+  if (registration.state === "connected" || previousState === "off") return NO_CHANGE;
   return { kind: "off", reason: reason ?? "it was disabled" };
 }
 
 async function reconnect(registration: RegistrationState): Promise<ConnectionChange> {
   const wasLost = registration.state === "lost";
-  const registered = await register(registration);
-  if (registered.end !== "success") return markLost(registration);
+  const outcome = await register(registration);
+  if (outcome.end !== "success") return markLost(registration);
   return wasLost ? { kind: "back" } : NO_CHANGE;
 }
 
 function markLost(registration: RegistrationState): ConnectionChange {
-  const before = registration.state;
+  const previousState = registration.state;
   registration.state = "lost";
-  return before === "lost" ? NO_CHANGE : { kind: "lost" };
+  return previousState === "lost" ? NO_CHANGE : { kind: "lost" };
 }
 
 async function leave(registration: RegistrationState): Promise<void> {
   registration.state = "left";
   registration.leaving.abort();
-  const shown = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
-  if (shown.end !== "success" || shown.value.url !== registration.url) return;
+  const endpoint = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
+  if (endpoint.end !== "success" || endpoint.value.url !== registration.url) return;
   // An endpoint that a drill pauses is enabled again afterwards.
-  if (shown.value.state !== "enabled" && shown.value.pausedBy !== "drill") return;
+  if (endpoint.value.state !== "enabled" && endpoint.value.pausedBy !== "drill") return;
   await ask(registration, {
     name: "setEndpointState",
     id: registration.endpointId,

@@ -23,8 +23,8 @@ const MAX_WAITING = 16;
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();
   let bucket: Bucket | undefined;
-  let waiting = 0;
-  let stopped = false;
+  let waitingCount = 0;
+  let isStopped = false;
 
   const take = (bytes: number): boolean => {
     const tokenResult = takeToken(budget, bucket, world.now(), bytes);
@@ -41,19 +41,19 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
         await new Promise<void>((resolve) => world.soon(resolve));
         slice = step.value;
       }
-      if (stopped || !take(step.value)) return [];
+      if (isStopped || !take(step.value)) return [];
     }
   };
   return {
     causesOf: async (request) => {
-      if (waiting >= MAX_WAITING) return [];
-      waiting += 1;
+      if (waitingCount >= MAX_WAITING) return [];
+      waitingCount += 1;
       try {
         return await inTurn("search", () => search(request));
       } finally {
-        waiting -= 1;
+        waitingCount -= 1;
       }
     },
-    stop: () => (stopped = true),
+    stop: () => (isStopped = true),
   };
 }

@@ -75,20 +75,20 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
     if (shouldContinue(results) && isWanted()) results.push(...(await send.form(name)));
   };
   const last = names.slice(-2);
-  for (const name of names.filter((one) => FIRST_CASES.has(one))) await run(name);
+  for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
-  const probed =
+  const probeResults =
     isWorthProbing(results) && isWanted() ? await probe(send, receiver, { lanes, isWanted }) : undefined;
-  const middle = names.filter((one) => !FIRST_CASES.has(one) && !last.includes(one));
+  const middle = names.filter((candidate) => !FIRST_CASES.has(candidate) && !last.includes(candidate));
   await mapInLanes(middle, lanes, run);
-  const repeated: CaseResult[] = [];
+  const repeatedResults: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (isWanted()) repeated.push(...(await send.form(name)));
+    if (isWanted()) repeatedResults.push(...(await send.form(name)));
   });
   for (const name of last) await run(name);
   const usedRetired = receiver.retiredSecret !== undefined;
-  const sorted = results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
-  return { results: sorted, repeated, names, usedRetired, probed };
+  const sorted = results.toSorted((left, right) => names.indexOf(left.name) - names.indexOf(right.name));
+  return { results: sorted, repeated: repeatedResults, names, usedRetired, probed: probeResults };
 }
 
 /** `isOpen`: the receiver was busy when the forms were no longer wanted, so the result proves nothing. */
@@ -98,23 +98,23 @@ type Sender = ReturnType<typeof createSender>;
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
 function createSender({ world, post, isWanted }: FormsContext, receiver: FormReceiver) {
   const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
-  const begun = world.now();
-  let newest = now - 1;
+  const startedAt = world.now();
+  let newestTime = now - 1;
   const event = (): Required<DrillEvent> => {
     // Each event has its own time, like the service's events.
-    newest = Math.max(newest + 1, now + world.now() - begun);
-    return { id: world.uuid(), storeId, createdAt: newest, sentAt: world.now() };
+    newestTime = Math.max(newestTime + 1, now + world.now() - startedAt);
+    return { id: world.uuid(), storeId, createdAt: newestTime, sentAt: world.now() };
   };
   const first = event();
   const pace = createPace(world, isWanted);
   const form = async (name: CaseName): Promise<readonly CaseResult[]> => {
-    const own = name === "good_event" ? first : event();
+    const ownEvent = name === "good_event" ? first : event();
     const realNow = name === "good_event" ? first.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
-    const { [name]: one } = DRILL_CASES;
-    const { eventId, ...basic } = buildDrillRequest(one, { own, first, order }, keys);
-    const request = buildFormRequest(one, basic, keys);
-    const { limited, isOpen, ...sent } = await pace(() => post(request, one.connection ?? "kept"));
+    const { [name]: mutations } = DRILL_CASES;
+    const { eventId, ...basic } = buildDrillRequest(mutations, { own: ownEvent, first, order }, keys);
+    const request = buildFormRequest(mutations, basic, keys);
+    const { limited, isOpen, ...sent } = await pace(() => post(request, mutations.connection ?? "kept"));
     const { milliseconds } = sent;
     const answer = answerOf(sent);
     return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
@@ -128,17 +128,17 @@ async function probe(
   { secret, olderSecrets, dialect }: FormReceiver,
   { lanes, isWanted }: Pick<FormsContext, "isWanted"> & { readonly lanes: number },
 ): Promise<DrillCause | undefined> {
-  const own = send.event();
-  const event = eventOfForm(DRILL_CASES.good_event, { own, first: own, order: null });
-  let found: DrillCause | undefined;
-  const keys = { secret, olderSecrets, dialect, realNow: own.sentAt };
-  await mapInLanes(buildProbes(event, keys), lanes, async (one) => {
-    if (found !== undefined || !isWanted()) return;
-    const { cause, headers, body } = one;
-    const sent = await send.post({ method: "POST", suffix: "", headers, body });
-    if (isAccepted({ answer: answerOf(sent) })) found ??= cause;
+  const ownEvent = send.event();
+  const event = eventOfForm(DRILL_CASES.good_event, { own: ownEvent, first: ownEvent, order: null });
+  let foundCause: DrillCause | undefined;
+  const keys = { secret, olderSecrets, dialect, realNow: ownEvent.sentAt };
+  await mapInLanes(buildProbes(event, keys), lanes, async (probeRow) => {
+    if (foundCause !== undefined || !isWanted()) return;
+    const { cause, headers, body } = probeRow;
+    const answer = await send.post({ method: "POST", suffix: "", headers, body });
+    if (isAccepted({ answer: answerOf(answer) })) foundCause ??= cause;
   });
-  return found;
+  return foundCause;
 }
 
 /** Whether a receiver asks for a later attempt: a 503 without a time may be its failure. */
@@ -148,28 +148,28 @@ function isBusy({ status, retryAfter }: PostedAnswer): boolean {
 
 /** After a busy answer requests go one after the other. All share the pauses, whose total time is limited. */
 function createPace(world: Pick<World, "now" | "sleep">, isWanted: () => boolean) {
-  let paused = 0;
+  let pausedCount = 0;
   let until = 0;
-  const rest = async (): Promise<void> => {
+  const awaitPause = async (): Promise<void> => {
     while (world.now() < until) await world.sleep(until - world.now());
   };
   const pause = (milliseconds: number): boolean => {
-    const more = Math.max(0, world.now() + milliseconds - Math.max(until, world.now()));
-    if (paused + more > ALL_PAUSES_MS) return false;
-    paused += more;
+    const extraMs = Math.max(0, world.now() + milliseconds - Math.max(until, world.now()));
+    if (pausedCount + extraMs > ALL_PAUSES_MS) return false;
+    pausedCount += extraMs;
     until = Math.max(until, world.now() + milliseconds);
     return true;
   };
   const inTurn = oneAtATime();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let tries = 1; ; tries += 1) {
-      const posted = await (paused > 0 ? inTurn(() => rest().then(send)) : send());
-      if (!isBusy(posted)) return { ...posted, limited: tries > 1 };
-      if (!isWanted()) return { ...posted, limited: false, isOpen: true };
-      if (tries === MAX_ATTEMPTS) return { ...posted, limited: false };
-      const named = parseRetryAfter(posted.retryAfter ?? undefined, world.now());
-      const wanted = Math.max(named, FIRST_PAUSE_MS * 2 ** (tries - 1));
-      if (!pause(Math.min(wanted, MAX_PAUSE_MS))) return { ...posted, limited: false };
+      const answer = await (pausedCount > 0 ? inTurn(() => awaitPause().then(send)) : send());
+      if (!isBusy(answer)) return { ...answer, limited: tries > 1 };
+      if (!isWanted()) return { ...answer, limited: false, isOpen: true };
+      if (tries === MAX_ATTEMPTS) return { ...answer, limited: false };
+      const namedPauseMs = parseRetryAfter(answer.retryAfter ?? undefined, world.now());
+      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (tries - 1));
+      if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, limited: false };
     }
   };
   return sendPatiently;

@@ -33,19 +33,19 @@ export async function findReceivers(
         id,
         body: undefined,
       });
-      const [secret, ...older] = inForce;
+      const [secret, ...olderSecrets] = inForce;
       if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
-      const found = drillRequest.hasOrder ? await acceptedOrder(call, id) : null;
+      const order = drillRequest.hasOrder ? await acceptedOrder(call, id) : null;
       return {
         endpointId: id,
         storeId,
         url,
         secret,
-        olderSecrets: [...older, ...retired],
+        olderSecrets: [...olderSecrets, ...retired],
         retiredSecret: retired[0],
         dialect,
-        order: found?.event ?? null,
-        checkout: found?.checkout ?? null,
+        order: order?.event ?? null,
+        checkout: order?.checkout ?? null,
         now: storeTime ?? realNow,
       };
     }),
@@ -62,17 +62,17 @@ async function acceptedOrder(
 ): Promise<{ readonly event: OrderEvent; readonly checkout: FoundReceiver["checkout"] } | null> {
   const body = { endpointId, state: "succeeded", limit: SEARCHED_DELIVERIES } as const;
   const { deliveries } = await call({ name: "listDeliveries", body });
-  const accepted = deliveries.filter(({ checkoutId }) => checkoutId !== null);
-  const [first] = accepted;
+  const acceptedDeliveries = deliveries.filter(({ checkoutId }) => checkoutId !== null);
+  const [first] = acceptedDeliveries;
   if (first === undefined) return null;
-  const otherEvent = accepted.find(({ type }) => kindOf(type) !== kindOf(first.type));
+  const otherEvent = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(first.type));
   const ids = new Set([first.checkoutId, otherEvent?.checkoutId]);
   // Newest first, so that of each type the newest stays.
   const byType = new Map(
-    accepted
+    acceptedDeliveries
       .filter(({ checkoutId }) => ids.has(checkoutId))
       .toReversed()
-      .map((one) => [one.type, one]),
+      .map((event) => [event.type, event]),
   );
   const events = await Promise.all(
     [...new Map([...byType, [first.type, first] as const]).values()].map(({ eventId }) =>

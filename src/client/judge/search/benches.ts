@@ -30,9 +30,9 @@ export function ownStoreBenches(explored: ExploredShop): Open {
     const madeStore = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
     const { storeId, apiKey, signingSecret } = madeStore;
     const call = callsOn(explored.call, storeId);
-    let served: ServedShop | undefined;
+    let servedShop: ServedShop | undefined;
     const close = async (): Promise<void> => {
-      await served?.stop();
+      await servedShop?.stop();
       await explored.call({ name: "deleteStore", storeId, body: {} });
     };
     const env = {
@@ -46,12 +46,12 @@ export function ownStoreBenches(explored: ExploredShop): Open {
       if (commandLine !== undefined) {
         const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
         const command = { commandLine, receiverPath };
-        served = await startShop(explored, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
-        await call({ name: "addEndpoint", body: { url: served.receiverUrl } });
+        servedShop = await startShop(explored, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
+        await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
-      const port = served && String(served.port);
+      const port = servedShop && String(servedShop.port);
       const own = shopAt(explored, { ...env, ...(port && { PORT: port }) }, `http://127.0.0.1:${port ?? ""}`);
-      const shop = { ...own, served, kill: served?.restart ?? own.kill };
+      const shop = { ...own, served: servedShop, kill: servedShop?.restart ?? own.kill };
       return {
         bench: searchBench({ ...explored, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,
@@ -65,20 +65,20 @@ export function ownStoreBenches(explored: ExploredShop): Open {
 
 /** The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopBenches(
-  explored: ExploredShop,
+  exploredShop: ExploredShop,
   {
     env,
     endpoint: { id: endpointId, url },
   }: { readonly env: EnvironmentVariables; readonly endpoint: { readonly id: string; readonly url: string } },
 ): Open {
-  const { call, newOrderId: newId } = explored;
-  const shop = shopAt(explored, env, new URL(url).origin);
+  const { call, newOrderId: newId } = exploredShop;
+  const shop = shopAt(exploredShop, env, new URL(url).origin);
   return async () => {
     const { state } = await call({ name: "showEndpoint", id: endpointId, body: {} });
     // The failures of earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = searchBench({ ...explored, shop, newId, search: { isOwn: false, endpointId } });
+    const bench = searchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }

@@ -152,9 +152,9 @@ async function tell(
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
       : await storyOf(bench, subject.orderId, new Map());
-  const ends = purchases.map(({ hasEnded, isDone, got }) => {
+  const endTexts = purchases.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
     return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;
   });
-  return [...lines, ...ends].join("\n");
+  return [...lines, ...endTexts].join("\n");
 }

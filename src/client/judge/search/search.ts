@@ -68,11 +68,11 @@ const CONFIRMATIONS = 3;
 /** Shrinks and confirms the schedules that break an invariant. */
 export async function exploreAll(search: Search): Promise<ExplorationResult | Useless> {
   const { only, seed } = search;
-  const plain = await search.run(only ?? NO_FAULTS);
-  const useless = only === undefined ? uselessOf(plain, search.hasView) : undefined;
+  const plainRun = await search.run(only ?? NO_FAULTS);
+  const useless = only === undefined ? uselessOf(plainRun, search.hasView) : undefined;
   if (useless !== undefined) return useless;
-  const runs = [plain];
-  const isSearch = only === undefined && plain.broken.length === 0;
+  const runs = [plainRun];
+  const isSearch = only === undefined && plainRun.broken.length === 0;
   const leftSchedules = isSearch ? await runWaves(search, runs) : [];
   const { confirmed, unsteady } = await confirmAll(search, runs);
   return {
@@ -82,7 +82,7 @@ export async function exploreAll(search: Search): Promise<ExplorationResult | Us
     broken: confirmed,
     notJudged: findNotJudged(runs, unsteady, search),
     advice: adviceOf(runs),
-    table: placeTable(placesOf(plain.trace), [
+    table: placeTable(placesOf(plainRun.trace), [
       ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmed) })),
       ...leftSchedules.map((schedule) => ({ schedule, result: "not_judged" as const })),
     ]),
@@ -123,13 +123,13 @@ async function runWaves(
   runs: ExploreRun[],
 ): Promise<readonly Schedule[]> {
   const until = world.monotonic() + budgetMs;
-  const [plain] = runs;
-  const knownRun = (one: ExploreRun): KnownRun => ({
-    schedule: one.schedule,
-    places: placesOf(one.trace).filter(({ kind }) => hasView || kind === "request"),
-    closeness: plain === undefined ? 0 : differenceScore(one.trace, plain.trace),
+  const [plainRun] = runs;
+  const knownRun = (searchRun: ExploreRun): KnownRun => ({
+    schedule: searchRun.schedule,
+    places: placesOf(searchRun.trace).filter(({ kind }) => hasView || kind === "request"),
+    closeness: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
     // Consequences of an accepted forged event are another mistake.
-    isBroken: one.broken.some(({ invariant }) => invariant !== "refuses_forged"),
+    isBroken: searchRun.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
     const wave = nextWave(runs.map(knownRun), { seed, kills });
@@ -138,7 +138,7 @@ async function runWaves(
     const waveRuns = await mapInLanes(waveSchedules, width, async (schedule) =>
       world.monotonic() < until ? run(schedule) : undefined,
     );
-    runs.push(...waveRuns.filter((one) => one !== undefined));
+    runs.push(...waveRuns.filter((waveRun) => waveRun !== undefined));
     const leftSchedules = wave.filter((_schedule, at) => waveRuns[at] === undefined);
     if (leftSchedules.length > 0) return leftSchedules;
   }
@@ -149,17 +149,17 @@ type Found = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] 
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
 function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
-  const found = new Map<string, Found>();
+  const foundCauses = new Map<string, Found>();
   for (const run of sortBySize(runs))
     for (const { invariant, cause } of run.broken) {
       const name = `${invariant} ${cause ?? ""}`;
-      found.set(name, { invariant, runs: (found.get(name)?.runs ?? []).concat(run) });
+      foundCauses.set(name, { invariant, runs: (foundCauses.get(name)?.runs ?? []).concat(run) });
     }
-  return [...found.values()];
+  return [...foundCauses.values()];
 }
 
 function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
-  return runs.toSorted((one, other) => scheduleSize(one.schedule) - scheduleSize(other.schedule));
+  return runs.toSorted((left, right) => scheduleSize(left.schedule) - scheduleSize(right.schedule));
 }
 
 /** Shrinks and confirms the smallest schedule of each cause. Causes that are not confirmed are unsteady. */
@@ -168,20 +168,20 @@ async function confirmAll(
   runs: readonly ExploreRun[],
 ): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly JudgedInvariant[] }> {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
-  const results = await mapInLanes(causesIn(runs), search.sideBySide, (found) =>
-    confirm(search, found, knownRuns),
+  const results = await mapInLanes(causesIn(runs), search.sideBySide, (foundCause) =>
+    confirm(search, foundCause, knownRuns),
   );
   const confirmed: Finding[] = [];
   for (const one of results)
-    if (typeof one === "object" && !confirmed.some((other) => isSame(one, other))) confirmed.push(one);
+    if (typeof one === "object" && !confirmed.some((finding) => isSame(one, finding))) confirmed.push(one);
   // A booked forged event proves more than its answer.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
-  confirmed.sort((one, other) => rank(one) - rank(other));
+  confirmed.sort((left, right) => rank(left) - rank(right));
   return { confirmed, unsteady: results.filter((one) => typeof one === "string") };
 }
 
-function isSame(one: Finding, other: Finding): boolean {
-  return one.rerun === other.rerun && one.invariant === other.invariant && one.cause === other.cause;
+function isSame(left: Finding, right: Finding): boolean {
+  return left.rerun === right.rerun && left.invariant === right.invariant && left.cause === right.cause;
 }
 
 async function confirm(
@@ -189,7 +189,7 @@ async function confirm(
   { invariant, runs }: Found,
   knownRuns: Map<string, ExploreRun>,
 ): Promise<Finding | JudgedInvariant> {
-  const breakIn = ({ broken }: ExploreRun) => broken.find((one) => one.invariant === invariant);
+  const breakIn = ({ broken }: ExploreRun) => broken.find((entry) => entry.invariant === invariant);
   for (const { schedule } of runs) {
     const steps = shrinkSchedule(schedule);
     let step = steps.next();
@@ -198,19 +198,19 @@ async function confirm(
       knownRuns.set(scheduleKey(step.value), candidate);
       step = steps.next(breakIn(candidate) !== undefined);
     }
-    const least = step.value;
-    const times = Array.from({ length: CONFIRMATIONS }, () => least);
-    const again = await mapInLanes(times, search.sideBySide, search.run);
-    const [first] = again;
+    const leastSchedule = step.value;
+    const times = Array.from({ length: CONFIRMATIONS }, () => leastSchedule);
+    const repeatedRuns = await mapInLanes(times, search.sideBySide, search.run);
+    const [first] = repeatedRuns;
     const firstBreak = first && breakIn(first);
-    if (firstBreak === undefined || !again.every((run) => breakIn(run) !== undefined)) continue;
+    if (firstBreak === undefined || !repeatedRuns.every((run) => breakIn(run) !== undefined)) continue;
     return {
-      ...least,
+      ...leastSchedule,
       invariant,
       cause: firstBreak.cause ?? "not_explained",
       text: textOf(firstBreak),
       story: first?.story ?? "",
-      rerun: search.rerunOf(least),
+      rerun: search.rerunOf(leastSchedule),
       schedules: runs.length,
     };
   }
@@ -218,10 +218,10 @@ async function confirm(
 }
 
 /** The broken rule with its cause; without a cause with the two answers that differ. */
-function textOf(broken: Broken): string {
-  const { invariant, cause, expected, got } = broken;
+function textOf(finding: Broken): string {
+  const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
-  const words = englishOf(causeOf(broken));
+  const words = englishOf(causeOf(finding));
   return cause === null
     ? `Broken: ${words} Expected ${englishOf(expected)}; got ${englishOf(got)}.`
     : `Broken: ${rule}. ${words}`;
@@ -234,9 +234,9 @@ function findNotJudged(
   unsteady: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
-  const judged = new Set(runs.flatMap(({ shown }) => [...shown]));
-  const never = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
-    (invariant) => !judged.has(invariant),
+  const judgedInvariants = new Set(runs.flatMap(({ shown }) => [...shown]));
+  const unjudgedInvariants = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
+    (invariant) => !judgedInvariants.has(invariant),
   );
   const reasonOf = (invariant: JudgedInvariant): NotJudgedReason => {
     if (invariant === "recovery") return "nothing_failed";
@@ -250,13 +250,13 @@ function findNotJudged(
     ),
   });
   return [
-    ...never.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
+    ...unjudgedInvariants.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
     ...[...new Set(unsteady)].map((invariant) => notJudgedItem(invariant, "not_again")),
   ];
 }
 
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
-  const [least] = sortBySize(runs.filter(({ isDropped }) => isDropped));
-  if (least === undefined) return [];
-  return [{ faults: least.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
+  const [leastRun] = sortBySize(runs.filter(({ isDropped }) => isDropped));
+  if (leastRun === undefined) return [];
+  return [{ faults: leastRun.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
 }
