@@ -131,18 +131,18 @@ function checksum(secret: string): string {
 }
 
 function base62(number: bigint, length: number): string {
-  let rest = number;
+  let remainder = number;
   let digits = "";
   for (let index = 0; index < length; index += 1) {
-    digits = BASE62.charAt(Number(rest % 62n)) + digits;
-    rest /= 62n;
+    digits = BASE62.charAt(Number(remainder % 62n)) + digits;
+    remainder /= 62n;
   }
   return digits;
 }
 
 /** Compares a presented secret with the expected secret in constant time. */
-export function isSameSecret(presented: string, expected: string): boolean {
-  return timingSafeEqual(digest(presented), digest(expected));
+export function isSameSecret(presentedSecret: string, expectedSecret: string): boolean {
+  return timingSafeEqual(digest(presentedSecret), digest(expectedSecret));
 }
 
 function digest(text: string): Buffer {

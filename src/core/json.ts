@@ -27,8 +27,8 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
 
 /** Parses a text as JSON; undefined if it is not JSON. For answers and files whose content the caller checks. */
 export function parseJson(text: string): unknown {
-  const parsed = parseText(text);
-  return parsed.ok ? parsed.value : undefined;
+  const result = parseText(text);
+  return result.ok ? result.value : undefined;
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -52,18 +52,17 @@ function findFault(text: string): Refused | undefined {
   let field = "a value";
   TOKEN.lastIndex = 0;
   // Not with `matchAll`, which takes three times as long.
-  for (let found = TOKEN.exec(text); found !== null; found = TOKEN.exec(text)) {
-    const [token, quoted, colon] = found;
-    if (quoted !== undefined) {
-      const decoded = decodeString(quoted);
-      if (decoded === undefined)
-        return invalid(`${printableLiteral(quoted)} contains half of a surrogate pair`);
+  for (let match = TOKEN.exec(text); match !== null; match = TOKEN.exec(text)) {
+    const [token, quotedText, colon] = match;
+    if (quotedText !== undefined) {
+      const key = decodeString(quotedText);
+      if (key === undefined)
+        return invalid(`${printableLiteral(quotedText)} contains half of a surrogate pair`);
       if (colon === undefined) continue;
       const keys = open.at(-1);
-      if (keys?.has(decoded))
-        return invalid(`the key ${printableLiteral(decoded)} appears twice in one object`);
-      keys?.add(decoded);
-      field = decoded;
+      if (keys?.has(key)) return invalid(`the key ${printableLiteral(key)} appears twice in one object`);
+      keys?.add(key);
+      field = key;
     } else if (token === "{" || token === "[") {
       open.push(token === "{" ? new Set() : undefined);
       if (open.length > MAX_JSON_DEPTH) return invalid(`nested deeper than ${MAX_JSON_DEPTH} levels`);
@@ -77,10 +76,10 @@ function findFault(text: string): Refused | undefined {
 }
 
 /** The text between two quotes; undefined if an escape leaves half a surrogate pair. */
-function decodeString(quoted: string): string | undefined {
-  if (!quoted.includes("\\")) return quoted;
-  const decoded = JSON.parse(`"${quoted}"`) as string;
-  return decoded.isWellFormed() ? decoded : undefined;
+function decodeString(quotedText: string): string | undefined {
+  if (!quotedText.includes("\\")) return quotedText;
+  const decodedText = JSON.parse(`"${quotedText}"`) as string;
+  return decodedText.isWellFormed() ? decodedText : undefined;
 }
 
 /** False if `JSON.parse` turns the literal into a different integer, or into an infinite number. */
@@ -93,9 +92,9 @@ function isKeptExactly(literal: string): boolean {
 
 /** Whether the literal, with its exponent applied, has only zeros after the decimal point. */
 function isWrittenAsInteger(literal: string): boolean {
-  const [, , whole = "", fraction = "", exponent = "0"] = NUMBER.exec(literal) ?? [];
-  const digits = whole + fraction;
-  const pointAt = whole.length + Number(exponent);
+  const [, , wholeDigits = "", fraction = "", exponent = "0"] = NUMBER.exec(literal) ?? [];
+  const digits = wholeDigits + fraction;
+  const pointAt = wholeDigits.length + Number(exponent);
   return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
 }
 

@@ -56,8 +56,8 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
 }
 
 /** Whether two URLs lead to the same server: the same origin, or http on the same port under loopback names. */
-export function isSameServer(one: string, other: string): boolean {
-  const [left, right] = [new URL(one), new URL(other)];
+export function isSameServer(leftUrl: string, rightUrl: string): boolean {
+  const [left, right] = [new URL(leftUrl), new URL(rightUrl)];
   const isOurs = ({ protocol, hostname }: URL): boolean =>
     protocol === "http:" && LOOPBACK_NAMES.some((name) => name === hostname);
   return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);

@@ -102,9 +102,9 @@ export function pricePieces(amountMinor: number, currency: string, locale: strin
   const digits = String(amountMinor).padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals);
   // Passed as text, because an amount must not become a floating-point number.
-  const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
+  const exactText = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
-  for (const { type, value } of formatOf(currency, locale).formatToParts(exact)) {
+  for (const { type, value } of formatOf(currency, locale).formatToParts(exactText)) {
     const text = type === "currency" && currency === "JPY" ? "JP¥" : value;
     pieces.push(`${pieces.pop() ?? ""}${text}`);
     if (type === "group" || type === "literal") pieces.push("");

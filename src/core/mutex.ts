@@ -34,14 +34,14 @@ export function inTurns(): (work: (aside: Aside) => Promise<void>) => Promise<vo
     });
   return async (work) => {
     let end = await take();
-    const aside: Aside = async (wait) => {
+    const stepAside: Aside = async (pause) => {
       end();
       try {
-        await wait();
+        await pause();
       } finally {
         end = await take();
       }
     };
-    await work(aside).finally(() => end());
+    await work(stepAside).finally(() => end());
   };
 }

@@ -75,8 +75,8 @@ export function mapValue<Value, Next, Reason>(
 }
 
 /** Whether a thrown value is an error, including an error from another realm, as Node's own errors are in jest. */
-export function isError(thrown: unknown): thrown is Error {
-  return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
+export function isError(error: unknown): error is Error {
+  return error instanceof Error || Object.prototype.toString.call(error) === "[object Error]";
 }
 /** Thrown for a path that is not a regular file of an acceptable size. Nothing was read from it. */
 export class FileRefused extends Error {

@@ -310,12 +310,12 @@ export function factParts({ fact, values }: KnownFact): {
   readonly next: string | undefined;
 } {
   const row: Row = REFUSALS[fact];
-  const expected = "got" in row ? row.got : row.expected;
+  const expectedValue = "got" in row ? row.got : row.expected;
   const valueNamed = (name: string): string | undefined =>
     name in values ? valueText(values[name], english) : undefined;
   return {
     field: row.field ?? valueNamed("field"),
-    expected: expected && fillBoth(expected, values),
+    expected: expectedValue && fillBoth(expectedValue, values),
     received: row.received === undefined ? valueNamed("received") : fill(row.received, values),
     next: row.next,
   };

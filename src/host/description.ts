@@ -10,12 +10,12 @@ import type { ServeOptions } from "./options.ts";
 export function describeProcess(
   { world, version }: Host,
   options: ServeOptions,
-  found: { readonly port: number; readonly host: LoopbackHost | undefined; readonly place: StateLocation } & {
+  facts: { readonly port: number; readonly host: LoopbackHost | undefined; readonly place: StateLocation } & {
     readonly store: Pick<Store, "home">;
     readonly masterKey: Uint8Array;
   },
 ): ProcessDescription {
-  const { port, host, place, store, masterKey } = found;
+  const { port, host, place, store, masterKey } = facts;
   const { folder = null, logFile = null } = place;
   const origin = localOrigin(port, host);
   const { publicUrl, portalUrl } = options;

@@ -57,8 +57,8 @@ export function requireOwnHost({
 }: ServeOptions): Outcome<void, HostFailure> {
   if (portalUrl === undefined) return accept(undefined);
   const { hostname } = new URL(portalUrl);
-  const shared = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
-  if (shared.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
+  const hosts = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
+  if (hosts.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
   const message = `--portal-url ${portalUrl} has the same host as the payment pages`;
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
@@ -102,8 +102,8 @@ export async function openOnce(
   port: number,
   addresses: readonly string[] = [],
 ): Promise<Outcome<number, ListenFailure>> {
-  const none = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
-  const listening = await world.listen(() => none, { port, addresses, limits: {} });
+  const noService = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
+  const listening = await world.listen(() => noService, { port, addresses, limits: {} });
   if (!listening.ok) return listening;
   await listening.value.close(0);
   return accept(listening.value.port);
@@ -123,10 +123,10 @@ export function createSandboxOnPort(
     host,
   }: { readonly service: PortlessService; readonly port: number; readonly host?: LoopbackHost },
 ): Sandbox {
-  const { describe, ...rest } = service;
+  const { describe, ...handlers } = service;
   const description = describe(port, host);
   return createSandbox(world, {
-    ...rest,
+    ...handlers,
     ...description.settings,
     addresses: options.listen ?? [],
     publicUrl: options.publicUrl,
@@ -150,9 +150,9 @@ export async function listenOnPort(
     return sandbox.service;
   };
   const { world, printer } = context;
-  const trusted = await readTrust(world, options);
-  if (!trusted.ok) return trusted;
-  const deliveryTls = trusted.value;
+  const trust = await readTrust(world, options);
+  if (!trust.ok) return trust;
+  const deliveryTls = trust.value;
   const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = namedPort ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.

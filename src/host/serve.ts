@@ -27,10 +27,10 @@ export async function serveSandbox<Value>(
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
   const { folder } = place;
-  const apart = requireOwnHost(options);
-  if (!apart.ok) return apart;
-  const opened = warnAboutExposure(context, options);
-  if (!opened.ok) return opened;
+  const hostCheck = requireOwnHost(options);
+  if (!hostCheck.ok) return hostCheck;
+  const exposure = warnAboutExposure(context, options);
+  if (!exposure.ok) return exposure;
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const given = secrets.value;
@@ -41,8 +41,8 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken };
     return serveFolder(context, options, { held: undefined, place, tokens, given, ...purpose });
   }
-  const free = await checkPortOfFirst(world, folder, options);
-  if (!free.ok) return free;
+  const portCheck = await checkPortOfFirst(world, folder, options);
+  if (!portCheck.ok) return portCheck;
   const madeFolder = state.makeStateFolder(world, folder, options);
   if (!madeFolder.ok) return madeFolder;
   const lossWarning = lostLogWarning(world, folder);
@@ -82,21 +82,21 @@ function serveFolder<Value>(
     const signInUrl = newSignInUrl(sandbox.context.portal);
     const description = describeSandbox(sandbox.context);
     const { controlToken, adminToken } = source.tokens;
-    const ready = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    const fields = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     isUsed();
     // Before the announcement: its reader may delete the folder at once.
     const { held } = source;
-    const lost = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
+    const watch = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
     try {
       const { given } = source;
-      const ending = { stopRequested, stateLost: lost.failure };
-      const served = { ready, description, given, adminToken, sandbox, ...ending };
-      await announce?.(served);
+      const ending = { stopRequested, stateLost: watch.failure };
+      const servedSandbox = { ready: fields, description, given, adminToken, sandbox, ...ending };
+      await announce?.(servedSandbox);
       sandbox.announced();
-      return accept(await use(served));
+      return accept(await use(servedSandbox));
     } finally {
-      lost.stop();
+      watch.stop();
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
   });

@@ -43,23 +43,23 @@ export async function openFirstStore(
   { held, store, maker, given, forgetStore }: StateParts,
 ) {
   const { before, done } = await setUp(options, { ...maker, store });
-  const made = await retryWhileLocked(async () => {
+  const storeOutcome = await retryWhileLocked(async () => {
     if (store.erasures.pending().length > 0) {
       const { finishErasures } = await import("../sandbox/runtime/erase.ts");
       await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
     return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
   });
-  if (!made.ok) return made;
-  const [seeding, folderHold] = made.value;
+  if (!storeOutcome.ok) return storeOutcome;
+  const [seeding, folderHold] = storeOutcome.value;
   if (!seeding.ok) return refuseSeed(seeding.refusal, { held, given, setup: options.setup });
   done?.();
-  const seeded = seeding.value;
+  const firstStore = seeding.value;
   const confirmed = await confirmStore(context.world, held, store);
   if (!confirmed.ok) return confirmed;
   // Reads the key again: if the first attempt of this start failed after its commit, it has stored the key of the store
   // that is now found.
-  const apiKey = seeded.apiKey ?? confirmed.value?.stores[seeded.id]?.api_key ?? null;
+  const apiKey = firstStore.apiKey ?? confirmed.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
 
@@ -71,8 +71,8 @@ async function confirmStore(
 ): Promise<Outcome<Credentials | undefined, HostFailure>> {
   const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!kept.ok || held === undefined || kept.value?.ready !== false) return kept;
-  const copied = await retryWhileLocked(store.checkpoint);
-  if (!copied.ok) return copied;
+  const checkpoint = await retryWhileLocked(store.checkpoint);
+  if (!checkpoint.ok) return checkpoint;
   state.writeCredentials(world, held.path, { stores: kept.value.stores });
   return kept;
 }
@@ -87,7 +87,7 @@ export function openState(
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
   if (!hasFile.ok) return hasFile;
   if (held !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
-  const migrated = ({ from, to, backup }: MigratedFile): void =>
+  const noteMigration = ({ from, to, backup }: MigratedFile): void =>
     printer.trace(
       `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
     );
@@ -96,12 +96,12 @@ export function openState(
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     scheduler: world,
-    migrated,
+    migrated: noteMigration,
     movedAside,
   };
-  const opened = openStore(path, options);
-  if (!opened.ok) return { ok: false, refusal: fileFailure("database", opened.refusal) };
-  const store = opened.value;
+  const outcome = openStore(path, options);
+  if (!outcome.ok) return { ok: false, refusal: fileFailure("database", outcome.refusal) };
+  const store = outcome.value;
   const isEmpty = store.stores.first() === undefined;
   const isThere =
     held !== undefined && isEmpty ? state.requireStoreInFolder(held.path, credentials) : accept(undefined);
@@ -182,14 +182,14 @@ async function setUp(
   const { applyConfig } = await import("../sandbox/config/apply.ts");
   const targets = { allowedHosts: allowTarget, ownPort: port };
   let changes: readonly PlannedChange[] = [];
-  const before: SeedHook = () => {
-    const applied = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
-    if (!applied.ok) return applied;
-    changes = applied.value.changes;
-    return accept(applied.value.made);
+  const applySetup: SeedHook = () => {
+    const outcome = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
+    if (!outcome.ok) return outcome;
+    changes = outcome.value.changes;
+    return accept(outcome.value.made);
   };
   // Reported only now, after the commit, because the transaction may have run twice.
-  return { before, done: () => setup.applied(changes) };
+  return { before: applySetup, done: () => setup.applied(changes) };
 }
 
 /** Retries while another process keeps the database locked: each attempt to write waits 2 s. */
@@ -214,12 +214,12 @@ const MAX_LOCKED_ATTEMPTS = 5;
 /** Why nothing is served: the configuration or the state's store is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
-  found: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: StoreSetup | undefined },
+  parts: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: StoreSetup | undefined },
 ): Outcome<never, HostFailure> {
-  if (typeof refusal === "string") return refuseStore(refusal, found);
+  if (typeof refusal === "string") return refuseStore(refusal, parts);
   const { code, message } = refusal;
   const failure = { kind: "failed", code, message, next: "correct the error and start again" } as const;
-  return { ok: false, refusal: found.setup?.problem(refusal) ?? failure };
+  return { ok: false, refusal: parts.setup?.problem(refusal) ?? failure };
 }
 
 /** Why the state's store is not served. */

@@ -48,9 +48,9 @@ export async function withService<Value>(
   if (!credentials.ok) return credentials;
   const dialect = await dialectOfStart(world, options);
   if (!dialect.ok) return dialect;
-  const opened = openState(context, held, { given, credentials: credentials.value });
-  if (!opened.ok) return opened;
-  const { store, masterKey } = opened.value;
+  const openedState = openState(context, held, { given, credentials: credentials.value });
+  if (!openedState.ok) return openedState;
+  const { store, masterKey } = openedState.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, place });
   const maker = createStoreMaker(world, options, { held, masterKey, given, dialect: dialect.value });
   let end = store.leave;
@@ -59,8 +59,8 @@ export async function withService<Value>(
       requests.forget(erasure.storeId);
       forgetInFolder(world, held, erasure);
     };
-    const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
-    const first = await openFirstStore(context, options, found);
+    const parts = { held, store, maker, given, credentials: credentials.value, forgetStore };
+    const first = await openFirstStore(context, options, parts);
     if (!first.ok) return first;
     const { apiKey, folderHold } = first.value;
     const stop = Promise.withResolvers<void>();

@@ -31,10 +31,10 @@ export function createObjectAlarm(
       if (at > now() + RESCUE_MS || at <= now()) void arm(now() + RESCUE_MS);
     },
     settle: async (store) => {
-      const due = nextDue(store);
+      const dueAlarm = nextDue(store);
       at = Number.POSITIVE_INFINITY;
-      if (due === undefined) await storage.deleteAlarm();
-      else await arm(Math.max(due, now() + RESCUE_MS));
+      if (dueAlarm === undefined) await storage.deleteAlarm();
+      else await arm(Math.max(dueAlarm, now() + RESCUE_MS));
     },
   };
 }
@@ -44,14 +44,14 @@ function nextDue({ clocks, settlements, endpoints, deliveries }: Store): number 
   const times = clocks.storeIds().flatMap((storeId) => {
     const clock = clocks.of(storeId);
     if (clock === undefined) return [];
-    const due = [
+    const dueTimes = [
       settlements.next(storeId)?.dueAt,
       ...endpoints
         .of(storeId)
         .filter(({ state }) => state === "enabled")
         .map(({ id }) => deliveries.next(id)[0]?.nextAt),
     ];
-    return due.flatMap((time) => (time === undefined ? [] : (realTimeOf(clock, time) ?? [])));
+    return dueTimes.flatMap((time) => (time === undefined ? [] : (realTimeOf(clock, time) ?? [])));
   });
   return times.length === 0 ? undefined : Math.min(...times);
 }

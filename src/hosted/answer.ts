@@ -47,7 +47,7 @@ export async function failedResponse(
   request: Request,
   error: unknown,
 ): Promise<Response> {
-  const fail = (failed: HttpRequest) => sandbox.fail(failed, error);
+  const fail = (failedRequest: HttpRequest) => sandbox.fail(failedRequest, error);
   return toWorkerResponse({ service: { answer: fail, refuse: refuseNothing } }, request);
 }
 

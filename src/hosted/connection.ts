@@ -16,12 +16,12 @@ type Shape = "object" | "first column" | "columns";
 export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
   /** The number of statements that have run, to detect that `changes` is read too late. */
-  let ran = 0;
+  let runCount = 0;
   const prepare = (text: string): Statement => {
     const positional = byPosition(text);
     let shape: Shape = "object";
     const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
-      ran += 1;
+      runCount += 1;
       return sql.exec(positional.sql, ...bound(positional.valuesOf(bindings)));
     };
     const rowsOf = (bindings: readonly unknown[]): unknown[] => {
@@ -33,10 +33,10 @@ export function createConnection(storage: ObjectStorage): Connection {
     const statement: Statement = {
       run: (...bindings) => {
         run(bindings).toArray();
-        const own = ran;
+        const ownRun = runCount;
         return {
           get changes() {
-            if (ran !== own) throw new Error("another statement has run since");
+            if (runCount !== ownRun) throw new Error("another statement has run since");
             return Number(sql.exec("SELECT changes()").raw().next().value?.[0]);
           },
         };

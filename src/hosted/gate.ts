@@ -24,9 +24,9 @@ export function createGate({
     storeTokenBits(token) === undefined ? undefined : OWNER;
   const control = { controlToken, adminToken, tokens: { identify } };
   return (request, url) => {
-    const checked = toHttpRequest(request, url);
-    const isHere = guardRequest(checked, hosts[areaOf(checked).audience]).ok;
-    return isHere && isAdmitted(checked, SETTINGS, control);
+    const checkedRequest = toHttpRequest(request, url);
+    const isHere = guardRequest(checkedRequest, hosts[areaOf(checkedRequest).audience]).ok;
+    return isHere && isAdmitted(checkedRequest, SETTINGS, control);
   };
 }
 

@@ -141,8 +141,8 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
         chosen.value.map(({ storeId }) => objectOf(env, storeId).reset().catch(throwObjectFailure)),
       );
       await store.write(() => store.instance.renew(context.world.freshId()));
-      const refused = resets.find(({ ok }) => !ok);
-      return refused === undefined || refused.ok ? accept({ stores: chosen.value }) : refused;
+      const refusedReset = resets.find(({ ok }) => !ok);
+      return refusedReset === undefined || refusedReset.ok ? accept({ stores: chosen.value }) : refusedReset;
     },
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
       const first = store.stores.first();

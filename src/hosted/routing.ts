@@ -23,10 +23,10 @@ export function placeOf(path: string, authorization: string | null): Place {
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
   // A store's token reaches only its store, whichever store the path names.
   const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
-  const own = isStoreToken(token) ? markOfKey(token) : undefined;
-  if (own !== undefined) return { kind: "store", mark: own };
-  const [root, storeId = "", ...rest] = path.slice(CONTROL_PREFIX.length).split("/");
-  if (root !== "stores" || storeId === "" || (rest.length === 1 && rest[0] === DELETE)) return INDEX;
+  const ownMark = isStoreToken(token) ? markOfKey(token) : undefined;
+  if (ownMark !== undefined) return { kind: "store", mark: ownMark };
+  const [root, storeId = "", ...segments] = path.slice(CONTROL_PREFIX.length).split("/");
+  if (root !== "stores" || storeId === "" || (segments.length === 1 && segments[0] === DELETE)) return INDEX;
   return storeId === DEFAULT_STORE ? { kind: "first store" } : placeOfId(storeId);
 }
 

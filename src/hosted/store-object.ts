@@ -81,9 +81,9 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   /** The given store, if this object already has it: the start that created it was killed. Reports it once more. */
   private async findGiven(given: FirstStore): Promise<Outcome<NewStore>> {
-    const described = await this.describe();
-    if (!described.ok) return described;
-    const { storeId, merchantId, storeName: name, signingSecret } = described.value;
+    const description = await this.describe();
+    if (!description.ok) return description;
+    const { storeId, merchantId, storeName: name, signingSecret } = description.value;
     if (storeId !== given.id) return refuseFact("first_store_differs", { store: storeId, first: given.id });
     this.ctx.storage.sql.exec("UPDATE hosted_store SET told = NULL");
     await this.reportToIndex();

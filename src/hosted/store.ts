@@ -61,9 +61,9 @@ export function openObjectStore(
     write: async (work) => {
       try {
         // Work that changes no row proves nothing about the disk.
-        const before = hasWritten ? undefined : countChanges.get();
+        const changesBefore = hasWritten ? undefined : countChanges.get();
         const value = storage.transactionSync(work);
-        const hasChanged = before !== undefined && countChanges.get() !== before;
+        const hasChanged = changesBefore !== undefined && countChanges.get() !== changesBefore;
         wrote();
         await storage.sync();
         lastFailure = undefined;

@@ -17,7 +17,7 @@ export { StoreObject } from "./store-object.ts";
 let gate: ReturnType<typeof createGate> | undefined;
 
 /** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
-const existing = new Set<Mark>();
+const existingMarks = new Set<Mark>();
 
 /** A failed write counts until a write to the same object succeeds, a failed read until the object answers. */
 let failed:
@@ -97,9 +97,9 @@ async function findObject(
 
 /** The open-source runtime would create a database at the first request, also for an invented id. */
 async function isThere({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
-  if (OBJECT_FILES === undefined || existing.has(mark)) return true;
+  if (OBJECT_FILES === undefined || existingMarks.has(mark)) return true;
   const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;
   const { ok } = await OBJECT_FILES.fetch(`http://objects/${path}`, { method: "HEAD" });
-  if (ok) existing.add(mark);
+  if (ok) existingMarks.add(mark);
   return ok;
 }

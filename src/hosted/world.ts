@@ -111,11 +111,11 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
     }
   } catch (thrown) {
     // A decoded body is longer than announced.
-    const announced = headers.has("content-encoding") ? null : headers.get("content-length");
-    if (announced === null || size < Number(announced)) error = thrown;
+    const announcedLength = headers.has("content-encoding") ? null : headers.get("content-length");
+    if (announcedLength === null || size < Number(announcedLength)) error = thrown;
   }
-  const whole = Buffer.concat(parts);
-  return { body: whole.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };
+  const wholeBody = Buffer.concat(parts);
+  return { body: wholeBody.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };
 }
 
 export const consoleStream = {

@@ -241,5 +241,5 @@ export const ASSUMPTIONS: readonly Assumption[] = CHOICES.map((choice) =>
 
 /** The heading of a decision that is an assumption; empty for other decisions. */
 export function titleOf(decision: number): Words {
-  return ASSUMPTIONS.find((one) => one.decision === decision)?.title ?? ["", ""];
+  return ASSUMPTIONS.find((assumption) => assumption.decision === decision)?.title ?? ["", ""];
 }

@@ -25,7 +25,7 @@ import {
   type ProbeRequest,
 } from "./probes.ts";
 
-const observed = z.object({
+const shape = z.object({
   status: z.int(),
   /** The answer headers that `SHOWN_HEADERS` lists. */
   headers: z.record(z.string(), z.string()),
@@ -46,7 +46,7 @@ const assumption = z.object({
       body: z.nullable(z.string()),
     }),
   ),
-  answer: z.nullable(observed),
+  answer: z.nullable(shape),
   /** The reason why a part of it could not be observed this time: a 429, a 5xx or no answer. */
   missed: z.optional(z.string()),
 });
@@ -91,14 +91,14 @@ type CalibrationRun = {
 /** Includes the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
 export function judgeCalibration(
   run: CalibrationRun,
-  probed: ProbeResults,
+  results: ProbeResults,
   payment: PaymentEvidence | undefined,
 ): readonly CalibratedAssumption[] {
-  const { answers } = probed;
+  const { answers } = results;
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
   const judgeOne = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
-    if (judgePayment === undefined) return judge(run, probed, decision);
+    if (judgePayment === undefined) return judge(run, results, decision);
     if (payment === undefined) return unobserved("only a payment shows it: --with-payer");
     const { verdict, expected, shown } = judgePayment(payment, order);
     const { request, answer } = displayEvidence({ run, order }, shown);
@@ -115,9 +115,9 @@ type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 /** Decisions that a test key could observe but a calibration does not, with the reasons. */
 const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
-function unobserved(expected: string, missed?: string): Verdict {
-  const known = { verdict: "not_observed", expected, request: null, answer: null } as const;
-  return missed === undefined ? known : { ...known, missed };
+function unobserved(expectedText: string, missedText?: string): Verdict {
+  const fields = { verdict: "not_observed", expected: expectedText, request: null, answer: null } as const;
+  return missedText === undefined ? fields : { ...fields, missed: missedText };
 }
 
 type ObservedAnswer = {
@@ -136,19 +136,19 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
   const faults = seen.filter(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   // The first request may have had an effect, so the answer to the second one proves nothing against the service.
   const doubtful = faults.find(({ answer }) => answer?.resent === true && answer.status < 300);
-  const wrong = faults.find((one) => one !== doubtful);
+  const wrong = faults.find((fault) => fault !== doubtful);
   const unseen = seen.find(({ answer }) => answer === undefined) ?? doubtful;
-  const shown = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
+  const shownAnswer = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
   const reason = unseen && (missed.get(unseen.probe.name) ?? (unseen === doubtful ? RESENT : undefined));
-  const request = shown?.probe.request(run.name, answers);
-  if (shown?.answer === undefined || request === undefined)
+  const request = shownAnswer?.probe.request(run.name, answers);
+  if (shownAnswer?.answer === undefined || request === undefined)
     return unobserved(reason ?? "no answer could be read", reason);
   const verdict = wrong !== undefined ? "contradicted" : unseen !== undefined ? "not_observed" : "confirmed";
   return {
     verdict,
-    expected: verdict === "not_observed" && reason !== undefined ? reason : shown.check.expected,
+    expected: verdict === "not_observed" && reason !== undefined ? reason : shownAnswer.check.expected,
     request: displayRequest(run, request),
-    answer: displayAnswer(run, shown.answer),
+    answer: displayAnswer(run, shownAnswer.answer),
     ...(reason !== undefined && { missed: reason }),
   };
 }
@@ -162,24 +162,24 @@ function displayAnswer(
   run: CalibrationRun,
   { status, headers, body }: ProbeAnswer,
 ): CalibratedAssumption["answer"] {
-  const shown = SHOWN_HEADERS.flatMap((name) => {
+  const shownHeaders = SHOWN_HEADERS.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, removeRunSpecifics(run, value)] as const];
   });
-  return { status, headers: Object.fromEntries(shown), body: normalizeValue(run, body) };
+  return { status, headers: Object.fromEntries(shownHeaders), body: normalizeValue(run, body) };
 }
 
 /** The request that reached the receiver, or the retrieve of the paid order. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
-  shown: PaymentVerdict["shown"],
+  shownParts: PaymentVerdict["shown"],
 ): Pick<CalibratedAssumption, "request" | "answer"> {
-  if (shown === undefined) return { request: null, answer: null };
-  if ("text" in shown) {
+  if (shownParts === undefined) return { request: null, answer: null };
+  if ("text" in shownParts) {
     const request = displayRequest(run, { method: "GET", path: retrievePath(order.id) });
-    return { request, answer: displayAnswer(run, shown) };
+    return { request, answer: displayAnswer(run, shownParts) };
   }
-  const { method, target, rawHeaders, body, answered } = shown;
+  const { method, target, rawHeaders, body, answered } = shownParts;
   const text = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
   const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
   return {
@@ -225,8 +225,8 @@ const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
 /** A text without secrets, and without the parts that differ between two runs: ids, addresses, and names of this run. */
 function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): string {
-  const safe = redactSecrets(redactValues(text, secrets));
-  return safe.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
+  const safeText = redactSecrets(redactValues(text, secrets));
+  return safeText.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
 }
 
 /** Maximum stored nesting depth of an answer; the service decides how deep its answers are. */
@@ -257,11 +257,11 @@ export function calibrationDifferences(
   { withPayment }: { readonly withPayment: boolean },
 ): CalibrationDifferences {
   const kept = new Map(record.assumptions.map((one) => [one.decision, one]));
-  const compared = now.assumptions
+  const verdicts = now.assumptions
     .filter(({ decision }) => withPayment || !PAYMENT_JUDGES.has(decision))
     .map((one) => ({ decision: one.decision, result: compareVerdicts(kept.get(one.decision), one) }));
   const of = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
-    compared.filter((one) => one.result === result).map(({ decision }) => decision);
+    verdicts.filter((one) => one.result === result).map(({ decision }) => decision);
   return { differing: of("differs"), missed: of("missed") };
 }
 

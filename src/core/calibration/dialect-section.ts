@@ -35,8 +35,8 @@ const header = z.string().check(
 );
 
 /** An object with a value for some of our names. */
-function namesOf<Value>(ours: readonly string[], valueOf: (name: string) => z.ZodMiniType<Value>) {
-  const shape = Object.fromEntries(ours.map((name) => [name, z.optional(valueOf(name))]));
+function namesOf<Value>(ourNames: readonly string[], valueOf: (name: string) => z.ZodMiniType<Value>) {
+  const shape = Object.fromEntries(ourNames.map((name) => [name, z.optional(valueOf(name))]));
   return z.strictObject(shape) as z.ZodMiniType<Readonly<Record<string, Value>>>;
 }
 
@@ -105,22 +105,22 @@ export function parseDialect(text: string): Outcome<Dialect> {
   const read = dialectSchema.safeParse(value);
   if (read.success) return accept(read.data);
   const { path = [], message: why = "" } = read.error.issues[0] ?? {};
-  const received = printableLiteral(JSON.stringify(partAt(value, path)));
-  return refuseFact("dialect_field", { at: path.join("."), why, received });
+  const receivedText = printableLiteral(JSON.stringify(partAt(value, path)));
+  return refuseFact("dialect_field", { at: path.join("."), why, received: receivedText });
 }
 
 /** The inverse of `parseDialect`; a part that no dialect may have is left out. */
 export function dialectText(dialect: Dialect): string {
-  const rest: Dialect = structuredClone(dialect);
-  const issues = dialectSchema.safeParse(rest).error?.issues ?? [];
-  const wrong = issues.flatMap((issue) =>
+  const dialectCopy: Dialect = structuredClone(dialect);
+  const issues = dialectSchema.safeParse(dialectCopy).error?.issues ?? [];
+  const wrongPaths = issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
   );
-  for (const path of wrong) {
-    const part = partAt(rest, path.slice(0, -1));
+  for (const path of wrongPaths) {
+    const part = partAt(dialectCopy, path.slice(0, -1));
     if (isRecord(part)) Reflect.deleteProperty(part, path.at(-1) ?? "");
   }
-  return wrong.length === 0 ? `${JSON.stringify(rest, null, 2)}\n` : dialectText(rest);
+  return wrongPaths.length === 0 ? `${JSON.stringify(dialectCopy, null, 2)}\n` : dialectText(dialectCopy);
 }
 
 function partAt(value: unknown, path: readonly PropertyKey[]): unknown {

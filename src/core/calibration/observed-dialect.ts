@@ -82,11 +82,11 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const fields = observedFields(events, eventId);
   const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
-  const types = events.flatMap((one) => {
-    const subject = one[nameOf("data")];
-    const ours = `order.${String(isRecord(subject) ? subject["status"] : "")}`;
-    const theirs = one[nameOf("type")];
-    return typeof theirs === "string" && theirs !== ours ? [[ours, theirs] as const] : [];
+  const types = events.flatMap((body) => {
+    const subject = body[nameOf("data")];
+    const ourType = `order.${String(isRecord(subject) ? subject["status"] : "")}`;
+    const theirType = body[nameOf("type")];
+    return typeof theirType === "string" && theirType !== ourType ? [[ourType, theirType] as const] : [];
   });
   const isSeconds = typeof createdAt === "number" && createdAt < 1e11;
   const times = typeof createdAt === "number" ? (isSeconds ? "seconds" : "milliseconds") : undefined;
@@ -105,16 +105,16 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>
     Object.entries(FORMS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
-  const nameOf = (ours: string, isValue: (value: string) => boolean): string | undefined =>
-    headerValues(rawHeaders, ours).length > 0 ? undefined : pairs.find(([, value]) => isValue(value))?.[0];
-  const ours = DEFAULT_HEADER_NAMES;
+  const nameOf = (ourName: string, isValue: (value: string) => boolean): string | undefined =>
+    headerValues(rawHeaders, ourName).length > 0 ? undefined : pairs.find(([, value]) => isValue(value))?.[0];
+  const ourNames = DEFAULT_HEADER_NAMES;
   const headers = {
-    event_id: nameOf(ours.eventId, isUuid),
-    timestamp: nameOf(ours.timestamp, (value) => /^\d{10}$/.test(value)),
-    signature: nameOf(ours.signature, (value) => formOf(value) !== undefined),
+    event_id: nameOf(ourNames.eventId, isUuid),
+    timestamp: nameOf(ourNames.timestamp, (value) => /^\d{10}$/.test(value)),
+    signature: nameOf(ourNames.signature, (value) => formOf(value) !== undefined),
   };
-  const form = formOf(headerValues(rawHeaders, headers.signature ?? ours.signature)[0] ?? "");
-  const [eventId] = headerValues(rawHeaders, headers.event_id ?? ours.eventId);
+  const form = formOf(headerValues(rawHeaders, headers.signature ?? ourNames.signature)[0] ?? "");
+  const [eventId] = headerValues(rawHeaders, headers.event_id ?? ourNames.eventId);
   return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
@@ -141,14 +141,14 @@ function observedFields(
   const missing = Object.entries(forms).filter(([field]) =>
     events.every((event) => !Object.hasOwn(event, field)),
   );
-  const found = missing.map(([field, isForm]) => {
+  const foundNames = missing.map(([field, isForm]) => {
     const first = events[0] ?? {};
-    const name = [...others].find((other) => {
-      const fits = events.every((event) => isForm(event[other]));
-      return fits && (field !== "event_id" || first[other] === eventId);
+    const name = [...others].find((otherName) => {
+      const isFitting = events.every((event) => isForm(event[otherName]));
+      return isFitting && (field !== "event_id" || first[otherName] === eventId);
     });
     if (name !== undefined) others.delete(name);
     return [field, name ?? null] as const;
   });
-  return Object.fromEntries(found);
+  return Object.fromEntries(foundNames);
 }

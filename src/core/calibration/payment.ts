@@ -74,18 +74,18 @@ const NO_RETURN = unobservedVerdict(`no browser returned to ${RETURN_PATH} of th
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
 
-function unobservedVerdict(expected: string): PaymentVerdict {
-  return { verdict: "not_observed", expected };
+function unobservedVerdict(expectedText: string): PaymentVerdict {
+  return { verdict: "not_observed", expected: expectedText };
 }
 
-function verdictOf(holds: boolean, expected: string, shown: PaymentVerdict["shown"]): PaymentVerdict {
-  return { verdict: holds ? "confirmed" : "contradicted", expected, shown };
+function verdictOf(holds: boolean, expectedText: string, parts: PaymentVerdict["shown"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, shown: parts };
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */
 export function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
-  const parsed = parseJson(decodeUtf8(body) ?? "");
-  return isRecord(parsed) ? parsed : {};
+  const value = parseJson(decodeUtf8(body) ?? "");
+  return isRecord(value) ? value : {};
 }
 
 function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -105,7 +105,7 @@ function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict
   const status = dataOf(retrieved.body)["status"];
   // A calibration waits less than half an hour, so this order expired too early.
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieved);
-  if (status !== PAID_STATUS && STATUSES.some((one) => one === status))
+  if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
   const statuses = statusesOf(deliveries).join(", ");
   const isInOrder = statuses === "" || /^(?:created, )?pending, succeeded$/.test(statuses);
@@ -149,18 +149,18 @@ function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [last] = deliveries.slice(-1);
   if (last === undefined) return NO_DELIVERY;
-  const expected = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
+  const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
   const without = deliveries.find((one) => !hasHeaders(one));
-  if (without !== undefined) return verdictOf(false, expected, without);
+  if (without !== undefined) return verdictOf(false, expectedText, without);
   if (secrets.length === 0) return NO_SECRET;
   // A wrong signature may come from another secret, so it proves nothing about the headers.
   const verdicts = deliveries.map((one) => [one, verdictOnSignature(one, secrets)] as const);
-  const wrong = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
-  if (wrong !== undefined) return verdictOf(false, expected, wrong[0]);
-  const unsigned = verdicts.some(([, verdict]) => !verdict.ok);
-  return unsigned
+  const row = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
+  if (row !== undefined) return verdictOf(false, expectedText, row[0]);
+  const hasUnsigned = verdicts.some(([, verdict]) => !verdict.ok);
+  return hasUnsigned
     ? unobservedVerdict("no signature matches the given secret")
-    : verdictOf(true, expected, last);
+    : verdictOf(true, expectedText, last);
 }
 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {

@@ -90,9 +90,9 @@ function createOrder(
   return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
 }
 
-function retrieveRequest(created: string): Probe["request"] {
+function retrieveRequest(createdId: string): Probe["request"] {
   return (_run, answers) => {
-    const { id } = checkoutInAnswer(answers.get(created));
+    const { id } = checkoutInAnswer(answers.get(createdId));
     return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
   };
 }
@@ -163,13 +163,13 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
 }
 
 /** Checks that a retrieve returns the checkout that a probe created, unchanged. */
-function unchangedCheck(created: string): ProbeCheck {
+function unchangedCheck(createdId: string): ProbeCheck {
   return {
     decision: 9,
     expected: "200 with the same checkout, still created",
     holds: (answer, answers) =>
       answer.status === 200 &&
-      JSON.stringify(checkoutInAnswer(answer)) === JSON.stringify(checkoutInAnswer(answers.get(created))),
+      JSON.stringify(checkoutInAnswer(answer)) === JSON.stringify(checkoutInAnswer(answers.get(createdId))),
   };
 }
 

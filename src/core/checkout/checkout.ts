@@ -85,12 +85,12 @@ export function openCheckout(
     return refuseFact("store_inactive", { store: store.id });
   }
   if (!store.paymentMethods.includes(terms.paymentMethod)) {
-    const lacks = { field: "payment_method", received: terms.paymentMethod, active: store.paymentMethods };
-    return refuseFact("capability_missing", lacks);
+    const facts = { field: "payment_method", received: terms.paymentMethod, active: store.paymentMethods };
+    return refuseFact("capability_missing", facts);
   }
   if (!store.currencies.includes(terms.currency)) {
-    const lacks = { field: "currency", received: terms.currency, active: store.currencies };
-    return refuseFact("capability_missing", lacks);
+    const missingFacts = { field: "currency", received: terms.currency, active: store.currencies };
+    return refuseFact("capability_missing", missingFacts);
   }
   if (live !== undefined) {
     const values = { ...live, order: printableLiteral(terms.orderId) };

@@ -11,13 +11,13 @@ import { codePointLength, containsSecret, printableLiteral, printableName } from
 /** Marks the refusal that does not repeat the value. */
 const NO_SECRET = "no secret";
 
-const text = (minimum: number, maximum: number, expected: string) =>
-  z.string(expected).check(
+const text = (minimum: number, maximum: number, expectedText: string) =>
+  z.string(expectedText).check(
     z.refine((value) => !containsSecret(value), { error: NO_SECRET, abort: true }),
     z.refine((value) => {
       const length = codePointLength(value);
       return length >= minimum && length <= maximum;
-    }, expected),
+    }, expectedText),
   );
 
 const AN_AMOUNT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
@@ -55,21 +55,21 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (!isRecord(body)) {
     return refuseFact("no_object", { received: printableLiteral(body) });
   }
-  const priced = Object.hasOwn(body, "price_id");
-  const twice = priced ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
-  if (twice.length > 0) {
-    return refuseFact("conflicting_parameters", { fields: twice });
+  const hasPrice = Object.hasOwn(body, "price_id");
+  const repeatedFields = hasPrice ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
+  if (repeatedFields.length > 0) {
+    return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = priced ? byPrice : bySum;
-  const unknown = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
-  if (unknown !== undefined) {
+  const schema = hasPrice ? byPrice : bySum;
+  const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
+  if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
-    const [field, received] = [printableName(unknown), printableLiteral(unknown)];
-    return refuseFact("unknown_parameter", { field, received, fields: knownFields });
+    const [field, receivedText] = [printableName(unknownField), printableLiteral(unknownField)];
+    return refuseFact("unknown_parameter", { field, received: receivedText, fields: knownFields });
   }
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return accept(parsed.data);
-  return refuseIssues(parsed.error.issues, body);
+  const result = schema.safeParse(body);
+  if (result.success) return accept(result.data);
+  return refuseIssues(result.error.issues, body);
 }
 
 /** The terms of a purchase: from the body, or from the price that it names (decision 7). */
@@ -90,15 +90,15 @@ type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
 /** All bodies that lead to these terms: the body may omit a description that comes from the price. */
 export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest, ...CreateRequest[]] {
-  const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...rest } = terms;
-  rest satisfies Readonly<Record<PropertyKey, never>>;
-  const described = description === null ? {} : { description };
+  const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...otherTerms } = terms;
+  otherTerms satisfies Readonly<Record<PropertyKey, never>>;
+  const descriptionField = description === null ? {} : { description };
   if (priceId !== null) {
-    const priced = { order_id: orderId, price_id: priceId };
-    return description === null ? [priced] : [priced, { ...priced, ...described }];
+    const pricedBody = { order_id: orderId, price_id: priceId };
+    return description === null ? [pricedBody] : [pricedBody, { ...pricedBody, ...descriptionField }];
   }
   const sum = { amount_minor: amountMinor, currency, payment_method: paymentMethod };
-  return [{ order_id: orderId, ...sum, ...described }];
+  return [{ order_id: orderId, ...sum, ...descriptionField }];
 }
 
 const fields = { ...bySum.shape, ...byPrice.shape };
@@ -109,8 +109,8 @@ export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
 
 /** The refusal of the value of one field; undefined if the value is valid. */
 export function fieldFault(field: CreateField, value: unknown): Refused | undefined {
-  const parsed = fields[field].safeParse(value);
-  return parsed.success ? undefined : refuseForm(field, parsed.error.issues[0]?.message ?? "valid", value);
+  const result = fields[field].safeParse(value);
+  return result.success ? undefined : refuseForm(field, result.error.issues[0]?.message ?? "valid", value);
 }
 
 function refuseIssues(

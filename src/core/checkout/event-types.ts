@@ -26,9 +26,9 @@ export function matchesPatterns(patterns: readonly string[], type: string): bool
 
 /** Checks patterns of event types. Refuses with `invalid_parameter` a pattern that no event type matches. */
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
-  const unknown = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
-  if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
-  const gotType = unknown === undefined ? "none" : printableLiteral(unknown);
+  const unknownPattern = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
+  if (unknownPattern === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
+  const gotType = unknownPattern === undefined ? "none" : printableLiteral(unknownPattern);
   return refuseFact("not_event_type", { statuses: STATUSES, got: gotType });
 }
 

@@ -52,11 +52,11 @@ export function fingerprint(path: string, request: CreateRequest): string {
 
 /** The stored response if both requests have the same meaning (decision 5); else `idempotency_key_reused`. */
 export function replay(
-  stored: StoredResponse,
-  again: { readonly key: string; readonly fingerprint: string },
+  response: StoredResponse,
+  repetition: { readonly key: string; readonly fingerprint: string },
 ): Outcome<StoredResponse> {
-  if (stored.fingerprint === again.fingerprint) return accept(stored);
-  return refuseFact("idempotency_key_reused", { key: printableLiteral(again.key) });
+  if (response.fingerprint === repetition.fingerprint) return accept(response);
+  return refuseFact("idempotency_key_reused", { key: printableLiteral(repetition.key) });
 }
 
 /** Stands for the base URL of a state folder's sandbox, whose port can change; the store identifies the sandbox. */

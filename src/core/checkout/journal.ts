@@ -62,11 +62,11 @@ const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
  */
 export function chooseKey(
   intent: CreateIntent,
-  latest: LatestAttempt | undefined,
+  latestAttempt: LatestAttempt | undefined,
 ): { readonly key: string; readonly attempt: number | null } {
   if (intent.idempotencyKey !== null) return { key: intent.idempotencyKey, attempt: null };
-  const further = intent.newAttempt && latest?.state !== "pending" ? 1 : 0;
-  const attempt = (latest?.attempt ?? 1) + further;
+  const addedAttempts = intent.newAttempt && latestAttempt?.state !== "pending" ? 1 : 0;
+  const attempt = (latestAttempt?.attempt ?? 1) + addedAttempts;
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }
 
@@ -77,13 +77,13 @@ export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateInten
 
 /** Why this create must not use a key in the journal; undefined if it may. */
 export function keyRefusal(entry: JournalEntry, intent: CreateIntent, now: number): KeyRefusal | undefined {
-  const same =
+  const isSameIntent =
     entry.service === intent.service &&
     entry.storeId === intent.storeId &&
     entry.endpoint === intent.endpoint &&
     entry.orderId === intent.orderId;
-  if (!same) return { reason: "other_create", entry };
+  if (!isSameIntent) return { reason: "other_create", entry };
   // A refused create made no checkout, so the service may forget its key.
-  const old = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
-  return old ? { reason: "too_old", entry } : undefined;
+  const isOld = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
+  return isOld ? { reason: "too_old", entry } : undefined;
 }

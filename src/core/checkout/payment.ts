@@ -106,9 +106,9 @@ function finish(
       outcome: attempt.outcome,
     });
   }
-  const finished = { ...attempt, outcome: result, finishedAt: now };
-  if (result !== "declined") return move(checkout, result, finished);
-  return move(checkout, attempt.number === MAX_PAYMENT_ATTEMPTS ? "failed" : "pending", finished);
+  const finishedAttempt = { ...attempt, outcome: result, finishedAt: now };
+  if (result !== "declined") return move(checkout, result, finishedAttempt);
+  return move(checkout, attempt.number === MAX_PAYMENT_ATTEMPTS ? "failed" : "pending", finishedAttempt);
 }
 
 function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
@@ -117,8 +117,8 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 }
 
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
-  const allowed: readonly Status[] = TRANSITIONS[checkout.status];
-  if (allowed.includes(status)) return accept({ status, attempt, late: null });
+  const allowedStatuses: readonly Status[] = TRANSITIONS[checkout.status];
+  if (allowedStatuses.includes(status)) return accept({ status, attempt, late: null });
   if (checkout.status === "succeeded") return refuseFact("already_paid", { checkout: checkout.id, status });
   return refuseFact("status_conflict", { checkout: checkout.id, status: checkout.status, wanted: status });
 }

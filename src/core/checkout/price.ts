@@ -28,11 +28,11 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 /** Refuses with `state_conflict` other terms, a retired or unapproved price, and a price beyond the maximum. */
 export function decidePrice(
   wanted: Price,
-  all: readonly Price[],
+  prices: readonly Price[],
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const known = all.find(({ id }) => id === wanted.id);
+  const known = prices.find(({ id }) => id === wanted.id);
   if (known !== undefined) return decideKnown(wanted, known);
-  if (all.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
+  if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
   return accept({ price: wanted, added: true });
 }
 

@@ -140,15 +140,15 @@ function brokenRule(text: string): Part | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS) return partOf("length", { most: MAX_ORIGIN_CHARACTERS });
   const fault = firstRule(TEXT_FAULTS, [text]);
   if (fault !== undefined) return fault;
-  const [, scheme = "", authority = "", rest = ""] = PARTS.exec(text) ?? [];
+  const [, scheme = "", authority = "", tail = ""] = PARTS.exec(text) ?? [];
   if (scheme === "") return partOf("with_scheme", {});
   if (authority.includes("@")) return partOf("no_user", {});
   const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
   if (host === "") return partOf("named_host", {});
-  if (rest !== "") return restRule(rest);
+  if (tail !== "") return restRule(tail);
   if (text !== text.toLowerCase()) return partOf("lower_case", {});
-  const broken = hostRule(host) ?? portRule(port, scheme === "http" ? "http" : "https");
-  if (broken !== undefined) return broken;
+  const brokenPart = hostRule(host) ?? portRule(port, scheme === "http" ? "http" : "https");
+  if (brokenPart !== undefined) return brokenPart;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
   }

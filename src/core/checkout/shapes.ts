@@ -4,8 +4,8 @@ import { nameSchemas, toDomainFields } from "../shape/wire-names.ts";
 import { BILLING_MODELS, PAYMENT_METHODS } from "./checkout.ts";
 import { checkoutWire } from "./wire.ts";
 
-const { id, object, orderId, amountMinor, currency, ...rest } = toDomainFields(checkoutWire.shape);
-const { status } = rest;
+const { id, object, orderId, amountMinor, currency, ...otherShapes } = toDomainFields(checkoutWire.shape);
+const { status } = otherShapes;
 export const checkoutObject = object;
 export const checkoutStatus = status;
 
@@ -74,7 +74,7 @@ export type CheckoutEntry = DomainOf<typeof checkoutEntry>;
 
 export const checkoutDetails = z.object({
   ...terms,
-  ...rest,
+  ...otherShapes,
   description: z.nullable(z.string()),
   createdAt: moment,
   expiresAt: moment,

@@ -19,23 +19,23 @@ export function conflictsIn(stores: readonly Store[]): PathRefused[] {
 
 function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const twice = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefused[] =>
+  const repeatedNames = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefused[] =>
     findRepeatedNames(names.map((name, at) => [[...path, ...list, at, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
-    ...twice(
+    ...repeatedNames(
       prices.map(({ id }) => id),
       ["prices"],
       "id",
     ),
-    ...twice(paymentMethods, ["capabilities", "payment_methods"]),
-    ...twice(currencies, ["capabilities", "currencies"]),
-    ...twice(
+    ...repeatedNames(paymentMethods, ["capabilities", "payment_methods"]),
+    ...repeatedNames(currencies, ["capabilities", "currencies"]),
+    ...repeatedNames(
       returnOrigins.map(({ origin }) => origin),
       ["return_origins"],
     ),
-    ...twice(urls, ["endpoints"], "url"),
+    ...repeatedNames(urls, ["endpoints"], "url"),
   ];
 }
 
@@ -48,12 +48,12 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
     names.set(variable, otherName ?? name);
     const { protocol, hostname } = new URL(baseUrl);
     const isSafe = protocol === "https:" || isLoopback(hostname);
-    const shared =
+    const sharedNames =
       otherName === undefined
         ? []
         : [atPath(["targets", name], refuseFact("shared_variable", { other: otherName, variable }))];
     const plain = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
-    return shared.concat(plain);
+    return sharedNames.concat(plain);
   });
 }
 
@@ -70,11 +70,11 @@ function merchantConflicts(stores: readonly Store[]): PathRefused[] {
 }
 
 export function findRepeatedNames(
-  all: readonly NamedField[],
+  fields: readonly NamedField[],
   fact: "repeated_name" | "repeated_key" = "repeated_name",
 ): PathRefused[] {
-  return all
-    .filter(([, name], at) => all.findIndex(([, otherName]) => otherName === name) < at)
+  return fields
+    .filter(([, name], at) => fields.findIndex(([, otherName]) => otherName === name) < at)
     .map(([path]) => atPath(path, refuseFact(fact, {})));
 }
 

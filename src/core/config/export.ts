@@ -14,9 +14,9 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });
-  const { like, ...others } = selectChangedSettings(settings);
+  const { like, ...otherSettings } = selectChangedSettings(settings);
   // The dialect itself is written, in place of the file that it came from.
-  const sandbox = dialect === undefined && like !== undefined ? { ...others, like } : others;
+  const sandbox = dialect === undefined && like !== undefined ? { ...otherSettings, like } : otherSettings;
   const config: ConfigFile = {
     $schema: SCHEMA,
     ...(Object.keys(sandbox).length === 0 ? {} : { sandbox }),

@@ -76,17 +76,17 @@ export function planChanges(
   const [conflict] = [...conflictsIn(wantedStores), ...keyConflicts(wantedStores)];
   if (conflict !== undefined) return conflict;
   const knownStores = new Map(state.stores.map((store) => [store.id, store]));
-  const planned: PlannedChange[] = [];
+  const changes: PlannedChange[] = [];
   for (const [at, store] of wantedStores.entries()) {
     const place = { ...options, state, now: knownStores.get(store.id), path: ["stores", at] };
-    const possible = checkStore(store, place);
-    if (!possible.ok) return possible;
-    planned.push(...changesOf(store, place));
+    const check = checkStore(store, place);
+    if (!check.ok) return check;
+    changes.push(...changesOf(store, place));
   }
   const inFile = new Set(wantedStores.map(({ id }) => id));
   const others = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
   const unmanaged = others.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
-  return accept([...planned, ...unmanaged]);
+  return accept([...changes, ...unmanaged]);
 }
 
 export function priceWithDefaults(price: PriceInput): Price {
@@ -145,14 +145,14 @@ function capabilityChanges(
     kind === "currency" ? capabilities.currencies : capabilities.paymentMethods;
   if (names === undefined) return [];
   const known = (now?.capabilities ?? []).filter((capability) => capability.kind === kind);
-  const added = names.filter((name) => !known.some((capability) => capability.name === name));
+  const addedNames = names.filter((name) => !known.some((capability) => capability.name === name));
   return [
     ...known
       .filter(({ name, active }) => active || names.includes(name))
       .map(({ name, active }) =>
         compareItem(kind, { storeId, name }, [["active", active, names.includes(name)]]),
       ),
-    ...added.map((name) => changeEntry("add", kind, { storeId, name })),
+    ...addedNames.map((name) => changeEntry("add", kind, { storeId, name })),
   ];
 }
 
@@ -163,14 +163,14 @@ function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: P
   return [
     ...prices.map((wantedPrice): PlannedChange => {
       const subject = { storeId, name: wantedPrice.id };
-      const before = knownPrices.find(({ id }) => id === wantedPrice.id);
-      if (before === undefined) return { ...changeEntry("add", "price", subject), wanted: wantedPrice };
-      const whole = priceWithDefaults(wantedPrice);
+      const knownPrice = knownPrices.find(({ id }) => id === wantedPrice.id);
+      if (knownPrice === undefined) return { ...changeEntry("add", "price", subject), wanted: wantedPrice };
+      const completePrice = priceWithDefaults(wantedPrice);
       const change = compareItem("price", subject, [
-        ...PRICE_TERMS.map(([field, name]) => [name, before[field], whole[field]] as const),
-        ["billing_model", before.billingModel, whole.billingModel],
-        ["approved", before.approved, whole.approved],
-        ["retired", before.retired, whole.retired],
+        ...PRICE_TERMS.map(([field, name]) => [name, knownPrice[field], completePrice[field]] as const),
+        ["billing_model", knownPrice.billingModel, completePrice.billingModel],
+        ["approved", knownPrice.approved, completePrice.approved],
+        ["retired", knownPrice.retired, completePrice.retired],
       ]);
       return { ...change, wanted: wantedPrice };
     }),
@@ -188,9 +188,9 @@ function originChanges(
   return [
     ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
       const subject = { storeId, name };
-      const before = knownOrigins.find(({ origin }) => origin === name);
-      if (before === undefined) return { ...changeEntry("add", "return_origin", subject), path };
-      return { ...compareItem("return_origin", subject, [["path", before.path, path]]), path };
+      const knownOrigin = knownOrigins.find(({ origin }) => origin === name);
+      if (knownOrigin === undefined) return { ...changeEntry("add", "return_origin", subject), path };
+      return { ...compareItem("return_origin", subject, [["path", knownOrigin.path, path]]), path };
     }),
     ...rest.map(({ origin: name, path }) =>
       Object.assign(itemNotInFile("return_origin", { storeId, name }, prune), { path }),
@@ -244,10 +244,10 @@ function checkStore(wantedStore: RequestedStore, place: PlanContext): Outcome<vo
   for (const [at, apiKey] of apiKeys.entries()) {
     const owner = state.keys.get(hashKey(apiKey));
     if (owner === undefined || (owner.storeId === wantedStore.id && !owner.isRevoked)) continue;
-    const refused = owner.isRevoked
+    const refusal = owner.isRevoked
       ? refuseFact("key_revoked", {})
       : refuseFact("key_of_other_store", { store: owner.storeId });
-    return atPath([...path, "api_keys", at], refused);
+    return atPath([...path, "api_keys", at], refusal);
   }
   return checkLists(wantedStore, place);
 }
@@ -257,29 +257,29 @@ function checkLists(wantedStore: RequestedStore, { now, path, targets, prune }: 
   for (const [at, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok) return atPath([...path, "endpoints", at, "url"], target);
-    const trusted = checkTrust(url, ca, targets);
-    if (!trusted.ok) return atPath([...path, "endpoints", at, "ca"], trusted);
+    const trust = checkTrust(url, ca, targets);
+    if (!trust.ok) return atPath([...path, "endpoints", at, "ca"], trust);
   }
   const listsByField = {
     return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
-    endpoints: [endpoints, now?.endpoints ?? []].map((all) => all.map(({ url }) => canonicalUrl(url))),
-    prices: [prices, now?.prices ?? []].map((all) => all.map(({ id }) => id)),
+    endpoints: [endpoints, now?.endpoints ?? []].map((items) => items.map(({ url }) => canonicalUrl(url))),
+    prices: [prices, now?.prices ?? []].map((items) => items.map(({ id }) => id)),
   };
   for (const [name, [inFile = [], knownList = []]] of Object.entries(listsByField)) {
-    const most = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
-    const all = new Set(prune ? inFile : [...inFile, ...knownList]);
-    if (all.size <= most || all.size === knownList.length) continue;
-    return atPath([...path, name], refuseFact("list_too_long", { most, count: all.size }));
+    const maximum = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
+    const ids = new Set(prune ? inFile : [...inFile, ...knownList]);
+    if (ids.size <= maximum || ids.size === knownList.length) continue;
+    return atPath([...path, name], refuseFact("list_too_long", { most: maximum, count: ids.size }));
   }
   return accept(undefined);
 }
 
 /** A key must belong to one store only. */
 function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefused[] {
-  const all = wantedStores.flatMap(({ apiKeys = [] }, store) =>
+  const allKeys = wantedStores.flatMap(({ apiKeys = [] }, store) =>
     apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
   );
-  return findRepeatedNames(all, "repeated_key");
+  return findRepeatedNames(allKeys, "repeated_key");
 }
 
 type ChangeSubject = Pick<ChangeEntry, "storeId" | "name">;

@@ -42,8 +42,8 @@ const MAX_TYPING_ERRORS = 3;
 /** JSON with comments (decision 83). Refuses with every fault; texts that look like secrets are not repeated. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
-  const whole = limitFault(source);
-  if (whole !== undefined) return failWith([whole]);
+  const sizeFault = limitFault(source);
+  if (sizeFault !== undefined) return failWith([sizeFault]);
   const errors: ParseError[] = [];
   const tree = parseTree(source, errors, { allowTrailingComma: false });
   const [error] = errors;
@@ -56,14 +56,14 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
     .map((node) => faultAt(source, node, plainPath(node), A_LITERAL));
   if (secrets.length > 0) return failWith(secrets);
-  const doubled = findDuplicateKeys(tree).map((node) =>
+  const duplicateFaults = findDuplicateKeys(tree).map((node) =>
     faultAt(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
   );
-  if (doubled.length > 0) return failWith(doubled);
-  const parsed = wireSchema(configFile).safeParse(getNodeValue(tree));
-  if (!parsed.success)
-    return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
-  const config = parsed.data as ConfigFile;
+  if (duplicateFaults.length > 0) return failWith(duplicateFaults);
+  const result = wireSchema(configFile).safeParse(getNodeValue(tree));
+  if (!result.success)
+    return failWith(result.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
+  const config = result.data as ConfigFile;
   const conflicts = [...conflictsIn(config.stores ?? []), ...targetConflictsIn(config.targets ?? {})];
   return conflicts.length > 0
     ? failWith(conflicts.map(({ refusal }) => locate(refusal)))
@@ -128,10 +128,10 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   }
   if (issue.code === "invalid_union") {
     // The form without a type error is the intended form.
-    const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
-    return meant.length === 0
+    const branchIssues = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
+    return branchIssues.length === 0
       ? [faultOfField(path, issue.message)]
-      : meant.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, tree));
+      : branchIssues.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, tree));
   }
   const isMissing = issue.code === "invalid_type" && findNodeAtLocation(tree, [...path]) === undefined;
   if (isMissing) return [faultOfField(path, "is missing")];
@@ -147,8 +147,8 @@ function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
 
 function unknownKeyText(key: string, names: readonly string[]): string {
   const near = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
-  const meant = near === undefined ? `fields: ${names.join(", ")}` : `did you mean ${near}?`;
-  return `is not a field here; ${meant}`;
+  const suggestion = near === undefined ? `fields: ${names.join(", ")}` : `did you mean ${near}?`;
+  return `is not a field here; ${suggestion}`;
 }
 
 function namesAt(path: FieldPath): string[] {
@@ -176,17 +176,17 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
 
 /** At the field's value; for an unknown field at its key, for a missing field at its object. */
 function locateFault(text: string, tree: Node, { path, why, message, isUnknown }: FieldFault): ConfigFault {
-  const found = findNodeAtLocation(tree, [...path]);
-  const key = found?.parent?.type === "property" ? found.parent.children?.[0] : undefined;
-  const node = (isUnknown === true ? key : undefined) ?? found ?? nodeAbove(tree, path);
+  const foundNode = findNodeAtLocation(tree, [...path]);
+  const key = foundNode?.parent?.type === "property" ? foundNode.parent.children?.[0] : undefined;
+  const node = (isUnknown === true ? key : undefined) ?? foundNode ?? nodeAbove(tree, path);
   return { field: fieldText(path), why, message, ...placeAt(text, node.offset) };
 }
 
 /** The innermost object or list in which a field is missing. */
 function nodeAbove(tree: Node, path: FieldPath): Node {
-  const above = path.slice(0, -1);
-  if (above.length === 0) return tree;
-  return findNodeAtLocation(tree, above) ?? nodeAbove(tree, above);
+  const parentPath = path.slice(0, -1);
+  if (parentPath.length === 0) return tree;
+  return findNodeAtLocation(tree, parentPath) ?? nodeAbove(tree, parentPath);
 }
 
 function faultAt(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {

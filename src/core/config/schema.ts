@@ -36,7 +36,7 @@ export const MAX_FILE_LENGTH = 2_000_000;
 export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
-const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
+const parsedText = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
   z.codec(checkedText(parse), z.custom<Value>(), {
     decode: (text) => valueOf(parse(text)),
     encode: (value) => value,
@@ -103,9 +103,9 @@ function settingSchema(kind: Kind): SettingSchemas[SettingName] {
     case "hosts":
       return z.array(host);
     case "text":
-      return parsed(kind.parse);
+      return parsedText(kind.parse);
     case "texts":
-      return z.array(parsed(kind.parse));
+      return z.array(parsedText(kind.parse));
   }
 }
 

@@ -19,12 +19,12 @@ export function resolveStores(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: Sources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
-  const trusted = stores.map(({ endpoints = [] }) =>
+  const trustFaults = stores.map(({ endpoints = [] }) =>
     endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
   );
   const faults = stores.flatMap((store, at) => [
     ...faultsOf(store, ["stores", at], env),
-    ...(trusted[at] ?? []).flatMap((ca, index) =>
+    ...(trustFaults[at] ?? []).flatMap((ca, index) =>
       ca.ok ? [] : [faultOfField(["stores", at, "endpoints", index, "ca"], ca.refusal)],
     ),
   ]);
@@ -36,7 +36,7 @@ export function resolveStores(
         ? {}
         : {
             endpoints: endpoints.map((endpoint, index) => {
-              const ca = trusted[at]?.[index];
+              const ca = trustFaults[at]?.[index];
               return { ...endpoint, ca: ca?.ok === true ? ca.value : undefined };
             }),
           }),

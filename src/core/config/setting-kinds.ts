@@ -69,8 +69,8 @@ export const KINDS: { readonly [Name in KindName]: Meaning<Name> } = {
   text: {
     unit: "",
     serve: (value) => value ?? null,
-    read: (served) => served ?? undefined,
-    text: (served) => served ?? NO_VALUE_TEXT,
+    read: (setting) => setting ?? undefined,
+    text: (setting) => setting ?? NO_VALUE_TEXT,
   },
 };
 

@@ -30,14 +30,14 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
       at: undefined,
       message: `must have 1 to ${MAX_DELIVERY_ATTEMPTS} delays, one for each attempt`,
     });
-  const whole = delays.flatMap((delay) => delay ?? []);
-  const sum = whole.reduce((before, delay) => before + delay, 0);
+  const knownDelays = delays.flatMap((delay) => delay ?? []);
+  const sum = knownDelays.reduce((total, delay) => total + delay, 0);
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
     faults.push({
       at: undefined,
       message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, but takes ${durationText(sum)}: an endpoint is disabled after ${durationText(DISABLE_AFTER_MS)} without a success`,
     });
-  return faults.length === 0 ? accept(whole) : { ok: false, refusal: faults };
+  return faults.length === 0 ? accept(knownDelays) : { ok: false, refusal: faults };
 }
 
 const A_DELAY = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;

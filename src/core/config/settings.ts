@@ -253,9 +253,9 @@ export function findDifferentSettings(
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
 export function selectChangedSettings(served: ServedSettings): SandboxSettings {
-  const changed = ALL_SETTINGS.filter((setting) => !isDefault(setting, served));
+  const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, served));
   return Object.fromEntries(
-    changed.map(({ name, servedName, read }) => [name, read(Reflect.get(served, servedName))]),
+    changedSettings.map(({ name, servedName, read }) => [name, read(Reflect.get(served, servedName))]),
   );
 }
 

@@ -12,7 +12,7 @@ export function shopRow(section: Readonly<Record<string, unknown>>): Readonly<Re
 /** The text of a configuration with this section `shop`; comments and all other sections stay. */
 export function withShopSection(text: string, section: Readonly<Record<string, unknown>>): string {
   const shop = shopRow(section);
-  const before = text.trim() === "" ? "{}\n" : text;
-  const edited = applyEdits(before, modify(before, ["shop"], shop, FORMAT));
-  return edited.endsWith("\n") ? edited : `${edited}\n`;
+  const oldText = text.trim() === "" ? "{}\n" : text;
+  const editedText = applyEdits(oldText, modify(oldText, ["shop"], shop, FORMAT));
+  return editedText.endsWith("\n") ? editedText : `${editedText}\n`;
 }

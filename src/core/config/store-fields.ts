@@ -28,7 +28,7 @@ export const givenId = z
 type Form = Readonly<Record<string, unknown>>;
 
 /** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
-const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
+const judgedText = (faultOf: (text: string) => Words | undefined, form: Form) =>
   z.string().check(
     z.superRefine((text, context) => {
       const [message, chinese] = faultOf(text) ?? [];
@@ -38,20 +38,20 @@ const judged = (faultOf: (text: string) => Words | undefined, form: Form) =>
   );
 
 const line = (minLength: number, maxLength: number) =>
-  judged((text) => lineFault(text, minLength, maxLength), {
+  judgedText((text) => lineFault(text, minLength, maxLength), {
     minLength,
     maxLength,
     pattern: PRINTABLE_PATTERN,
     not: { pattern: SECRET_PATTERN },
   });
 
-export const storeName = judged(storeNameFault, STORE_NAME_SCHEMA);
+export const storeName = judgedText(storeNameFault, STORE_NAME_SCHEMA);
 
 export const merchantName = line(1, 64);
 
 /** A text schema with a parser of the core, whose refusal is the message. */
 export const checkedText = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
-  judged((text) => {
+  judgedText((text) => {
     const read = parse(text);
     return read.ok ? undefined : wordsOf(read.refusal);
   }, form);

@@ -99,9 +99,9 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
 export function storeNameFault(text: string): Words | undefined {
   const fault = lineFault(text, 1, MAX_LENGTH);
   if (fault !== undefined) return fault;
-  const broken = RULES.find(([pattern]) => pattern.test(text));
-  if (broken === undefined) return undefined;
-  const [rule, chinese] = broken[1];
+  const brokenRule = RULES.find(([pattern]) => pattern.test(text));
+  if (brokenRule === undefined) return undefined;
+  const [rule, chinese] = brokenRule[1];
   return [`must ${rule}`, chinese];
 }
 

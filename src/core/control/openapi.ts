@@ -157,11 +157,11 @@ function describeOperation(name: OperationName): Json {
 
 function queryParameters(query: string): Json[] {
   const { properties, required = [] } = SCHEMAS[query] ?? {};
-  const needed = required as readonly string[];
+  const neededNames = required as readonly string[];
   return Object.entries(properties as Readonly<Record<string, Json>>).map(([name, schema]) => ({
     name,
     in: "query",
-    required: needed.includes(name),
+    required: neededNames.includes(name),
     schema,
   }));
 }
@@ -250,9 +250,9 @@ type Bodies = { readonly request: string; readonly response: string };
 
 function nameBodies(name: OperationName): Bodies {
   const { request, answer, bare } = CONTROL_OPERATIONS[name];
-  const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
+  const answerShape = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   const title = upperFirst(name);
-  return { request: nameOf(request, `${title}Request`), response: nameOf(whole, `${title}Response`) };
+  return { request: nameOf(request, `${title}Request`), response: nameOf(answerShape, `${title}Response`) };
 }
 
 /** The name of a schema; an unnamed schema is given `name`. */
@@ -274,8 +274,8 @@ function allSchemas(): Readonly<Record<string, Json>> {
     },
   });
   // Sorted by name, because the registry has the order in which the schemas were first used.
-  const sorted = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const sortedSchemas = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(
-    sorted.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
+    sortedSchemas.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
   );
 }

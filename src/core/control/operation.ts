@@ -55,9 +55,9 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(least: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
+>(leastRole: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   const { path, refusals = [] } = row;
-  return sandboxOperation(least, {
+  return sandboxOperation(leastRole, {
     ...row,
     path: `/stores/{store_id}${path}`,
     refusals: ["not_found", ...refusals],
@@ -67,7 +67,7 @@ export function storeOperation<
 export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(least: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
+>(leastRole: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   // A row without a request has the default type for it.
   const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
   const answer = lazyValue(row.answer);
@@ -77,7 +77,7 @@ export function sandboxOperation<
     lasting: false,
     entersStore: true,
     refusals: [],
-    least,
+    least: leastRole,
     ...row,
     path: `${CONTROL_ROOT}${row.path}`,
     get request() {

@@ -102,8 +102,8 @@ export function decodeRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
 ): Outcome<RequestOf<Name>> {
-  const parsed = wireSchema(CONTROL_OPERATIONS[name].request).safeParse(body);
-  return parsed.success ? accept(parsed.data as RequestOf<Name>) : refuseIssue(name, parsed.error, body);
+  const result = wireSchema(CONTROL_OPERATIONS[name].request).safeParse(body);
+  return result.success ? accept(result.data as RequestOf<Name>) : refuseIssue(name, result.error, body);
 }
 
 function refuseIssue(
@@ -111,8 +111,8 @@ function refuseIssue(
   { issues: [issue] }: z.core.$ZodError,
   body: unknown,
 ): Outcome<never> {
-  const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
-  const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
+  const place = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
+  const field = issue === undefined || issue.path.length === 0 ? place : issue.path.join(".");
   const gotText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
@@ -182,9 +182,9 @@ export function decodeAnswer<Name extends OperationName>(
 ): AnswerOf<Name> | undefined {
   const { answer, bare } = CONTROL_OPERATIONS[name];
   const data = bare ? body : envelope.safeParse(body).data?.data;
-  const parsed = wireSchema(answer).safeParse(data);
-  const isShown = !parsed.success && isSameVersion && isRecord(data);
-  return (isShown ? convertUnchecked(answer, data, "domain") : parsed.data) as AnswerOf<Name> | undefined;
+  const result = wireSchema(answer).safeParse(data);
+  const isShown = !result.success && isSameVersion && isRecord(data);
+  return (isShown ? convertUnchecked(answer, data, "domain") : result.data) as AnswerOf<Name> | undefined;
 }
 
 /** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */
@@ -192,8 +192,8 @@ export function checkRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
 ): Outcome<RequestOf<Name>> {
-  const encoded = z.safeEncode(CONTROL_OPERATIONS[name].request, body);
-  return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
+  const encodedBody = z.safeEncode(CONTROL_OPERATIONS[name].request, body);
+  return encodedBody.success ? accept(body) : refuseIssue(name, encodedBody.error, body);
 }
 
 /** The message of an operation's refusal, with the field names of the code instead of the wire's names. */

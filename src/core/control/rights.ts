@@ -11,9 +11,9 @@ export type LeastRole = StoreRole | "owner" | "administrator";
 const RANKS: Readonly<Record<StoreRole | "owner", number>> = { viewer: 0, store: 1, owner: 2 };
 
 /** Whether a role includes the least role. */
-export function isPermitted(role: LeastRole, least: LeastRole): boolean {
-  if (role === "administrator" || least === "administrator") return role === least;
-  return RANKS[role] >= RANKS[least];
+export function isPermitted(role: LeastRole, leastRole: LeastRole): boolean {
+  if (role === "administrator" || leastRole === "administrator") return role === leastRole;
+  return RANKS[role] >= RANKS[leastRole];
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -39,7 +39,7 @@ export function explainOrder(
   const last = checkouts.at(-1);
   const count = checkouts.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(checkouts.length))})` : "";
   const lastRequest = requests.at(-1);
-  const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
+  const refusedCommands = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
     ...NO_REFUSAL,
     kind: "order",
@@ -47,7 +47,7 @@ export function explainOrder(
     summary: last === undefined ? say(withoutCheckout(requests)) : `${summaryOf(last.checkout, say)}${count}`,
     decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }, say),
-    next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
+    next: last === undefined ? refusedCommands : nextOf(last.checkout, last.story.deliveries),
   };
 }
 
@@ -67,13 +67,13 @@ export function explainEvent(
   say: Translator = english,
 ): Explanation {
   const taken = deliveries.filter(({ state }) => state === "succeeded").length;
-  const went =
+  const deliverySentence =
     deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(taken, deliveries.length);
   return {
     ...NO_REFUSAL,
     kind: "event",
     id: event.id,
-    summary: `${event.type}: ${say(went)}`,
+    summary: `${event.type}: ${say(deliverySentence)}`,
     rule: EVENTS_RULE,
     decision: SCHEDULE_DECISION,
     ...timelineOf({ checkouts: [{ ...ONLY_EVENTS, events: [event], deliveries }], requests: [], now }, say),
@@ -99,13 +99,13 @@ export function explainDelivery(
   const last = delivery.attempts.at(-1);
   const heldFault = holdingFault(delivery);
   const cause = (last && causeText(last, say)) ?? (heldFault && say(EXPLAIN_SENTENCES.heldBy(heldFault)));
-  const explained = explainEvent(event, [delivery], now, say);
+  const explanation = explainEvent(event, [delivery], now, say);
   const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
-    ...explained,
+    ...explanation,
     kind: "delivery",
     id: delivery.id,
-    next: explained.next.filter((command) => command !== `checkout explain ${delivery.id}`),
+    next: explanation.next.filter((command) => command !== `checkout explain ${delivery.id}`),
     summary: `${say(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }

@@ -47,9 +47,9 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   const count = Map.groupBy(urls.values(), (url) => url);
   return new Map(
     [...urls].map(([id, url]) => {
-      const shared = url === null || (count.get(url)?.length ?? 0) > 1;
+      const isShared = url === null || (count.get(url)?.length ?? 0) > 1;
       const name = url === null ? "" : cutMiddle(url.replace(/^http:\/\//, ""), MAX_LABEL);
-      return [id, shared ? `${name} …${id.slice(-ID_END)}`.trim() : name];
+      return [id, isShared ? `${name} …${id.slice(-ID_END)}`.trim() : name];
     }),
   );
 }
@@ -80,16 +80,16 @@ export function groupDeliveries(
 ): readonly DeliveryLine[] {
   const telling: DeliveryContext = { ...context, eventAt: event.createdAt };
   const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
-  const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([like, same]) =>
-    like === null ? same.map((pair) => [pair]) : [same],
+  const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([key, same]) =>
+    key === null ? same.map((pair) => [pair]) : [same],
   );
   return alike.map((same) => {
     const [pair = []] = same;
     const isJoint = same.length > 1;
-    const described = isJoint ? same.flat() : pair;
-    const attempts = described.flatMap((one) => one.attempts);
+    const storyDeliveries = isJoint ? same.flat() : pair;
+    const attempts = storyDeliveries.flatMap((delivery) => delivery.attempts);
     const [only] = attempts.length === 1 ? attempts : [];
-    const where = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
+    const label = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
       at: event.createdAt,
       what: "delivery",
@@ -98,14 +98,14 @@ export function groupDeliveries(
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
       durationMs: only?.milliseconds ?? null,
       ...textOfParts([
-        `→ ${where}  `,
+        `→ ${label}  `,
         ...(isJoint ? [likeness(pair, telling) ?? ""] : pairParts(pair, telling)),
       ]),
-      attempts: described.flatMap((one) =>
-        attemptEntries(one, telling, isJoint ? labelOf([one], telling) : undefined),
+      attempts: storyDeliveries.flatMap((delivery) =>
+        attemptEntries(delivery, telling, isJoint ? labelOf([delivery], telling) : undefined),
       ),
     };
-    return { entry, deliveries: described };
+    return { entry, deliveries: storyDeliveries };
   });
 }
 
@@ -118,9 +118,9 @@ export function pendingAttempts(
   return deliveries.filter(isPending).map((delivery) => {
     const { eventId, endpointId, attempts, nextAt } = delivery;
     const label = labels.get(endpointId) ?? endpointId;
-    const due = say(EXPLAIN_SENTENCES.dueAttempt(attempts.length + 1, types.get(eventId) ?? "", label));
+    const dueText = say(EXPLAIN_SENTENCES.dueAttempt(attempts.length + 1, types.get(eventId) ?? "", label));
     const fault = attempts.length === 0 ? holdingFault(delivery) : undefined;
-    const text = joinTexts([due, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))], say);
+    const text = joinTexts([dueText, fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault))], say);
     return { at: nextAt, what: "delivery", text };
   });
 }
@@ -136,28 +136,28 @@ function isPending(delivery: StoryDelivery): boolean {
  * Text of a delivery that endpoints can share in one line: accepted at the first attempt, or not sent yet. Null if the
  * endpoint needs its own line.
  */
-function likeness(pair: readonly StoryDelivery[], telling: DeliveryContext): string | null {
+function likeness(pair: readonly StoryDelivery[], context: DeliveryContext): string | null {
   const [delivery, second] = pair;
   if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
-  if (delivery.fault !== null || arrivalText(delivery, telling) !== "") return null;
-  const [attempt, another] = delivery.attempts;
-  if (attempt === undefined) return stateText(delivery, telling);
-  const isTaken = another === undefined && attempt.fault === null && isSuccess(attempt.status);
+  if (delivery.fault !== null || arrivalText(delivery, context) !== "") return null;
+  const [attempt, secondAttempt] = delivery.attempts;
+  if (attempt === undefined) return stateText(delivery, context);
+  const isTaken = secondAttempt === undefined && attempt.fault === null && isSuccess(attempt.status);
   return isTaken && delivery.state === "succeeded" ? "2xx" : null;
 }
 
 /** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
-function pairParts(pair: readonly StoryDelivery[], telling: DeliveryContext): readonly LinePart[] {
-  const [comma, colon, semicolon] = [telling.say(COMMA), telling.say(COLON), telling.say(SEMICOLON)];
+function pairParts(pair: readonly StoryDelivery[], context: DeliveryContext): readonly LinePart[] {
+  const [comma, colon, semicolon] = [context.say(COMMA), context.say(COLON), context.say(SEMICOLON)];
   return pair.flatMap((delivery, index) => {
     const name = CAUSE_NAMES[delivery.cause];
-    const results = resultParts(delivery.attempts, telling);
-    const endText = joinTexts([stateText(delivery, telling), arrivalText(delivery, telling)], telling.say);
+    const results = resultParts(delivery.attempts, context);
+    const endText = joinTexts([stateText(delivery, context), arrivalText(delivery, context)], context.say);
     return [
-      `${index === 0 ? "" : semicolon}${name === undefined ? "" : `${telling.say(name)}${colon}`}`,
+      `${index === 0 ? "" : semicolon}${name === undefined ? "" : `${context.say(name)}${colon}`}`,
       ...results,
       results.length === 0 || endText === "" ? endText : `${comma}${endText}`,
-      ...whyParts(delivery, telling),
+      ...whyParts(delivery, context),
     ];
   });
 }
@@ -171,11 +171,11 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const last = delivery.attempts.at(-1);
   if (last === undefined || !isSuccess(last.status)) return "";
   const fault = holdingFault(delivery);
-  const late = last.startedAt - eventAt;
-  if (fault === undefined && late < LATE_MS) return "";
+  const delayMs = last.startedAt - eventAt;
+  if (fault === undefined && delayMs < LATE_MS) return "";
   const heldText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
-  const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(late, say))) : "";
+  const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
   return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after], say);
 }
 
@@ -184,10 +184,10 @@ const CAUSE_NAMES: Readonly<
 > = EXPLAIN_SENTENCES.called;
 
 /** The results in order, equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration. */
-function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): readonly LinePart[] {
+function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
-    const { text: result, parts } = textOfParts([resultPart(attempt, telling), faultOf(attempt, telling)]);
+    const { text: result, parts } = textOfParts([resultPart(attempt, context), faultOf(attempt, context)]);
     const last = runs.at(-1);
     if (last?.result === result) last.count += 1;
     else runs.push({ result, parts, count: 1 });
@@ -195,8 +195,8 @@ function resultParts(attempts: readonly StoryAttempt[], telling: LineContext): r
   const [only] = attempts.length === 1 ? attempts : [];
   const counted: LinePart[] = [];
   for (const { parts, count } of runs)
-    counted.push(counted.length === 0 ? "" : telling.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
-  return only === undefined ? counted : [...counted, tookPart(only, telling)];
+    counted.push(counted.length === 0 ? "" : context.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
+  return only === undefined ? counted : [...counted, tookPart(only, context)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -234,7 +234,7 @@ function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly L
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
 function attemptEntries(
   { attempts }: StoryDelivery,
-  telling: LineContext,
+  context: LineContext,
   place?: string,
 ): NonNullable<StoryEntry["attempts"]> {
   return attempts.map((attempt, index) => {
@@ -244,7 +244,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      ...attemptText(attempt, { before: attempts[index - 1], where: place }, telling),
+      ...attemptText(attempt, { before: attempts[index - 1], where: place }, context),
     };
   });
 }
@@ -253,21 +253,21 @@ function attemptEntries(
 function attemptText(
   attempt: StoryAttempt,
   { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },
-  telling: LineContext,
+  context: LineContext,
 ): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
-  const { say } = telling;
-  const later =
+  const { say } = context;
+  const delayText =
     before === undefined ? "" : say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, say)));
   const cause = causeText(attempt, say);
   const isSame = before !== undefined && cause === causeText(before, say);
   const reason = isSame ? say(EXPLAIN_SENTENCES.sameCause) : cause;
-  const name = joinTexts([where ?? "", say(EXPLAIN_SENTENCES.numbered(number)), later], say);
+  const name = joinTexts([where ?? "", say(EXPLAIN_SENTENCES.numbered(number)), delayText], say);
   return textOfParts([
     `${name}${say(COLON)}`,
-    resultPart(attempt, telling),
-    faultOf(attempt, telling),
-    tookPart(attempt, telling),
+    resultPart(attempt, context),
+    faultOf(attempt, context),
+    tookPart(attempt, context),
     quoteAnswer(attempt, say),
     ...(reason === undefined || attempt.fault !== null ? [] : [{ cause: reason }]),
   ]);
@@ -303,6 +303,6 @@ function labelOf(pair: readonly StoryDelivery[], { labels }: LineContext): strin
 
 function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
-  const half = Math.floor((max - 1) / 2);
-  return `${text.slice(0, max - 1 - half)}…${text.slice(-half)}`;
+  const halfLength = Math.floor((max - 1) / 2);
+  return `${text.slice(0, max - 1 - halfLength)}…${text.slice(-halfLength)}`;
 }

@@ -65,8 +65,8 @@ export function errorText({ facts }: Pick<AttemptOutcome, "facts">): string | un
 
 /** The likely cause of a failed attempt in words, or a doubt about a success. */
 export function causeText(attempt: CauseMaterial, say: Translator): string | undefined {
-  const found = likelyCause(attempt) ?? doubtOf(attempt);
-  return found && say(found.cause);
+  const finding = likelyCause(attempt) ?? doubtOf(attempt);
+  return finding && say(finding.cause);
 }
 
 /** The fault that delays or delayed the first attempt of a delivery; undefined if there is none. */

@@ -100,16 +100,16 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
 };
 
 /** An explanation whose lines are the same in every run. */
-export function withoutDurations({ entries, ...rest }: Explanation): Explanation {
-  const untimed = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
+export function withoutDurations({ entries, ...fields }: Explanation): Explanation {
+  const withoutTimes = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
     const parts = line.parts?.filter((part) => typeof part === "string" || !("took" in part));
     return parts === undefined ? line : { ...line, ...textOfParts(parts) };
   };
   const lines = entries.map(({ attempts = [], ...entry }) => ({
-    ...untimed(entry),
-    attempts: attempts.map(untimed),
+    ...withoutTimes(entry),
+    attempts: attempts.map(withoutTimes),
   }));
-  return { ...rest, entries: lines };
+  return { ...fields, entries: lines };
 }
 
 /** The parts of an explanation that only a refusal has. */

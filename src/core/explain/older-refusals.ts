@@ -31,7 +31,7 @@ export function olderParts(
   const read = new Map(
     SHAPES.toReversed().flatMap((shape) => Object.entries(shape.exec(said)?.groups ?? {})),
   );
-  const named = (line: string): string =>
+  const withNames = (line: string): string =>
     line
       .replace("<scope>", read.get("scope") ?? "<scope>")
       .replace("<name>", read.get("received") ?? "<name>");
@@ -41,6 +41,6 @@ export function olderParts(
     expected:
       read.get("expected") ?? (check.expected ? say(check.expected) : at < 0 ? said : said.slice(0, at)),
     received: read.get("received") ?? (at < 0 ? null : said.slice(at + GOT.length)),
-    next: advice === undefined ? check.next.map(named) : [advice],
+    next: advice === undefined ? check.next.map(withNames) : [advice],
   };
 }

@@ -32,24 +32,24 @@ export function mergeChains<Subject>(
   say: Translator,
 ): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
   const leftChains = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
-  const placed = new Set<OrderableLine<Subject>>();
+  const placedLines = new Set<OrderableLine<Subject>>();
   const lines: Pick<OrderableLine<Subject>, "entry" | "about">[] = [];
   let time = -Infinity;
   while (leftChains.length > 0) {
     const heads = leftChains.flatMap(({ chain, at }, index) => {
       const line = chain[at];
-      return line === undefined || (line.after !== undefined && !placed.has(line.after))
+      return line === undefined || (line.after !== undefined && !placedLines.has(line.after))
         ? []
         : [{ line, index }];
     });
     const onwards = heads.filter(({ line }) => line.entry.at >= time);
-    const next = (onwards.length > 0 ? onwards : heads).reduce((first, one) =>
-      comesBefore(one.line, first.line) ? one : first,
+    const next = (onwards.length > 0 ? onwards : heads).reduce((first, line) =>
+      comesBefore(line.line, first.line) ? line : first,
     );
     const { line, index } = next;
     if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
     time = line.entry.at;
-    placed.add(line);
+    placedLines.add(line);
     lines.push(line);
     const progress = leftChains[index];
     if (progress !== undefined) progress.at += 1;
@@ -58,9 +58,9 @@ export function mergeChains<Subject>(
   return lines;
 }
 
-function comesBefore(one: OrderableLine<unknown>, other: OrderableLine<unknown>): boolean {
-  const apart = one.entry.at - other.entry.at || ORDER.indexOf(one.place) - ORDER.indexOf(other.place);
-  return apart < 0;
+function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>): boolean {
+  const difference = left.entry.at - right.entry.at || ORDER.indexOf(left.place) - ORDER.indexOf(right.place);
+  return difference < 0;
 }
 
 function clockMovedBackEntry(at: number, say: Translator): StoryEntry {

@@ -24,21 +24,21 @@ export type ExistingCheckout = Checkout & {
 
 export function explainRequest(
   request: StoryRequest,
-  existing: ExistingCheckout | undefined,
+  checkout: ExistingCheckout | undefined,
   replays: readonly StoryRequest[],
   say: Translator = english,
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
-  const entries = [request, ...replays].map((one) => requestEntry(one, say));
+  const entries = [request, ...replays].map((entry) => requestEntry(entry, say));
   const line = lineOf(request, say);
-  const rest = { kind: "request", id: requestId, entries, pending: [] } as const;
-  if (fault !== null) return { ...rest, ...NO_REFUSAL, ...explainFault(request, fault, line) };
+  const commonFields = { kind: "request", id: requestId, entries, pending: [] } as const;
+  if (fault !== null) return { ...commonFields, ...NO_REFUSAL, ...explainFault(request, fault, line) };
   if (code === null || refused === null) {
     const reliedDecision = request.decisions[0] ?? null;
-    const next = existing === undefined ? [] : [`checkout explain ${existing.id}`];
+    const next = checkout === undefined ? [] : [`checkout explain ${checkout.id}`];
     return {
-      ...rest,
-      summary: `${line}${afterOf(request, replays, say)}${goneOf(request, existing, say)}`,
+      ...commonFields,
+      summary: `${line}${afterOf(request, replays, say)}${goneOf(request, checkout, say)}`,
       ...NO_REFUSAL,
       decision: reliedDecision,
       next,
@@ -49,8 +49,8 @@ export function explainRequest(
   // An unusable price is refused under the rule for creates that name a price, not under the rule of its error code.
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
-    ...rest,
-    summary: `${line} (${code}): ${refused.message}${goneOf(request, existing, say)}`,
+    ...commonFields,
+    summary: `${line} (${code}): ${refused.message}${goneOf(request, checkout, say)}`,
     fact,
     check: english(CHECKS[check.name]),
     rule,
@@ -59,7 +59,7 @@ export function explainRequest(
     expected,
     received: received ?? receivedOf(code, refused),
     differences,
-    next: existing === undefined ? next : [`checkout explain ${existing.id}`, ...next],
+    next: checkout === undefined ? next : [`checkout explain ${checkout.id}`, ...next],
   };
 }
 
@@ -84,8 +84,8 @@ function explainFault(
 /** A request and its answer in words, including an answer that the client did not receive. */
 function lineOf({ method, path, status, fault }: LoggedRequest, say: Translator): string {
   const { notAnswered, answered, answerLost } = EXPLAIN_SENTENCES;
-  const came = fault?.action === "lose_answer" ? answerLost : answered;
-  return `${method} ${path} ${say(status === 0 ? notAnswered : came(status))}`;
+  const answerSentence = fault?.action === "lose_answer" ? answerLost : answered;
+  return `${method} ${path} ${say(status === 0 ? notAnswered : answerSentence(status))}`;
 }
 
 function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
@@ -96,26 +96,26 @@ function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: T
 /** Says that the checkout of a request is gone: the log outlives a restore of the store (decision 95). */
 function goneOf(
   { status, code, orderId, refused }: LoggedRequest,
-  existing: ExistingCheckout | undefined,
+  checkout: ExistingCheckout | undefined,
   say: Translator,
 ): string {
   const hadCheckout = code === null ? orderId !== null && status < 300 : refused?.met !== undefined;
-  return existing === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
+  return checkout === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
 type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
 
 /** The parts of a refusal: from its fact, otherwise from its code. */
-function partsOf(refused: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
-  const { told, message } = refused;
+function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
+  const { told, message } = request;
   if (told === undefined) return olderParts(message, check, say);
   const parts = isRefusalFact(told) ? factParts(told) : undefined;
-  const expected = parts?.expected ?? check.expected;
+  const expectedText = parts?.expected ?? check.expected;
   const { scope = "<scope>", received: name = "<name>" } = told?.values ?? {};
   return {
     fact: told?.fact ?? null,
     field: parts?.field ?? check.field,
-    expected: expected === null ? message : say(expected),
+    expected: expectedText === null ? message : say(expectedText),
     received: parts?.received ?? null,
     next:
       parts?.next === undefined
@@ -156,34 +156,34 @@ export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): strin
 /** The fields in which a refused request differs from the request that created the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
-  existing: ExistingCheckout | undefined,
+  checkout: ExistingCheckout | undefined,
 ): readonly RequestDifference[] {
-  if (refused === null || existing === undefined) return [];
+  if (refused === null || checkout === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const first = firstRequest(existing);
+  const first = firstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
-  if (existing.fingerprint === null && createRequestsFor(existing).length > 1) sent.delete("description");
+  if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
     .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
-    .filter(({ first: before, this: now }) => before !== now);
+    .filter(({ first: firstValue, this: now }) => firstValue !== now);
 }
 
 const PATH = "path";
 
-export function originalBody(existing: ExistingCheckout): CreateRequest {
-  const [body, ...others] = createRequestsFor(existing);
+export function originalBody(checkout: ExistingCheckout): CreateRequest {
+  const [body, ...bodies] = createRequestsFor(checkout);
   return (
-    others.find((other) => fingerprint(CREATE_PATHS[existing.object], other) === existing.fingerprint) ?? body
+    bodies.find((other) => fingerprint(CREATE_PATHS[checkout.object], other) === checkout.fingerprint) ?? body
   );
 }
 
-function firstRequest(existing: ExistingCheckout): Map<string, string> {
-  const fields = Object.entries({ path: CREATE_PATHS[existing.object], ...originalBody(existing) });
+function firstRequest(checkout: ExistingCheckout): Map<string, string> {
+  const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
   // In the form of the log, so that the values are comparable.
-  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, existing))]));
+  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, checkout))]));
 }
 
 function storedField(value: unknown, { orderId }: ExistingCheckout): unknown {

@@ -68,9 +68,9 @@ export const EXPLAIN_SENTENCES = {
     `the newest of ${count} checkouts of this order_id`,
     `该订单号共有 ${count} 个收款单，此为最新`,
   ],
-  noCheckout: (refused: number) => [
-    `no checkout was created with this order_id; ${refused === 1 ? "1 request was" : `${refused} requests were`} refused`,
-    `该订单号没有创建出收款单；${refused} 个请求被拒绝`,
+  noCheckout: (refusedCount: number) => [
+    `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
+    `该订单号没有创建出收款单；${refusedCount} 个请求被拒绝`,
   ],
   checkoutsGone: [
     "its checkouts are gone, because the store has since been restored",
@@ -79,9 +79,9 @@ export const EXPLAIN_SENTENCES = {
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
-  sent: (takenCount: number, all: number) => [
-    `${takenCount} of ${all} deliveries succeeded`,
-    `${all} 次推送中 ${takenCount} 次成功`,
+  sent: (takenCount: number, totalCount: number) => [
+    `${takenCount} of ${totalCount} deliveries succeeded`,
+    `${totalCount} 次推送中 ${takenCount} 次成功`,
   ],
   delivery: (type: string, state: string, tries: number) => [
     `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}`,

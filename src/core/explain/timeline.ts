@@ -80,7 +80,7 @@ export function timelineOf(
   say: Translator = english,
 ): Pick<Explanation, "entries" | "pending"> {
   const entries = storyLines(story, say).flatMap(({ entry, under }) =>
-    [entry].concat(under.map((one) => one.entry)),
+    [entry].concat(under.map((line) => line.entry)),
   );
   return { entries, pending: pendingOf(story, say) };
 }
@@ -94,7 +94,7 @@ export function storyLines(
   const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
   const holders = new Map(checkouts.flatMap((one) => deliveriesBehindEarlier(one.deliveries, types)));
-  const telling = { now, labels: endpointLabels(all), say, holders };
+  const context = { now, labels: endpointLabels(all), say, holders };
   const lives = checkouts.map((one) => lifeOf(one, say));
   const chains = [
     lives.flat(),
@@ -107,7 +107,7 @@ export function storyLines(
       entry,
       request,
       event,
-      under: event === undefined ? [] : groupDeliveries(event, under, telling),
+      under: event === undefined ? [] : groupDeliveries(event, under, context),
     };
   });
 }
@@ -135,11 +135,11 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
 
 /** An attempt follows the creation, the first one makes the checkout pending, and the last one ends it. */
 function lifeOf({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
-  const [created, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
+  const [createdEvents, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
   const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
-  const [first = [], ...others] = attempts.map((one) => placeAttempt(one, say));
+  const [first = [], ...others] = attempts.map((attempt) => placeAttempt(attempt, say));
   return [
-    ...created.map((event) => placeEvent(event, say)),
+    ...createdEvents.map((event) => placeEvent(event, say)),
     // The start of the first attempt and the pending event are one line.
     ...(pending.length === 0
       ? first.slice(0, 1)
@@ -156,10 +156,10 @@ function linesPlacedByTime(
   life: readonly OrderedLine[],
   say: Translator,
 ): readonly (readonly OrderedLine[])[] {
-  const [created, ended] = [life[0], life.at(-1)];
+  const [createdLine, endLine] = [life[0], life.at(-1)];
   return [
-    ...views.map((view) => [{ ...placeView(view, say), after: created }]),
-    ...lateResults.map((late) => [{ entry: lateEntry(late, say), place: "late", after: ended } as const]),
+    ...views.map((view) => [{ ...placeView(view, say), after: createdLine }]),
+    ...lateResults.map((late) => [{ entry: lateEntry(late, say), place: "late", after: endLine } as const]),
   ];
 }
 
@@ -168,13 +168,13 @@ function requestChain(requests: readonly StoryRequest[], say: Translator): reado
   const runs: StoryRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
-    const before = run?.at(-1);
-    const isBack = before !== undefined && request.storeAt + request.durationMs < before.storeAt;
+    const lastRequest = run?.at(-1);
+    const isBack = lastRequest !== undefined && request.storeAt + request.durationMs < lastRequest.storeAt;
     if (run === undefined || isBack) runs.push([request]);
     else run.push(request);
   }
   return runs.flatMap((run) =>
-    run.toSorted((one, other) => one.storeAt - other.storeAt).map((one) => placeRequest(one, say)),
+    run.toSorted((left, right) => left.storeAt - right.storeAt).map((request) => placeRequest(request, say)),
   );
 }
 
@@ -189,24 +189,24 @@ function isPendingEvent({ type }: StoryEvent): boolean {
 export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const keyed = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
+  const keyText = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
   const faultText = fault === null ? "" : `${say(COMMA)}${faultReason(fault)}`;
   const requestText = textOfParts([
     `${method} ${path}: `,
     status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
     status === 0 || code === null ? "" : ` ${code}`,
     { took: say(EXPLAIN_SENTENCES.tookMs(durationMs)) },
-    `${keyed}${faultText}${differencesText(request, say)}`,
+    `${keyText}${faultText}${differencesText(request, say)}`,
   ]);
   return { at, what: "request", id, of: null, status, durationMs, ...requestText };
 }
 
 /** The differences, field by field: `: amount_minor 1999 → 2999`. */
 function differencesText({ differences }: StoryRequest, say: Translator): string {
-  const nothing = say(EXPLAIN_SENTENCES.nothing);
+  const nothingText = say(EXPLAIN_SENTENCES.nothing);
   const texts = differences.map(
     ({ field, first, this: now }) =>
-      `${cutText(field, MAX_SHOWN)} ${cutText(first ?? nothing, MAX_SHOWN)} → ${cutText(now ?? nothing, MAX_SHOWN)}`,
+      `${cutText(field, MAX_SHOWN)} ${cutText(first ?? nothingText, MAX_SHOWN)} → ${cutText(now ?? nothingText, MAX_SHOWN)}`,
   );
   return texts.length === 0 ? "" : `${say(COLON)}${texts.join(say(COMMA))}`;
 }
@@ -242,8 +242,8 @@ function placeAttempt(
   });
   const started = line(startedAt, "start", EXPLAIN_SENTENCES.attemptStarted(number));
   if (finishedAt === null) return [started];
-  const ended = EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number);
-  return [started, line(finishedAt, "finish", ended)];
+  const sentence = EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number);
+  return [started, line(finishedAt, "finish", sentence)];
 }
 
 function lateEntry(

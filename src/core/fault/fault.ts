@@ -33,9 +33,9 @@ export function faultHeader({ id, action }: AppliedFault): string {
 
 /** Parses the value of `FAULT_HEADER`; undefined if it names no fault. */
 export function parseFaultHeader(text: string): AppliedFault | undefined {
-  const [word = "", id = "", ...rest] = text.split(" ");
+  const [word = "", id = "", ...otherWords] = text.split(" ");
   const action = FAULT_ACTIONS.find((candidate) => candidate === word);
-  return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
+  return action === undefined || otherWords.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
 
 export function faultReason({ id, action }: AppliedFault): string {
@@ -48,23 +48,23 @@ export function hasEnded({ times, applied, until }: Fault, now: number): boolean
 }
 
 export function countMatch(fault: Fault): { readonly fault: Fault; readonly applies: boolean } {
-  const matched = fault.matched + 1;
+  const matchCount = fault.matched + 1;
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
   // Two actions with the same seed get independent numbers.
-  const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matched}`) < probability;
-  const applies = matched >= nth && isDrawn;
-  return { fault: { ...fault, matched }, applies };
+  const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matchCount}`) < probability;
+  const applies = matchCount >= nth && isDrawn;
+  return { fault: { ...fault, matched: matchCount }, applies };
 }
 
 /** Whether a text matches a pattern, in which `*` stands for any text. */
 export function matchesPattern(pattern: string, text: string): boolean {
-  const [head = "", ...rest] = pattern.split("*");
-  const tail = rest.pop();
+  const [head = "", ...otherParts] = pattern.split("*");
+  const tail = otherParts.pop();
   if (tail === undefined) return text === pattern;
   if (!text.startsWith(head) || !text.endsWith(tail)) return false;
   let from = head.length;
-  for (const part of rest) {
+  for (const part of otherParts) {
     const at = text.indexOf(part, from);
     if (at < 0) return false;
     from = at + part.length;

@@ -25,8 +25,8 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
 export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
-  const refused = strangeField(request) ?? strangeParameter(request) ?? strangeValue(request);
-  if (refused !== undefined) return refused;
+  const refusal = strangeField(request) ?? strangeParameter(request) ?? strangeValue(request);
+  if (refusal !== undefined) return refusal;
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
   const valueOf = (field: keyof typeof FAULT_PARAMETERS): number | null => {
@@ -57,23 +57,23 @@ export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
 
 function strangeField({ action, match = {} }: FaultRequest): Refused | undefined {
   const isApi = isApiAction(action);
-  const [ownFields, others] = isApi
+  const [ownFields, otherFields] = isApi
     ? [API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
     : [DELIVERY_MATCH_FIELDS, API_MATCH_FIELDS];
-  const strange = Object.entries(others).find(([name]) => match[name as keyof typeof match] !== undefined);
-  if (strange === undefined) return undefined;
+  const entry = Object.entries(otherFields).find(([name]) => match[name as keyof typeof match] !== undefined);
+  if (entry === undefined) return undefined;
   const names = Object.values(ownFields).join(", ");
   const fact = isApi ? "fault_of_requests" : "fault_of_deliveries";
-  return inField(`match.${strange[1]}`, refuseFact(fact, { action, names }));
+  return inField(`match.${entry[1]}`, refuseFact(fact, { action, names }));
 }
 
-function strangeParameter({ action, ...wanted }: FaultRequest): Refused | undefined {
+function strangeParameter({ action, ...wantedFields }: FaultRequest): Refused | undefined {
   const givenParameters = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
-    ([field]) => wanted[field as keyof typeof FAULT_PARAMETERS] !== undefined,
+    ([field]) => wantedFields[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
-  const strange = givenParameters.find(([, { of }]) => !of.includes(action))?.[1];
-  if (strange === undefined) return undefined;
-  const { name, of } = strange;
+  const entry = givenParameters.find(([, { of }]) => !of.includes(action))?.[1];
+  if (entry === undefined) return undefined;
+  const { name, of } = entry;
   return inField(name, refuseFact("fault_parameter", { actions: of, action }));
 }
 

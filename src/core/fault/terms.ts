@@ -11,11 +11,11 @@ export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Ou
   }
   const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
   if (profile === undefined || action !== undefined || others.length > 0) return refuseFact("fault_form", {});
-  const all: FaultTerms[] = [];
-  for (const one of PROFILE_FAULTS[profile]) {
-    const terms = parseFaultTerms({ ...one, seed: rest.seed });
+  const allTerms: FaultTerms[] = [];
+  for (const profileFault of PROFILE_FAULTS[profile]) {
+    const terms = parseFaultTerms({ ...profileFault, seed: rest.seed });
     if (!terms.ok) return terms;
-    all.push(terms.value);
+    allTerms.push(terms.value);
   }
-  return accept(all);
+  return accept(allTerms);
 }

@@ -45,12 +45,12 @@ type BrokenClient = {
 
 /** Whether the client received an answer that names its order. */
 export function hasArrived(log: readonly LoggedCreate[]): boolean {
-  return log.some((one) => isAccepted(one) && one.arrival === "whole");
+  return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
 /** Whether a run may end with success: an answer has arrived, or its status, which is all that some clients look at. */
 export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
-  return isDone && log.some((one) => isAccepted(one) && one.arrival !== "hidden");
+  return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }
 
 /** Whether a create was accepted; a dialect may answer 200 to a replay. */
@@ -70,8 +70,8 @@ export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedI
 export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
   const last = runs.at(-1);
   const log = last?.log ?? [];
-  const broken = brokenKey(log, isMadeIn(runs));
-  if (broken !== undefined) return broken;
+  const brokenVerdict = brokenKey(log, isMadeIn(runs));
+  if (brokenVerdict !== undefined) return brokenVerdict;
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
@@ -79,19 +79,19 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
       got: hasOtherId ? factOf("other_id") : `${live}`,
       cause: hasOtherId ? "new_order_id" : "order_again",
     };
-  const changed = changedBody(log);
-  if (changed !== undefined) return changed;
-  const ended = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
-  if (ended !== undefined) return ended;
+  const changedVerdict = changedBody(log);
+  if (changedVerdict !== undefined) return changedVerdict;
+  const endVerdict = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
+  if (endVerdict !== undefined) return endVerdict;
   if (last === undefined || mayBeDone(last)) return undefined;
   const hasFailedAgain = last.mayFail === true && !last.isDone && runs.length > 1;
   if (hasArrived(log) && !hasFailedAgain) return undefined;
-  const before = runs.at(-2)?.log ?? [];
+  const earlierLog = runs.at(-2)?.log ?? [];
   return {
     invariant: "recovery",
     expected: factOf("another"),
-    got: log.length === before.length ? factOf("none_sent") : (log.at(-1)?.code ?? last.got),
-    cause: log.length === before.length && !hasArrived(log) ? "forgotten" : "no_recovery",
+    got: log.length === earlierLog.length ? factOf("none_sent") : (log.at(-1)?.code ?? last.got),
+    cause: log.length === earlierLog.length && !hasArrived(log) ? "forgotten" : "no_recovery",
   };
 }
 
@@ -120,9 +120,9 @@ const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[], i
 
 /** A retry that is refused as invalid although the service accepted the create before: its body differs. */
 function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
-  const made = log.findIndex(isAccepted);
-  const refused = log.slice(made + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
-  if (made < 0 || refused === undefined) return undefined;
+  const index = log.findIndex(isAccepted);
+  const refused = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
+  if (index < 0 || refused === undefined) return undefined;
   return {
     invariant: "recovery",
     expected: factOf("same_key"),
@@ -134,13 +134,13 @@ function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
 /** How a run of a command ended, in view of the answers that had arrived. */
 function brokenEnd(run: WatchedRun): BrokenClient | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
-  const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
-  if (!hasEnded) return { ...ends, got: factOf("time_up"), cause: "never_ends" };
+  const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
+  if (!hasEnded) return { ...endRule, got: factOf("time_up"), cause: "never_ends" };
   if (isKilled !== false) return undefined;
   if (isDone && (!mayBeDone(run) || isWrong === true))
-    return { ...ends, got: factOf("blind"), cause: "claims_success" };
+    return { ...endRule, got: factOf("blind"), cause: "claims_success" };
   return !isDone && mayFail !== true && hasArrived(log)
-    ? { ...ends, got, cause: "reports_failure" }
+    ? { ...endRule, got, cause: "reports_failure" }
     : undefined;
 }
 

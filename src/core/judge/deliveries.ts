@@ -41,8 +41,8 @@ export function isDroppedForGood(deliveries: readonly ObservedDelivery[]): boole
 /** How a shop answered: genuine events that it accepted or refused in the end, and forged ones. */
 export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
   return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
-    const forged = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
-    const ended: readonly Observation[] =
+    const forgedAttempts = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
+    const endFindings: readonly Observation[] =
       state === "failed"
         ? [
             {
@@ -57,8 +57,8 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
           ? [{ kind: "taken" }]
           : [];
     return [
-      ...ended,
-      ...forged.map((attempt) => ({
+      ...endFindings,
+      ...forgedAttempts.map((attempt) => ({
         kind: "forged" as const,
         isAccepted: isSuccess(attempt.status),
         got: gotOf(attempt),

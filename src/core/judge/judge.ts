@@ -42,21 +42,21 @@ export function verdictsOn(facts: readonly Observation[]): {
   readonly shown: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly Broken[];
 } {
-  const before = new Set<OrderName>();
+  const seenOrders = new Set<OrderName>();
   const shownRules = new Set<JudgedInvariant>();
-  const broken: Broken[] = [];
+  const brokenVerdicts: Broken[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renews = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   // A booked forged event proves more than its answer.
   const isLess = ({ kind }: Observation): boolean => kind === "forged";
-  for (const fact of [...facts.filter((one) => !isLess(one)), ...facts.filter(isLess)]) {
-    const wasPaid = fact.kind === "look" && before.has(fact.of);
+  for (const fact of [...facts.filter((candidate) => !isLess(candidate)), ...facts.filter(isLess)]) {
+    const wasPaid = fact.kind === "look" && seenOrders.has(fact.of);
     const { shows, found } = judgeFact(fact, { wasPaid, renews });
     for (const invariant of shows) shownRules.add(invariant);
-    if (found !== undefined) broken.push({ ...found, ...causeIn(dialect, found) });
-    if (fact.kind === "look" && fact.view?.paid === true) before.add(fact.of);
+    if (found !== undefined) brokenVerdicts.push({ ...found, ...causeIn(dialect, found) });
+    if (fact.kind === "look" && fact.view?.paid === true) seenOrders.add(fact.of);
   }
-  return { shown: shownRules, broken };
+  return { shown: shownRules, broken: brokenVerdicts };
 }
 
 /** Judges a history. `settleMs`: how late the merchant says that a view may be. */
@@ -65,12 +65,12 @@ export function judgeHistory(
   facts: readonly Observation[],
   settleMs: number | undefined,
 ): HistoryVerdict {
-  const [broken] = verdictsOn(facts).broken;
-  if (broken !== undefined)
-    return { state: "broken", ...broken, cause: causes[broken.invariant] ?? broken.cause };
-  const unclear = facts.map((fact) => unclearBy(fact, settleMs)).find((one) => one !== undefined);
-  const unseen = unclear ?? unseenPage(facts);
-  if (unseen !== undefined) return { state: "not_judged", ...unseen };
+  const [firstBroken] = verdictsOn(facts).broken;
+  if (firstBroken !== undefined)
+    return { state: "broken", ...firstBroken, cause: causes[firstBroken.invariant] ?? firstBroken.cause };
+  const unclear = facts.map((fact) => unclearBy(fact, settleMs)).find((finding) => finding !== undefined);
+  const unseenFinding = unclear ?? unseenPage(facts);
+  if (unseenFinding !== undefined) return { state: "not_judged", ...unseenFinding };
   const note = facts.find((fact) => fact.kind === "note");
   const last = facts.findLast((fact) => fact.kind === "look");
   return { state: "held", note: note === undefined ? null : factOf(note.note), got: last?.got ?? "" };
@@ -161,7 +161,7 @@ function brokenByEnd({ got, isKilled }: FactOf<"end">): Found | undefined {
 }
 
 function brokenBySecret({ places }: FactOf<"secrets">): Found | undefined {
-  const place = SECRET_PLACES.find((one) => places.has(one));
+  const place = SECRET_PLACES.find((candidate) => places.has(candidate));
   if (place === undefined) return undefined;
   const cause = `secret_in_${place}` as const;
   return { invariant: "secrets_kept", expected: factOf("held"), got: place, cause };
@@ -213,8 +213,8 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
   if (isShared === true)
     return { invariant: "one_order", expected: "1", got: factOf("shared_order"), cause: "shares_order" };
   const endless = runs.find(({ hasEnded }) => !hasEnded);
-  const ends = { invariant: "client_ends", expected: factOf("ends_well") } as const;
-  if (endless !== undefined) return { ...ends, got: factOf("time_up") };
+  const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
+  if (endless !== undefined) return { ...endRule, got: factOf("time_up") };
   if (deadEnd === "other_body")
     return {
       invariant: "one_key",
@@ -229,17 +229,17 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
       got: "order_conflict",
       cause: "second_create",
     };
-  const claimed = runs.find(({ isDone }) => isDone);
+  const doneRun = runs.find(({ isDone }) => isDone);
   // A shop may sell each order once; one that begins anew after one end, but not after another, has forgotten that.
   if (deadEnd === "old_page" && renews) {
-    const { got } = claimed ?? runs[0] ?? { got: "" };
+    const { got } = doneRun ?? runs[0] ?? { got: "" };
     return { invariant: "recovery", expected: factOf("another"), got, cause: "old_page" };
   }
-  if (claimed !== undefined && live === 0 && !isAgain)
-    return { ...ends, got: claimed.got, cause: "claims_success" };
-  const failed = runs.find(({ isDone }) => !isDone);
-  if (failed !== undefined && !isRefused && !isAgain)
-    return { ...ends, got: failed.got, cause: "fails_undisturbed" };
+  if (doneRun !== undefined && live === 0 && !isAgain)
+    return { ...endRule, got: doneRun.got, cause: "claims_success" };
+  const failedRun = runs.find(({ isDone }) => !isDone);
+  if (failedRun !== undefined && !isRefused && !isAgain)
+    return { ...endRule, got: failedRun.got, cause: "fails_undisturbed" };
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
@@ -277,8 +277,8 @@ export function judgeLateBooking(
   { looks, settleMs, sinceMs }: LaterLooks,
 ): HistoryVerdict {
   if (verdict.state === "held") {
-    const again = judgeHistory(history, [...facts, ...looks], settleMs);
-    return again.state === "broken" ? again : verdict;
+    const repeatedVerdict = judgeHistory(history, [...facts, ...looks], settleMs);
+    return repeatedVerdict.state === "broken" ? repeatedVerdict : verdict;
   }
   const isShown = looks.every(({ view }) => view !== null);
   if (!mayBeLate(verdict) || !isShown || judgeHistory(history, looks, settleMs).state === "broken")

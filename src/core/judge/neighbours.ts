@@ -51,8 +51,8 @@ export function neighbourIds(id: string, likeness: Neighbour): readonly [a: stri
 export type SamePart = "head" | "end";
 
 /** Another event_id with the same head, and so the same number where that is rounded, or with the same end. */
-export function eventIdLike(id: string, same: SamePart): string {
-  const at = same === "head" ? id.length - 4 : 4;
+export function eventIdLike(id: string, samePart: SamePart): string {
+  const at = samePart === "head" ? id.length - 4 : 4;
   return id.slice(0, at) + flipDigits(id.slice(at, at + 4)) + id.slice(at + 4);
 }
 
@@ -77,14 +77,14 @@ function switchCase(id: string): string {
 
 /** The id with two different digits before its last four characters swapped. */
 function swapDigits(id: string): string {
-  const swapped = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
-  return swapped === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swapped;
+  const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
+  return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;
 }
 
 /** The id with one digit changed, which stays from 1 to 9; with more digits if there is none. */
-function changeDigit(id: string, one: RegExp, step: number): string {
-  return one.test(id)
-    ? id.replace(one, (digit) => String(((Number(digit) + step) % 9) + 1))
+function changeDigit(id: string, pattern: RegExp, step: number): string {
+  return pattern.test(id)
+    ? id.replace(pattern, (digit) => String(((Number(digit) + step) % 9) + 1))
     : `${fit(id)}${step}`;
 }
 

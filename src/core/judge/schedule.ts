@@ -93,12 +93,12 @@ export function placeOfFault({ match = {} }: Pick<ScheduledFault, "match">): str
 }
 
 function faultLine(fault: ScheduledFault): string {
-  const { action, match = {}, ...rest } = fault;
-  const { method: _method, path: _path, eventType: _type, nth: _nth, ...others } = match;
+  const { action, match = {}, ...parameters } = fault;
+  const { method: _method, path: _path, eventType: _type, nth: _nth, ...fields } = match;
   const at = placeOfFault(fault);
-  const givenTerms = Object.entries({ ...others, ...rest }).filter(([, value]) => value !== undefined);
-  const isUsual = JSON.stringify(rest) === JSON.stringify(PARAMETERS_OF[action] ?? {});
-  return `${action} at ${at}${isUsual && Object.keys(others).length === 0 ? "" : ` ${JSON.stringify(givenTerms)}`}`;
+  const givenTerms = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
+  const isUsual = JSON.stringify(parameters) === JSON.stringify(PARAMETERS_OF[action] ?? {});
+  return `${action} at ${at}${isUsual && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(givenTerms)}`}`;
 }
 
 export function targetsDelivery({ match = {} }: ScheduledFault): boolean {

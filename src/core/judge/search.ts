@@ -65,9 +65,9 @@ export function placesOf({
 }: Pick<Trace, "requests" | "deliveries" | "hasOrder">): readonly StepPlace[] {
   const counts = new Map<string, number>();
   const numberOf = (name: string): number => {
-    const nth = (counts.get(name) ?? 0) + 1;
-    counts.set(name, nth);
-    return nth;
+    const ordinal = (counts.get(name) ?? 0) + 1;
+    counts.set(name, ordinal);
+    return ordinal;
   };
   const places: StepPlace[] = [];
   for (const { method, path } of requests) {
@@ -83,8 +83,8 @@ export function placesOf({
   for (const { eventType, cause, attempts } of deliveries) {
     if (cause === "duplicate") continue;
     attempts.forEach(() => {
-      const nth = numberOf(eventType);
-      if (nth <= MAX_ALIKE) places.push({ kind: "delivery", eventType, nth });
+      const ordinal = numberOf(eventType);
+      if (ordinal <= MAX_ALIKE) places.push({ kind: "delivery", eventType, nth: ordinal });
     });
   }
   if (hasOrder) places.push({ kind: "page" });
@@ -132,11 +132,11 @@ export function nextWave(
   { seed, kills }: { readonly seed: string; readonly kills: KillsByPlace },
 ): readonly Schedule[] {
   const size = Math.max(...runs.map(({ schedule }) => scheduleSize(schedule)));
-  const broken = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
+  const brokenKeys = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
   const knownKeys = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
-  const plain = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
+  const plainPlaces = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
   const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.closeness] as const));
-  const ranked: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
+  const rankedSchedules: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
   for (const run of runs) {
     if (run.isBroken || scheduleSize(run.schedule) !== size) continue;
     for (const { schedule, place } of extensionsOf(run, kills)) {
@@ -144,16 +144,16 @@ export function nextWave(
       if (knownKeys.has(key)) continue;
       knownKeys.add(key);
       const parts = subschedulesOf(schedule);
-      if (parts.some((part) => broken.has(scheduleKey(part)))) continue;
-      const singles = parts
+      if (parts.some((part) => brokenKeys.has(scheduleKey(part)))) continue;
+      const singleParts = parts
         .filter((part) => scheduleSize(part) === 1)
         .reduce((sum, part) => sum + (closeness.get(scheduleKey(part)) ?? 0), 0);
-      const rank = singles + (plain.has(JSON.stringify(place)) ? 0 : NEW_PLACE);
-      ranked.push({ schedule, rank, turn: fractionOf(`${seed}\n${key}`) });
+      const rank = singleParts + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE);
+      rankedSchedules.push({ schedule, rank, turn: fractionOf(`${seed}\n${key}`) });
     }
   }
-  return ranked
-    .toSorted((one, other) => other.rank - one.rank || one.turn - other.turn)
+  return rankedSchedules
+    .toSorted((left, right) => right.rank - left.rank || left.turn - right.turn)
     .map(({ schedule }) => schedule);
 }
 
@@ -197,7 +197,7 @@ export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedul
 function removeOneStep({ faults, payer }: Schedule, heldKeys: ReadonlySet<string>): Schedule | undefined {
   const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
   if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
-  return smaller.find((one) => !heldKeys.has(scheduleKey(one)));
+  return smaller.find((candidate) => !heldKeys.has(scheduleKey(candidate)));
 }
 
 export type ScheduleResult = "held" | "broken" | "not_judged";

@@ -15,9 +15,9 @@ const pattern = text.check(z.refine(isPattern, "must be a regular expression"));
 const span = z.codec(
   z
     .string()
-    .check(z.refine((given) => isSettle(given), "must be a duration such as 3s or 30s, from 0s to 60s")),
+    .check(z.refine((settle) => isSettle(settle), "must be a duration such as 3s or 30s, from 0s to 60s")),
   z.number(),
-  { decode: (given) => parseDurationText(given) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
+  { decode: (settle) => parseDurationText(settle) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
 );
 
 /** A request to a page of the shop; the values of the form may contain `{order_id}`. */
@@ -57,16 +57,16 @@ export function sectionSum(section: ShopSection): string {
   return hash("sha256", JSON.stringify(section), "hex");
 }
 
-export function isPattern(given: string): boolean {
+export function isPattern(source: string): boolean {
   try {
-    return new RegExp(given) instanceof RegExp;
+    return new RegExp(source) instanceof RegExp;
   } catch {
     return false;
   }
 }
 
 /** Whether a text is a duration that a view may be late. */
-export function isSettle(given: string): boolean {
-  const milliseconds = parseDurationText(given);
+export function isSettle(settle: string): boolean {
+  const milliseconds = parseDurationText(settle);
   return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;
 }

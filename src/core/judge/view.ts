@@ -33,10 +33,10 @@ export function parseView(
 ): ShownOrder | undefined {
   const value = parseJson(text);
   const read = json.safeParse(value).data;
-  const paid = paidWhen === undefined ? read?.paid : paidWhen.test(text);
-  if (paid === undefined) return undefined;
+  const paidMark = paidWhen === undefined ? read?.paid : paidWhen.test(text);
+  if (paidMark === undefined) return undefined;
   return {
-    paid,
+    paid: paidMark,
     times: bookings === undefined ? (read?.times ?? null) : numberAt(bookings, text, value),
     amountMinor: amount === undefined ? numberAt("amount_minor", text, value) : amountAt(amount, text, value),
   };
@@ -85,19 +85,19 @@ const SHOWN = { before: 36, after: 20 } as const;
 /** A view for a finding: a long one is cut around the places that decide what it shows, or to its text. */
 export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
-  const whole = redactSecrets(text.trim());
-  if (whole.length <= SHOWN.before + SHOWN.after) return excerpt(whole);
+  const wholeText = redactSecrets(text.trim());
+  if (wholeText.length <= SHOWN.before + SHOWN.after) return excerpt(wholeText);
   const ends = [
-    paidWhen === undefined ? endOfPlace("paid", whole) : endOf(paidWhen.exec(whole)),
-    endOfPlace(bookings ?? "times", whole),
-    endOfPlace(amount ?? "amount_minor", whole),
+    paidWhen === undefined ? endOfPlace("paid", wholeText) : endOf(paidWhen.exec(wholeText)),
+    endOfPlace(bookings ?? "times", wholeText),
+    endOfPlace(amount ?? "amount_minor", wholeText),
   ].filter((end) => end !== undefined);
-  if (ends.length === 0) return excerpt(whole.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
+  if (ends.length === 0) return excerpt(wholeText.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
   const parts: string[] = [];
   let shownTo = 0;
-  for (const end of ends.toSorted((one, other) => one - other)) {
+  for (const end of ends.toSorted((left, right) => left - right)) {
     if (end <= shownTo) continue;
-    parts.push(excerpt(whole.slice(Math.max(shownTo, end - SHOWN.before), end + SHOWN.after)));
+    parts.push(excerpt(wholeText.slice(Math.max(shownTo, end - SHOWN.before), end + SHOWN.after)));
     shownTo = end + SHOWN.after;
   }
   return parts.join(" … ");
@@ -109,6 +109,6 @@ function endOfPlace(place: string, text: string): number | undefined {
   return endOf(matchOf(`"${name}"\\s*:\\s*"?[\\w.,]+`, text) ?? matchOf(place, text));
 }
 
-function endOf(found: RegExpExecArray | null): number | undefined {
-  return found === null ? undefined : found.index + found[0].length;
+function endOf(match: RegExpExecArray | null): number | undefined {
+  return match === null ? undefined : match.index + match[0].length;
 }

@@ -113,7 +113,7 @@ export const TOOLS = {
 } as const satisfies Readonly<Record<ToolName, { readonly writes: boolean; readonly description: string }>>;
 
 export function toolNamed(name: string): ToolName | undefined {
-  return toolNames().find((one) => one === name);
+  return toolNames().find((candidate) => candidate === name);
 }
 
 export function toolNames(): readonly ToolName[] {
@@ -130,17 +130,17 @@ export function parseInput<Name extends ToolName>(
   name: Name,
   input: unknown,
 ): Outcome<ToolInput<Name>, string> {
-  const parsed = INPUTS[name].safeParse(input ?? {});
-  if (parsed.success) return accept(parsed.data as ToolInput<Name>);
+  const result = INPUTS[name].safeParse(input ?? {});
+  if (result.success) return accept(result.data as ToolInput<Name>);
   const { properties } = inputSchema(name);
   const fields = isRecord(properties) ? properties : {};
-  const wrong = parsed.error.issues.map((issue) => {
+  const wrongTexts = result.error.issues.map((issue) => {
     const [field] = issue.path;
     if (issue.code === "unrecognized_keys")
       return `unknown argument ${issue.keys.join(", ")}; arguments: ${Object.keys(fields).join(", ") || "none"}`;
     if (typeof field !== "string") return `expected an object with ${Object.keys(fields).join(", ")}`;
-    const came = isRecord(input) && field in input ? excerpt(JSON.stringify(input[field])) : "nothing";
-    return `${field}: expected ${JSON.stringify(fields[field])}, got ${came}`;
+    const inputText = isRecord(input) && field in input ? excerpt(JSON.stringify(input[field])) : "nothing";
+    return `${field}: expected ${JSON.stringify(fields[field])}, got ${inputText}`;
   });
-  return { ok: false, refusal: `wrong arguments of ${name}: ${wrong.join("; ")}` };
+  return { ok: false, refusal: `wrong arguments of ${name}: ${wrongTexts.join("; ")}` };
 }

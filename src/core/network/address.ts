@@ -40,7 +40,7 @@ export function listenAddresses(
     { address: ipv6, isOptional: !moreAddresses.includes(ipv6) },
   ];
   const isCovered = (address: string): boolean =>
-    ownAddresses.some((one) => one.address === address) ||
+    ownAddresses.some((ownAddress) => ownAddress.address === address) ||
     (address.includes(":") ? ipv6 === "::" : ipv4 === "0.0.0.0");
   const otherAddresses = [...new Set(moreAddresses)].filter((address) => !isCovered(address));
   return [...ownAddresses, ...otherAddresses.map((address) => ({ address, isOptional: false }))];

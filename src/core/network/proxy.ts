@@ -22,13 +22,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, ProxyFault> {
   const url = new URL(address);
   if (isLoopback(url.hostname)) return accept(undefined);
-  const own = url.protocol === "https:" ? "https_proxy" : "http_proxy";
-  const named = findProxyVariable(env, own) ?? findProxyVariable(env, "all_proxy");
-  if (named === undefined || isExcepted(url, findProxyVariable(env, "no_proxy")?.value ?? ""))
+  const ownName = url.protocol === "https:" ? "https_proxy" : "http_proxy";
+  const namedProxy = findProxyVariable(env, ownName) ?? findProxyVariable(env, "all_proxy");
+  if (namedProxy === undefined || isExcepted(url, findProxyVariable(env, "no_proxy")?.value ?? ""))
     return accept(undefined);
-  const proxy = parseProxy(named.value);
-  if (proxy === undefined) return { ok: false, refusal: { variable: named.variable } };
-  return accept({ value: proxy, source: named.variable });
+  const proxy = parseProxy(namedProxy.value);
+  if (proxy === undefined) return { ok: false, refusal: { variable: namedProxy.variable } };
+  return accept({ value: proxy, source: namedProxy.variable });
 }
 
 /** A proxy for display: without user name and password. */
@@ -42,14 +42,14 @@ function findProxyVariable(
   env: Env,
   name: string,
 ): { readonly variable: string; readonly value: string } | undefined {
-  const variable = [name, name.toUpperCase()].find((one) => (env[one] ?? "").trim() !== "");
+  const variable = [name, name.toUpperCase()].find((candidate) => (env[candidate] ?? "").trim() !== "");
   return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
 }
 
 /** Parses a proxy; without a scheme it is http, as in curl. */
 function parseProxy(text: string): string | undefined {
-  const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
-  const url = URL.canParse(full) ? new URL(full) : undefined;
+  const fullUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(fullUrl) ? new URL(fullUrl) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   return url.pathname + url.search + url.hash === "/" && isDecodable(url) ? url.href : undefined;
 }
@@ -73,9 +73,9 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
   // The port in `name:port` and `[::1]:port`; a bare IPv6 address has none.
-  const [, bracketed, plain, wanted = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
-  if (wanted !== port) return false;
-  const name = (bracketed ?? plain ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
+  const [, bracketed, plainHost, wantedPort = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
+  if (wantedPort !== port) return false;
+  const name = (bracketed ?? plainHost ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
   if (isIP(name) > 0 && isIP(host) > 0) return isInRange(name, host);
   return host === name || host.endsWith(`.${name}`);
 }
@@ -83,9 +83,9 @@ function matchesHost(entry: string, host: string, port: string): boolean {
 /** Whether an address is in a range: a network with its prefix length, or a single address. */
 function isInRange(range: string, host: string): boolean {
   const [, network = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
-  const most = isIP(network) === 4 ? 32 : 128;
-  const length = bits === undefined ? most : Number(bits);
-  if (isIP(network) === 0 || isIP(host) === 0 || length > most) return false;
+  const maxBits = isIP(network) === 4 ? 32 : 128;
+  const length = bits === undefined ? maxBits : Number(bits);
+  if (isIP(network) === 0 || isIP(host) === 0 || length > maxBits) return false;
   const addresses = new BlockList();
   addresses.addSubnet(network, length, familyOf(network));
   return addresses.check(host, familyOf(host));

@@ -58,13 +58,13 @@ const IPV4_MAPPED = "::ffff:0:0/96";
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
 // Parsed at the first check, because parsing would delay every start.
-const never = lazyValue(() => NEVER_SENT_TO.map(parseRange));
+const forbiddenRanges = lazyValue(() => NEVER_SENT_TO.map(parseRange));
 const notPublic = lazyValue(() => PRIVATE_RANGES.map(parseRange));
 
 /** Whether nothing is ever sent to an address, because no receiver can have it. */
 export function isNeverSentTo(address: string): boolean {
-  const one = ipaddr.process(address);
-  return one.range() !== "loopback" && isIn(never(), one);
+  const parsedAddress = ipaddr.process(address);
+  return parsedAddress.range() !== "loopback" && isIn(forbiddenRanges(), parsedAddress);
 }
 
 export function isPublicAddress(address: string): boolean {

@@ -1,9 +1,9 @@
 /** The whole address, if only its scheme or its host is missing; otherwise undefined. */
 export function completeAddress(text: string): string | undefined {
-  const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
-  if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
+  const completeUrl = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
+  if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(completeUrl) === undefined)
     return undefined;
-  return URL.canParse(meant) ? meant : undefined;
+  return URL.canParse(completeUrl) ? completeUrl : undefined;
 }
 
 /** The host as the user wrote it; undefined if the text is not `scheme://host…`. */

@@ -15,6 +15,6 @@ export function portalPath(masterKey: Uint8Array, home: string | undefined): str
 
 /** An address below the portal's secret path, rewritten to `/portal`; undefined for any other address. */
 export function removeKey(path: string, address: string): string | undefined {
-  const [, keyPath, rest = ""] = /^(\/portal\/k-[^/?#]*)(.*)$/s.exec(address) ?? [];
-  return keyPath !== undefined && isSameSecret(keyPath, path) ? `/portal${rest}` : undefined;
+  const [, keyPath, tail = ""] = /^(\/portal\/k-[^/?#]*)(.*)$/s.exec(address) ?? [];
+  return keyPath !== undefined && isSameSecret(keyPath, path) ? `/portal${tail}` : undefined;
 }

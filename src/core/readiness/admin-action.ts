@@ -85,27 +85,27 @@ const CHANGED: Readonly<Partial<Record<AdminAction["action"], keyof Production>>
   close_gate: "gate",
 };
 
-function afterAction(before: Production, act: RecordedAction): Production {
-  const { [act.action]: changed } = CHANGED;
-  if (changed === undefined) return before;
+function afterAction(production: Production, act: RecordedAction): Production {
+  const { [act.action]: change } = CHANGED;
+  if (change === undefined) return production;
   // If the gate stayed open, the next approval would open it again without an explicit action.
-  const isClosing = act.action === "revoke_credential" && isGateOpen(before);
-  return { ...before, ...(isClosing && { gate: act }), [changed]: act };
+  const isClosing = act.action === "revoke_credential" && isGateOpen(production);
+  return { ...production, ...(isClosing && { gate: act }), [change]: act };
 }
 
 function decideCapability(
   capabilities: readonly Capability[],
   { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
 ): Outcome<void> {
-  const found = capabilities.find(({ name }) => name === subject);
-  if (found === undefined) {
+  const capability = capabilities.find(({ name }) => name === subject);
+  if (capability === undefined) {
     if (wanted && subject !== null && capabilityKindOf(subject) !== undefined) return accept(undefined);
     const names = capabilities.map(({ name }) => name);
     const fact = wanted ? "no_capability_to_enable" : "no_capability";
     return refuseFact(fact, { capability: printableLiteral(subject), names });
   }
   const fact = wanted ? "capability_is_active" : "capability_is_inactive";
-  return found.active === wanted ? refuseFact(fact, { name: found.name }) : accept(undefined);
+  return capability.active === wanted ? refuseFact(fact, { name: capability.name }) : accept(undefined);
 }
 
 /** The kind of a capability; undefined if no store can have it. */
@@ -118,10 +118,10 @@ function decideApproval(
   prices: StoreStatus["prices"],
   { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
 ): Outcome<void> {
-  const found = prices.find(({ id }) => id === subject);
+  const price = prices.find(({ id }) => id === subject);
   const name = printableLiteral(subject);
-  if (found === undefined) return refuseFact("no_price", { price: name });
-  if (wanted && found.retired) return refuseFact("price_retired", { price: name });
+  if (price === undefined) return refuseFact("no_price", { price: name });
+  if (wanted && price.retired) return refuseFact("price_retired", { price: name });
   const fact = wanted ? "price_is_approved" : "price_is_not_approved";
-  return found.approved === wanted ? refuseFact(fact, { price: name }) : accept(undefined);
+  return price.approved === wanted ? refuseFact(fact, { price: name }) : accept(undefined);
 }

@@ -73,10 +73,10 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
   const evidence = actionEvidence(gate);
   if (isGateOpen(production))
     return { status: "pass", reason: SAID.gateOpen, evidence, next: "checkout admin log" };
-  const closed = gate?.action === "revoke_credential" ? SAID.gateClosedByRevocation : SAID.gateClosed;
-  const reason = gate === null ? SAID.gateNeverOpened : closed;
-  const approved = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
-  return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : approved };
+  const closedSentence = gate?.action === "revoke_credential" ? SAID.gateClosedByRevocation : SAID.gateClosed;
+  const reason = gate === null ? SAID.gateNeverOpened : closedSentence;
+  const nextCommand = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
+  return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : nextCommand };
 }
 
 /** The evidence of the actions; null actions are skipped. */
@@ -91,10 +91,10 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): SaidEviden
 function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: SaidEvidence[] = [
     evidenceOf(SAID.store(active), storeId, activeSince),
-    ...capabilityLines(capabilities).map((what) => evidenceOf(what)),
+    ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
-  const inactive = { reason: SAID.storeInactive, next: "checkout admin activate" };
-  return { status: "fail", evidence, ...(active ? judgeCapabilities(capabilities) : inactive) };
+  const inactiveItem = { reason: SAID.storeInactive, next: "checkout admin activate" };
+  return { status: "fail", evidence, ...(active ? judgeCapabilities(capabilities) : inactiveItem) };
 }
 
 /** The capabilities of each kind, active capabilities first. */
@@ -102,8 +102,8 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].flatMap((isOn) => {
       const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
-      const listed = names.map(({ name }) => name).join(", ");
-      return names.length === 0 ? [] : [SAID.capabilities(kind, isOn, listed)];
+      const listedNames = names.map(({ name }) => name).join(", ");
+      return names.length === 0 ? [] : [SAID.capabilities(kind, isOn, listedNames)];
     }),
   );
 }
@@ -115,11 +115,11 @@ const LIST_CAPABILITIES = "checkout capabilities list";
 function judgeCapabilities(
   capabilities: readonly Capability[],
 ): Pick<ItemFinding, "reason" | "next"> & Partial<Pick<ItemFinding, "status">> {
-  const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
-  const [first] = off;
+  const inactiveNames = capabilities.filter(({ active }) => !active).map(({ name }) => name);
+  const [first] = inactiveNames;
   if (first !== undefined)
     return {
-      reason: SAID.capabilitiesOff(off.join(", ")),
+      reason: SAID.capabilitiesOff(inactiveNames.join(", ")),
       next: `checkout admin enable-capability ${first}`,
     };
   const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
@@ -137,13 +137,13 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
   const { status, risks } = proof;
   const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const count = SAID.origins(returnOrigins.length);
-  const registered = returnOrigins.map(({ origin, createdAt }) =>
+  const registeredOrigins = returnOrigins.map(({ origin, createdAt }) =>
     evidenceOf([origin, origin], null, createdAt),
   );
   return {
     status,
     reason: status === "pass" || proof.reason === undefined ? count : SAID.but(count, proof.reason),
-    evidence: [...registered, ...proof.evidence],
+    evidence: [...registeredOrigins, ...proof.evidence],
     assumptions: isLocal ? [SAID.originsOnlyLocal, ...risks] : risks,
     next: isLocal && risks.length === 0 ? add : proof.next,
   };
@@ -155,12 +155,12 @@ function isOnThisMachine(origin: string): boolean {
 
 /** Counts also an endpoint that a drill is holding. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
-  const known = facts.endpoints.filter(({ kind }) => kind === "url");
-  const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
-  const paused = known
+  const knownEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
+  const on = knownEndpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
+  const pausedEndpoints = knownEndpoints
     .filter(({ state }) => state === "paused")
-    .map((one) => evidenceOf(SAID.endpointPaused(one.url, reasonWords(one)), one.id));
-  const [first] = known;
+    .map((endpoint) => evidenceOf(SAID.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
+  const [first] = knownEndpoints;
   if (first === undefined)
     return {
       status: "fail",
@@ -169,10 +169,10 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
     };
   if (on.length === 0) {
     const next = `checkout endpoints enable ${first.id}`;
-    return { status: "fail", reason: SAID.noEndpointEnabled, evidence: paused, next };
+    return { status: "fail", reason: SAID.noEndpointEnabled, evidence: pausedEndpoints, next };
   }
   const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
-  return judgeByProofs(proofs, { passed: SAID.webhooksPassed(on.length), also: paused });
+  return judgeByProofs(proofs, { passed: SAID.webhooksPassed(on.length), also: pausedEndpoints });
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
@@ -200,8 +200,8 @@ function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { replayed, refused, drill } = idempotency;
   const what = SAID.idempotencyDrill;
   const claim = { kind: "idempotency", what, subject, changed: SAID.storeChanged, drill } as const;
-  const also = [...keyUse(replayed, SAID.keyReplayed), ...keyUse(refused, SAID.keyRefused)];
-  return judgeByProofs([proofOf(claim, facts)], { passed: SAID.idempotencyPassed, also });
+  const keyEvidence = [...keyUse(replayed, SAID.keyReplayed), ...keyUse(refused, SAID.keyRefused)];
+  return judgeByProofs([proofOf(claim, facts)], { passed: SAID.idempotencyPassed, also: keyEvidence });
 }
 
 /** An item that depends on its drills; `also` is further evidence that does not affect the result. */
@@ -221,6 +221,6 @@ function judgeByProofs(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function keyUse(use: KeyUseFact | null, what: (key: string) => Words): SaidEvidence[] {
-  return use === null ? [] : [evidenceOf(what(use.key), use.requestId, use.at)];
+function keyUse(use: KeyUseFact | null, sentenceOf: (key: string) => Words): SaidEvidence[] {
+  return use === null ? [] : [evidenceOf(sentenceOf(use.key), use.requestId, use.at)];
 }

@@ -28,8 +28,8 @@ export const EXPECTED_RESULTS = {
 function named(text: string, names: string): string {
   const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
-    const other = pairs.get(name);
-    return other === undefined || other === NO_NAME ? name : other;
+    const otherName = pairs.get(name);
+    return otherName === undefined || otherName === NO_NAME ? name : otherName;
   });
 }
 
@@ -46,8 +46,8 @@ export const STEP_RESULTS = {
   none_sent: ["no create was received", "没有收到创建请求"],
   blind: ["exit code 0, and no answer", "退出码 0，且没有响应"],
   time_up: ["killed at the timeout", "超时被终止"],
-  shows_paid: (got) => [`paid: ${got}`, `已支付：${got}`],
-  shows_unpaid: (got) => [`not paid: ${got}`, `未支付：${got}`],
+  shows_paid: (gotText) => [`paid: ${gotText}`, `已支付：${gotText}`],
+  shows_unpaid: (gotText) => [`not paid: ${gotText}`, `未支付：${gotText}`],
   exited: (code, text = "") =>
     text === ""
       ? [`exit code ${code}`, `退出码 ${code}`]

@@ -5,17 +5,17 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 const LEAST_DRAWN = 8;
 
 /** Undefined if the merchant's is reserved, or the result too long. Uses one random byte for each character. */
-export function orderIdLike(like: string, random: Uint8Array): string | undefined {
-  if (outcomeOfOrderId(like) !== undefined) return undefined;
-  const drawn = like.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, at: number) =>
+export function orderIdLike(sampleId: string, random: Uint8Array): string | undefined {
+  if (outcomeOfOrderId(sampleId) !== undefined) return undefined;
+  const drawnId = sampleId.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, at: number) =>
     redrawToken(token, random.subarray(at)),
   );
-  const digits = drawn.replaceAll(/\D/g, "").length;
-  const more = Array.from(
-    random.subarray(like.length, like.length + LEAST_DRAWN - digits),
+  const digits = drawnId.replaceAll(/\D/g, "").length;
+  const extraDigits = Array.from(
+    random.subarray(sampleId.length, sampleId.length + LEAST_DRAWN - digits),
     (byte) => byte % 10,
   );
-  const text = digits < LEAST_DRAWN ? `${drawn}${more.join("")}` : drawn;
+  const text = digits < LEAST_DRAWN ? `${drawnId}${extraDigits.join("")}` : drawnId;
   return Array.from(text).length <= MAX_ORDER_ID ? text : undefined;
 }
 

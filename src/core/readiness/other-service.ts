@@ -14,23 +14,23 @@ const CREATE_DECISION = 20;
 
 /** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, always including the production gate. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
-  const open = (what: string, next = calibrateCommand): ItemFinding => ({
+  const open = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",
-    reason: `${what}; ${PORTAL_HINT}`,
+    reason: `${title}; ${PORTAL_HINT}`,
     evidence: [],
     assumptions: [],
     next,
   });
-  const unrecorded = open("there is no calibration record of this service");
+  const noRecord = open("there is no calibration record of this service");
   const findings = {
     production_credential:
       record === undefined
-        ? unrecorded
+        ? noRecord
         : open("the calibration record says only that the service accepted a credential in test mode"),
-    store_active: record === undefined ? unrecorded : storeItem(record, open),
+    store_active: record === undefined ? noRecord : storeItem(record, open),
     return_origins: open("v1 does not show return origins", "checkout return-origins list"),
     webhook_verification: open("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? unrecorded : idempotencyItem(record, open),
+    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, open),
     production_gate: open("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
@@ -40,10 +40,10 @@ type OpenFinding = (what: string) => ItemFinding;
 
 function storeItem(record: Calibration, open: OpenFinding): ItemFinding {
   const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
-  const what = isActive
+  const title = isActive
     ? "the store created an order; v1 does not show its other capabilities"
     : "the calibration record does not confirm that the store creates orders";
-  return { ...open(what), evidence: evidenceOf(record, CREATE_DECISION) };
+  return { ...open(title), evidence: evidenceOf(record, CREATE_DECISION) };
 }
 
 /** A difference is no failure: the record also compares codes and bytes, which the interface does not state. */
@@ -61,12 +61,12 @@ function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
 }
 
 function evidenceOf({ assumptions, at }: Calibration, decision: number): Evidence[] {
-  const found = assumptions.find((one) => one.decision === decision);
+  const found = assumptions.find((assumption) => assumption.decision === decision);
   return found === undefined ? [] : [{ what: assumptionLine(found), reference: null, at: Date.parse(at) }];
 }
 
 function assumptionLine({ decision, verdict, expected, request, answer }: CalibratedAssumption): string {
-  const asked = request === null ? "" : `, ${request.method} ${request.path}`;
-  const got = answer === null ? "" : `: ${answer.status}`;
-  return `decision ${decision} ${verdict.replace("_", " ")} (${expected})${asked}${got}`;
+  const requestText = request === null ? "" : `, ${request.method} ${request.path}`;
+  const answerText = answer === null ? "" : `: ${answer.status}`;
+  return `decision ${decision} ${verdict.replace("_", " ")} (${expected})${requestText}${answerText}`;
 }

@@ -40,7 +40,7 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   const base = { evidence, risks: [], next: RUN_COMMAND };
   const invalid = drill === null ? SAID.notRun : invalidity(claim, drill, now);
   if (drill?.passed === true && invalid === undefined) return { ...base, status: "pass", reason: undefined };
-  const waiver = waivers.find((one) => one.drill === kind && staleness(one, now) === undefined);
+  const waiver = waivers.find((entry) => entry.drill === kind && staleness(entry, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
     return { ...base, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
   if (invalid !== undefined) return { ...base, status: "unknown", reason: SAID.invalid(what, invalid) };
@@ -72,29 +72,29 @@ function riskOf({ drill, reason, at }: Waiver): Words {
 const MAX_STEPS_SHOWN = 5;
 
 export function evidenceOf(
-  what: Words,
+  title: Words,
   reference: string | null = null,
   at: number | null = null,
 ): SaidEvidence {
-  return { what, reference, at };
+  return { what: title, reference, at };
 }
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(what: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
-  const failed = steps.filter((step) => !step.passed);
-  const more = failed.length - MAX_STEPS_SHOWN;
+function drillAs(title: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
+  const failedSteps = steps.filter((step) => !step.passed);
+  const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;
   return [
-    evidenceOf(SAID.ended(what, passed, steps.length - failed.length, steps.length), id, at),
-    ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepSaid(step), step.reference, at)),
-    ...(more > 0 ? [evidenceOf(SAID.moreFailed(more), id, at)] : []),
+    evidenceOf(SAID.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
+    ...failedSteps.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepSaid(step), step.reference, at)),
+    ...(hiddenCount > 0 ? [evidenceOf(SAID.moreFailed(hiddenCount), id, at)] : []),
   ];
 }
 
 function failureOf(drill: DrillFact | null): Words {
-  const failed = drill?.steps.find(({ passed }) => !passed);
-  if (failed === undefined) return SAID.notFinished;
-  const { name, cause } = failed;
-  return cause === null ? stepSaid(failed) : SAID.stepCause(name, wordsOf(cause));
+  const failedStep = drill?.steps.find(({ passed }) => !passed);
+  if (failedStep === undefined) return SAID.notFinished;
+  const { name, cause } = failedStep;
+  return cause === null ? stepSaid(failedStep) : SAID.stepCause(name, wordsOf(cause));
 }
 
 function stepSaid({ name, expected, got }: DrillStep): Words {

@@ -69,12 +69,12 @@ function calibrationJson(record: Calibration) {
 export function calibrationLine({ calibration }: ChecklistReport): string | undefined {
   if (calibration === null) return undefined;
   const { record, ageMs } = calibration;
-  const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
-  const named =
+  const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
+  const namedAssumptions =
     contradicted.length === 0
       ? ""
       : ` (${contradicted.map((decision) => `${decision} ${english(titleOf(decision))}`).join(", ")})`;
-  return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${named}, ${unobserved.length} not observed`;
+  return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${namedAssumptions}, ${unobservedRows.length} not observed`;
 }
 
 /** The last exploration in one line: its schedules, its findings and its age. */
@@ -85,19 +85,19 @@ export function explorationLine({ exploration = null, judgedAt }: ChecklistRepor
   return `${english(READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places)))}, ${age} ago`;
 }
 
-function evidenceJson({ at, ...rest }: Evidence) {
-  return { ...rest, at: at === null ? null : toIso(at) };
+function evidenceJson({ at, ...fields }: Evidence) {
+  return { ...fields, at: at === null ? null : toIso(at) };
 }
 
 /** The verdict, the number of passed items and the number of risks, in one line. */
 export function verdictLine({ verdict, items }: Checklist): string {
-  const passed = items.filter(({ status }) => status === "pass").length;
+  const passedCount = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;
   const leaning = risks === 0 ? "" : `, with ${risks === 1 ? "a risk" : `${risks} risks`}`;
-  const whole = items.length === CHECKLIST_ITEMS.length;
-  const count = whole
-    ? `: ${passed} of ${items.length} items pass`
-    : `; ${passed} of the ${items.length} shown here pass`;
+  const isWhole = items.length === CHECKLIST_ITEMS.length;
+  const count = isWhole
+    ? `: ${passedCount} of ${items.length} items pass`
+    : `; ${passedCount} of the ${items.length} shown here pass`;
   return `${english(READINESS_SENTENCES.verdict[verdict])}${count}${leaning}`;
 }
 

@@ -7,7 +7,7 @@ export const READINESS_SENTENCES = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  explored: (schedules: number, broken: number, notJudged: number): Words => {
+  explored: (schedules: number, brokenCount: number, notJudged: number): Words => {
     const [openEnglish, openChinese] =
       notJudged === 0
         ? ["", ""]
@@ -16,8 +16,8 @@ export const READINESS_SENTENCES = {
             `，${notJudged} 个故障未判定`,
           ];
     return [
-      `Explored: ${schedules} schedules, ${broken} broken${openEnglish}`,
-      `故障探测：${schedules} 个方案，${broken} 个问题${openChinese}`,
+      `Explored: ${schedules} schedules, ${brokenCount} broken${openEnglish}`,
+      `故障探测：${schedules} 个方案，${brokenCount} 个问题${openChinese}`,
     ];
   },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */
@@ -78,7 +78,7 @@ export const READINESS_SENTENCES = {
     count === 1 ? "a return origin is registered" : `${count} return origins are registered`,
     `已登记 ${count} 个返回地址`,
   ],
-  but: (first: Words, second: Words) => [`${first[0]}, but ${second[0]}`, `${first[1]}，但${second[1]}`],
+  but: (first: Words, words: Words) => [`${first[0]}, but ${words[0]}`, `${first[1]}，但${words[1]}`],
   originsOnlyLocal: [
     "every return origin is http or on this machine: customers elsewhere cannot be sent back there",
     "所有返回地址都是 http 或在本机：无法把别处的顾客送回",
@@ -99,9 +99,9 @@ export const READINESS_SENTENCES = {
     "no longer counts: the address or the secret changed after it",
     "不再有效：之后地址或密钥有变",
   ],
-  sentTestOnly: (what: Words) => [
-    `${what[0]} sent webhook.test only: with --order-view it also sends forged events of an order`,
-    `${what[1]}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
+  sentTestOnly: (title: Words) => [
+    `${title[0]} sent webhook.test only: with --order-view it also sends forged events of an order`,
+    `${title[1]}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
   ],
   duplicatesDrill: ["the drill of duplicates", "重复推送演练"],
   endpointsChanged: ["no longer counts: the endpoints changed after it", "不再有效：之后接收端有变"],
@@ -120,22 +120,22 @@ export const READINESS_SENTENCES = {
     "演练通过：演练显示重试时沿用原幂等键",
   ],
   notRun: ["was not run", "尚未运行"],
-  waived: (what: Words) => [`${what[0]} is skipped`, `${what[1]}已跳过`],
+  waived: (title: Words) => [`${title[0]} is skipped`, `${title[1]}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [
     `the drill of ${drill} is skipped until ${until}: ${reason}`,
     `${drill} 演练跳过至 ${until}：${reason}`,
   ],
-  failed: (what: Words, why: Words) => [`${what[0]} failed: ${why[0]}`, `${what[1]}未通过：${why[1]}`],
-  invalid: (what: Words, why: Words) => [`${what[0]} ${why[0]}`, `${what[1]}${why[1]}`],
+  failed: (title: Words, why: Words) => [`${title[0]} failed: ${why[0]}`, `${title[1]}未通过：${why[1]}`],
+  invalid: (title: Words, why: Words) => [`${title[0]} ${why[0]}`, `${title[1]}${why[1]}`],
   inTheFuture: ["is later than the store's clock", "的时间晚于商店时钟"],
   tooOld: ["is older than 7 days", "已超过 7 天"],
-  ended: (what: Words, hasPassed: boolean, held: number, all: number) => [
-    `${what[0]} ${hasPassed ? "passed" : "failed"}: ${held} of ${all} steps`,
-    `${what[1]}${hasPassed ? "通过" : "未通过"}：${all} 步中 ${held} 步成立`,
+  ended: (title: Words, hasPassed: boolean, heldCount: number, totalCount: number) => [
+    `${title[0]} ${hasPassed ? "passed" : "failed"}: ${heldCount} of ${totalCount} steps`,
+    `${title[1]}${hasPassed ? "通过" : "未通过"}：${totalCount} 步中 ${heldCount} 步成立`,
   ],
-  step: (name: string, expected: Words, got: Words) => [
-    `${name}: expected ${expected[0]}; got ${got[0]}`,
-    `${name}：应为 ${expected[1]}；实为 ${got[1]}`,
+  step: (name: string, expectedWords: Words, gotWords: Words) => [
+    `${name}: expected ${expectedWords[0]}; got ${gotWords[0]}`,
+    `${name}：应为 ${expectedWords[1]}；实为 ${gotWords[1]}`,
   ],
   stepCause: (name: string, cause: Words) => [`${name}: ${cause[0]}`, `步骤 ${name}：${cause[1]}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],

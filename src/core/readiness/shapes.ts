@@ -119,14 +119,14 @@ export const placeResults = z.strictObject({
 export type PlaceResults = DomainOf<typeof placeResults>;
 
 /** The counted results of an exploration. */
-export const explored = {
+export const explorationShape = {
   /** The number of schedules that were run; `broken` is the number of causes found. */
   schedules: wholeNumber(1),
   broken: wholeNumber(0),
   /** The results of single faults at each place. */
   places: z.array(placeResults).check(z.maxLength(MAX_PLACES)),
 };
-export const exploration = z.object({ ...explored, at: moment });
+export const exploration = z.object({ ...explorationShape, at: moment });
 export type Exploration = DomainOf<typeof exploration>;
 
 /** The number of single faults without a verdict. */
@@ -155,7 +155,7 @@ const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "rev
 type SubjectAction = (typeof ON_ONE)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
 const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
-  (action): action is StoreAction => !ON_ONE.some((one) => one === action),
+  (action): action is StoreAction => !ON_ONE.some((storeAction) => storeAction === action),
 );
 /** An action of an administrator. */
 export const actionRequest = z.discriminatedUnion("action", [

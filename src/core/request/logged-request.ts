@@ -55,11 +55,11 @@ const MAX_HEADERS = 64;
 
 /** Whether a request passes the filter; position and limit are ignored. */
 export function matchesFilter(filter: RequestFilter, request: LoggedRequest): boolean {
-  const [lowest, highest] = filter.statuses ?? [0, 999];
+  const [lowestStatus, highestStatus] = filter.statuses ?? [0, 999];
   return (
     request.storeAt >= (filter.from ?? 0) &&
-    request.status >= lowest &&
-    request.status <= highest &&
+    request.status >= lowestStatus &&
+    request.status <= highestStatus &&
     (filter.method === null || request.method === filter.method) &&
     (filter.path === null || request.path.startsWith(filter.path)) &&
     (filter.orderId === null || request.orderId === filter.orderId) &&
@@ -102,9 +102,9 @@ export function findHeader(headers: readonly string[], name: string): string | u
 
 /** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */
 export function redactBody(body: string, redact: (text: string) => string): string {
-  const plain = unescapeJson(body);
-  const redacted = redact(plain);
-  return redacted === plain ? redact(body) : redacted;
+  const plainBody = unescapeJson(body);
+  const redactedBody = redact(plainBody);
+  return redactedBody === plainBody ? redact(body) : redactedBody;
 }
 
 /** Resolves escapes of ASCII, full-width digits, and the spaces and dashes that `redactStored` knows. */
@@ -125,10 +125,10 @@ export function cutBody(body: string): string {
 
 /** The `order_id` in a body, even an invalid one; null if there is none, or if it is too long to store. */
 export function orderIdIn(body: string): string | null {
-  const [, quoted] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
-  if (quoted === undefined) return null;
+  const [, quotedId] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
+  if (quotedId === undefined) return null;
   // Many clients escape non-ASCII characters or slashes.
-  const orderId = quoted.includes("\\") ? parseJson(`"${quoted}"`) : quoted;
+  const orderId = quotedId.includes("\\") ? parseJson(`"${quotedId}"`) : quotedId;
   return typeof orderId !== "string" || codePointLength(orderId) > MAX_ORDER_ID_CODE_POINTS
     ? null
     : redactSecrets(orderId);

@@ -25,9 +25,9 @@ export function takeToken(
   now: number,
   cost = 1,
 ): { readonly bucket: Bucket; readonly outcome: Outcome<void> } {
-  const before = bucket ?? { tokens: limit.burst, at: now };
-  const gained = (Math.max(0, now - before.at) / 1000) * limit.perSecond;
-  const tokens = Math.min(limit.burst, before.tokens + gained);
+  const earlierBucket = bucket ?? { tokens: limit.burst, at: now };
+  const addedTokens = (Math.max(0, now - earlierBucket.at) / 1000) * limit.perSecond;
+  const tokens = Math.min(limit.burst, earlierBucket.tokens + addedTokens);
   if (tokens >= cost) return { bucket: { tokens: tokens - cost, at: now }, outcome: accept(undefined) };
   const retryAfterSeconds = Math.max(1, Math.ceil((cost - tokens) / limit.perSecond));
   const values = { perSecond: limit.perSecond, seconds: retryAfterSeconds };

@@ -30,7 +30,7 @@ const orNull =
 const listOf =
   (isValid: Check): Check =>
   (value) =>
-    Array.isArray(value) && value.every((one) => isValid(one));
+    Array.isArray(value) && value.every((item) => isValid(item));
 
 const REFUSED_FIELDS = {
   message: isText,

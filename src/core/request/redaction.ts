@@ -72,11 +72,11 @@ const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
  * `orderId` stays unchanged, because it identifies an order.
  */
 export function redactStored(text: string, orderId?: string | null): string {
-  const safe = redactSecrets(text);
-  if (!mayHoldCard(safe)) return safe;
+  const safeText = redactSecrets(text);
+  if (!mayHoldCard(safeText)) return safeText;
   const open = new Set<string>();
   if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (card) => open.add(card));
-  return hideCardNumbers(safe, (card) => !open.has(card));
+  return hideCardNumbers(safeText, (card) => !open.has(card));
 }
 
 /** Examines only every 13th character, because nearly all texts end here: a pattern takes ten times as long. */
@@ -113,8 +113,8 @@ function hideCardNumbers(text: string, hides: (written: string) => unknown): str
         ? part
         : part.replace(DIGITS, (run, offset: number) => {
             const end = offset + run.length;
-            const before = part.slice(Math.max(0, offset - MAX_AROUND), offset);
-            return hideCards(run, { before, after: part.slice(end, end + MAX_AROUND) }, hides);
+            const earlierText = part.slice(Math.max(0, offset - MAX_AROUND), offset);
+            return hideCards(run, { before: earlierText, after: part.slice(end, end + MAX_AROUND) }, hides);
           }),
     )
     .join("");
@@ -143,13 +143,13 @@ function hideCards(run: string, surrounding: SurroundingText, hides: (written: s
 /** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
 function endOfCard(parts: readonly string[], from: number, surrounding: SurroundingText): number | undefined {
   let digits = "";
-  let found: number | undefined;
+  let endOffset: number | undefined;
   for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
     digits += digitsOf(parts[at] ?? "");
-    if (isCard(digits) && !isPartOfOther(parts, at, surrounding)) found = at;
+    if (isCard(digits) && !isPartOfOther(parts, at, surrounding)) endOffset = at;
     if ((parts[at] ?? "").length < MIN_GROUP) break;
   }
-  return found;
+  return endOffset;
 }
 
 /** A hexadecimal word, a decimal fraction or an amount. Only the first and last group can be. */
@@ -184,8 +184,8 @@ function hasCheckDigit(digits: string): boolean {
 
 function digitsOf(text: string): string {
   if (/^\d*$/.test(text)) return text;
-  const plain = text.replace(GAPS_EVERYWHERE, "");
-  return plain.replace(/[０-９]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
+  const plainText = text.replace(GAPS_EVERYWHERE, "");
+  return plainText.replace(/[０-９]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
 }
 
 const GAPS_EVERYWHERE = new RegExp(GAPS, "gi");

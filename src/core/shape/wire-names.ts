@@ -18,7 +18,7 @@ const LEAVES: ReadonlySet<string> = new Set([
   "undefined",
 ]);
 
-const derived = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
+const derivedShapes = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
 
 const schemaNames = new Map<z.ZodMiniType, string>();
 
@@ -35,7 +35,7 @@ export const wireSchemaNames = z.registry<{ id: string }>();
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [id, schema] of Object.entries(schemas)) {
     schemaNames.set(schema, id);
-    const wire = derived.get(schema);
+    const wire = derivedShapes.get(schema);
     if (wire !== undefined) wireSchemaNames.add(wire, { id });
   }
 }
@@ -57,10 +57,10 @@ export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
  * name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
-  const knownSchema = derived.get(schema);
+  const knownSchema = derivedShapes.get(schema);
   if (knownSchema !== undefined) return knownSchema;
   const wire = derive(schema);
-  derived.set(schema, wire);
+  derivedShapes.set(schema, wire);
   const rules = rulesBySchema.get(schema);
   if (rules !== undefined) rulesBySchema.set(wire, rules);
   const name = schemaNames.get(schema);
@@ -122,8 +122,8 @@ export function convertUnchecked(schema: z.core.$ZodType, value: unknown, to: "w
       }),
     );
   const convert = to === "wire" ? z.safeEncode : z.safeDecode;
-  const converted = convert(schemaBelow(schema), value);
-  return converted.success ? converted.data : value;
+  const result = convert(schemaBelow(schema), value);
+  return result.success ? result.data : value;
 }
 
 function renameKeys(
@@ -173,13 +173,13 @@ export function toDomainNames(schema: z.ZodMiniType, text: string): string {
 export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): readonly string[] {
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
     return wireFieldsAt(schema.def.innerType as z.ZodMiniType, path);
-  const [next, ...rest] = path;
+  const [next, ...restOfPath] = path;
   if (schema instanceof z.ZodMiniArray && next !== undefined)
-    return wireFieldsAt(schema.def.element as z.ZodMiniType, rest);
+    return wireFieldsAt(schema.def.element as z.ZodMiniType, restOfPath);
   if (!(schema instanceof z.ZodMiniObject)) return [];
   if (next === undefined) return Object.keys(schema.shape).map(snakeCase);
   const field = Object.entries(schema.shape).find(([name]) => snakeCase(name) === next)?.[1];
-  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, rest);
+  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, restOfPath);
 }
 
 function fieldNames(schema: z.ZodMiniType): readonly string[] {

@@ -37,16 +37,16 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const right = eventBodyIn(dialect, parts.body);
   const rawBody = Buffer.from(right);
-  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
+  const signedHeaders = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
   const body = fault?.action === "changed_body" ? sentOtherwise(parts.body, right, dialect) : right;
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
-    ...headersIn(dialect, signed),
+    ...headersIn(dialect, signedHeaders),
   };
-  const { signature: unkept } = headerNamesIn(dialect);
-  const keptHeaders = Object.entries(headers).filter(([name]) => name !== unkept);
+  const { signature: droppedHeader } = headerNamesIn(dialect);
+  const keptHeaders = Object.entries(headers).filter(([name]) => name !== droppedHeader);
   return {
     headers,
     body,
@@ -81,9 +81,9 @@ export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<stri
 
 /** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
-  const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
-  if (fault?.action === "bad_signature") return [never];
-  return fault?.action === "old_secret" ? [retiredSecrets[0] ?? never] : secrets;
+  const foreignSecret = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
+  if (fault?.action === "bad_signature") return [foreignSecret];
+  return fault?.action === "old_secret" ? [retiredSecrets[0] ?? foreignSecret] : secrets;
 }
 
 /** The age of the timestamp of a stale delivery, in seconds. */
@@ -91,8 +91,8 @@ export const STALE_BY_SECONDS = 3600;
 
 /** A change in a field that the service does not send changes nothing, so a space is added. */
 function sentOtherwise(body: string, right: string, dialect: Dialect | undefined): string {
-  const changed = eventBodyIn(dialect, changedBody(body));
-  return changed === right && dialect !== undefined ? `${right} ` : changed;
+  const changedText = eventBodyIn(dialect, changedBody(body));
+  return changedText === right && dialect !== undefined ? `${right} ` : changedText;
 }
 
 /** Changes the amount, if there is one, so that a receiver that does not verify books a wrong amount. */

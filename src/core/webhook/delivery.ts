@@ -102,11 +102,11 @@ export function decideAfterAttempt(
   const base = schedule[tries];
   if (base === undefined) return { state: "failed", gone: false };
   const requestedMs = "status" in result ? result.retryAfterMs : 0;
-  const wait =
+  const waitMs =
     requestedMs === 0
       ? base * (1 - JITTER + 2 * JITTER * jitter)
       : Math.min(Math.max(requestedMs, base), 2 * base);
-  return { state: "due", nextAt: now + Math.round(wait) };
+  return { state: "due", nextAt: now + Math.round(waitMs) };
 }
 
 /** A fraction from 0 to below 1, by the delivery and its attempts alone, whichever endpoint answers first (decision 93). */

@@ -55,8 +55,8 @@ export function headersIn(
   const names = new Map(HEADER_PARTS.map((part) => [ourNames[part], theirNames[part]]));
   const writtenHeaders = Object.entries(headers).map(([name, value]) => {
     const isSignature = name === ourNames.signature;
-    const its = isSignature ? signatureHeader(dialect, headers[ourNames.timestamp], value) : value;
-    return [names.get(name) ?? name, its] as const;
+    const theirValue = isSignature ? signatureHeader(dialect, headers[ourNames.timestamp], value) : value;
+    return [names.get(name) ?? name, theirValue] as const;
   });
   return Object.fromEntries(writtenHeaders);
 }
@@ -246,19 +246,19 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   if (values.length > 1)
     return reject(`${kind}_doubled`, `the header ${name} was sent ${values.length} times`);
   if (form.test(read(value))) return { ok: true, value: read(value) };
-  const expected =
+  const expectedText =
     kind === "timestamp"
       ? `Unix seconds in ten digits; got ${printableLiteral(value)}`
       : `64 lower-case hex digits, or up to ${MAX_SIGNATURES} such signatures, separated by commas without spaces`;
-  return reject(`${kind}_malformed`, `the header ${name} must be ${expected}`);
+  return reject(`${kind}_malformed`, `the header ${name} must be ${expectedText}`);
 }
 
 /** Compares every candidate with the digest under every secret, without an early exit, each in constant time. */
-function matches(secrets: readonly string[], candidates: readonly string[], signed: SignedContent): boolean {
+function matches(secrets: readonly string[], candidates: readonly string[], content: SignedContent): boolean {
   // The candidates are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
   const results = secrets.flatMap((secret) => {
-    const expected = Buffer.from(signatureOf(secret, signed));
-    return candidates.map((candidate) => timingSafeEqual(expected, Buffer.from(candidate)));
+    const expectedBytes = Buffer.from(signatureOf(secret, content));
+    return candidates.map((candidate) => timingSafeEqual(expectedBytes, Buffer.from(candidate)));
   });
   return results.includes(true);
 }
@@ -266,7 +266,7 @@ function matches(secrets: readonly string[], candidates: readonly string[], sign
 /** Only the lines with this name if headers can only be read by name. Undefined for any other form. */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
-  if (Array.isArray(headers) && headers.every((one) => typeof one === "string"))
+  if (Array.isArray(headers) && headers.every((header) => typeof header === "string"))
     return headers.flatMap((value, at) => (at % 2 === 1 ? [[headers[at - 1] ?? "", value] as const] : []));
   // Includes a Map and the Headers of Fetch. Reading by name would find only one spelling.
   if (isIterable(headers)) {

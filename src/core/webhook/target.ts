@@ -48,23 +48,21 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   if (text.includes("@")) {
     return refuseFact("target_with_credentials", {});
   }
-  const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
-    ? undefined
-    : hostSpelledIn(text);
-  if (url === null || spelled === undefined) {
-    const received = printableLiteral(text);
+  const fault = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text) ? undefined : hostSpelledIn(text);
+  if (url === null || fault === undefined) {
+    const receivedText = printableLiteral(text);
     const isPath = /^\/(?!\/)/.test(text) && policy.reach !== "public";
     const meant = completeAddress(isPath ? `localhost:3000${text}` : text);
     return meant === undefined
-      ? refuseFact("target_not_url", { received })
-      : refuseFact("target_without_scheme", { received, instead: printableLiteral(meant) });
+      ? refuseFact("target_not_url", { received: receivedText })
+      : refuseFact("target_without_scheme", { received: receivedText, instead: printableLiteral(meant) });
   }
   if (text.includes("#")) {
     return refuseFact("target_with_fragment", { received: printableLiteral(text) });
   }
   const host = url.hostname;
-  if (spelled !== host) {
-    return refuseFact("target_spelling", { host: printableLiteral(spelled), meant: printableLiteral(host) });
+  if (fault !== host) {
+    return refuseFact("target_spelling", { host: printableLiteral(fault), meant: printableLiteral(host) });
   }
   if (policy.reach === "public") return publicTarget(url, policy);
   const addresses = loopbackAddresses(host);
@@ -132,16 +130,16 @@ export function parseTargetHost(text: string): Outcome<string> {
 /** Resolved for each attempt, so that DNS cannot change in between. Refuses with `invalid_parameter`. */
 export function filterAddresses(
   target: DeliveryTarget,
-  resolved: readonly string[],
+  addresses: readonly string[],
   { ownPort }: TargetPolicy,
 ): Outcome<readonly string[]> {
   if (target.addresses !== null) return accept(target.addresses);
-  const allowed = resolved.filter((address) => {
+  const allowedAddresses = addresses.filter((address) => {
     if (!isPlainAddress(address) || isNeverSentTo(address)) return false;
     return ipaddr.process(address).range() !== "loopback" || target.port !== ownPort;
   });
-  if (allowed.length > 0) return accept(allowed);
-  const gotAddresses = resolved.length === 0 ? "no address" : resolved.join(", ");
+  if (allowedAddresses.length > 0) return accept(allowedAddresses);
+  const gotAddresses = addresses.length === 0 ? "no address" : addresses.join(", ");
   return refuseFact("target_resolves", { host: target.host, addresses: gotAddresses });
 }
 
@@ -159,8 +157,8 @@ export async function resolveTargetHost(
 
 /** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */
 function isPlainAddress(address: string): boolean {
-  const dotted = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
+  const dottedAddress = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
   // ipaddr.js reads every IPv6 address with a dotted end as IPv4-mapped, including `::10.0.0.1`.
-  if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(dotted);
+  if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(dottedAddress);
   return ipaddr.IPv6.isValid(address);
 }

@@ -29,10 +29,10 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
       `the signature is valid, but the body is not an event: ${field} is missing or invalid`,
     );
   const event = body as WebhookEvent;
-  const [claimed = event.event_id, ...more] = headerValues(headers, name);
-  if (more.length > 0)
-    return reject("event_id_doubled", `the header ${name} was sent ${more.length + 1} times`);
-  if (claimed !== event.event_id)
+  const [claimedId = event.event_id, ...otherIds] = headerValues(headers, name);
+  if (otherIds.length > 0)
+    return reject("event_id_doubled", `the header ${name} was sent ${otherIds.length + 1} times`);
+  if (claimedId !== event.event_id)
     return reject("event_id_mismatch", `the header ${name} is not the event_id of the signed body`);
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
 }

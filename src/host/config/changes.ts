@@ -35,11 +35,11 @@ export function exposureLines(
   changes: readonly PlannedChange[],
 ): readonly string[] {
   const given = settingsIn(options);
-  const opened = (
+  const openedSettings = (
     Object.entries(EXPOSING_SETTINGS) as [keyof typeof EXPOSING_SETTINGS, (value: string) => string][]
   ).flatMap(([name, text]) => (given[name] === undefined ? [settings[name] ?? []].flat().map(text) : []));
   const endpoints = changes.flatMap(({ kind, action, name }) =>
     kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],
   );
-  return [...opened, ...endpoints].map(printable);
+  return [...openedSettings, ...endpoints].map(printable);
 }

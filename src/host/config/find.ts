@@ -37,9 +37,9 @@ export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,
 ): Outcome<string | undefined, HostFailure> {
-  const located = locateConfig(world);
-  const isNamed = config !== undefined || located.source === CONFIG_VARIABLE;
-  const path = config === undefined ? (located.value ?? undefined) : resolve(world.cwd, config);
+  const location = locateConfig(world);
+  const isNamed = config !== undefined || location.source === CONFIG_VARIABLE;
+  const path = config === undefined ? (location.value ?? undefined) : resolve(world.cwd, config);
   if (isNamed && path !== undefined) {
     if (world.files.exists(path)) return accept(path);
     const variableText = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
@@ -58,6 +58,6 @@ export function findConfig(
 
 /** Whether this user owns the file or, if it is a link, the link. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
-  const found = files.look(path);
-  return found === undefined || found.isOwn;
+  const fileFacts = files.look(path);
+  return fileFacts === undefined || fileFacts.isOwn;
 }

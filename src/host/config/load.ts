@@ -31,9 +31,9 @@ export async function loadConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   options: ConfigOptions,
 ): Promise<Outcome<LoadedConfig | undefined, HostFailure>> {
-  const found = findConfig(world, options);
-  if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
-  const path = found.value;
+  const config = findConfig(world, options);
+  if (!config.ok || config.value === undefined) return config.ok ? accept(undefined) : config;
+  const path = config.value;
   const read = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
   if (!read.ok)
     return usageFailure(
@@ -89,9 +89,9 @@ function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
 
 /** The first fault as the message, with the others listed below. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
-  const [first, ...rest] = faults;
+  const [first, ...otherFaults] = faults;
   if (first === undefined) throw new Error("a refusal of a configuration names a fault");
-  const further = rest
+  const furtherTexts = otherFaults
     .slice(0, MAX_FURTHER)
     .map((fault, at) => [`fault_${at + 2}`, faultText(file, fault)] as const);
   return {
@@ -104,8 +104,8 @@ function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailur
       field: first.field,
       line: first.line,
       column: first.column,
-      ...(rest.length === 0 ? {} : { faults: faults.length }),
-      ...Object.fromEntries(further),
+      ...(otherFaults.length === 0 ? {} : { faults: faults.length }),
+      ...Object.fromEntries(furtherTexts),
     },
   };
 }

@@ -24,11 +24,11 @@ export async function settingsWithConfig<Options extends ServeOptions & ConfigOp
   context: ConfigContext,
   options: Options,
 ): Promise<Outcome<Options, HostFailure>> {
-  const found = await loadConfig(context.world, options);
-  if (!found.ok) return found;
-  return found.value === undefined
+  const loadOutcome = await loadConfig(context.world, options);
+  if (!loadOutcome.ok) return loadOutcome;
+  return loadOutcome.value === undefined
     ? accept(options)
-    : settingsWithLoadedConfig(context, options, found.value);
+    : settingsWithLoadedConfig(context, options, loadOutcome.value);
 }
 
 export async function settingsWithLoadedConfig<Options extends ServeOptions>(
@@ -43,14 +43,14 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
   const target = checkTargets(file, settings);
   if (!target.ok) return target;
-  const applied = (changes: readonly PlannedChange[]): void => {
+  const noteChanges = (changes: readonly PlannedChange[]): void => {
     const text = summarizeChanges(changes);
     const opened = exposureLines(config.sandbox ?? {}, options, changes);
     for (const line of [text, ...opened].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
   };
   const opens = exposureLines(config.sandbox ?? {}, options, []).length > 0;
   if (resolved.value.length === 0 && !opens) return accept(settings);
-  return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
+  return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied: noteChanges } });
 }
 
 /** Refuses endpoints that this sandbox would never send to. */

@@ -27,17 +27,17 @@ export async function holdFolder(
   if (lock.state === "held") return refuseHeld(world, folder);
   if (lock.state === "refused") return refuseLock(path, lock.reason);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
-  const claimed = claimOr(unlock, () => claimFolder(world, folder, { ...parts, host: world.hostName?.() }));
-  if (!claimed.ok) return claimed;
-  const run = claimed.value;
-  const release = (): void => {
+  const claim = claimOr(unlock, () => claimFolder(world, folder, { ...parts, host: world.hostName?.() }));
+  if (!claim.ok) return claim;
+  const run = claim.value;
+  const releaseHold = (): void => {
     try {
       releaseFolder(world, folder, run);
     } finally {
       unlock();
     }
   };
-  return accept({ run, release });
+  return accept({ run, release: releaseHold });
 }
 
 /** Claims a folder; calls `unlock` if it is not claimed, because a process that goes on would refuse itself. */
@@ -47,9 +47,9 @@ function claimOr(
 ): Outcome<RunRecord, HostFailure> {
   let isClaimed = false;
   try {
-    const claimed = claim();
-    isClaimed = claimed.ok;
-    return claimed;
+    const claimOutcome = claim();
+    isClaimed = claimOutcome.ok;
+    return claimOutcome;
   } finally {
     if (!isClaimed) unlock();
   }

@@ -19,18 +19,18 @@ export function createKeyWriter(
     if (!keptCredentials.ok) throw new Error(keptCredentials.refusal.message);
     return keptCredentials.value ?? { stores: {} };
   };
-  const write = (before: Credentials, added: Stores): void =>
-    writeCredentials(world, folder, { ...before, stores: { ...before.stores, ...added } });
+  const write = (credentials: Credentials, addedStores: Stores): void =>
+    writeCredentials(world, folder, { ...credentials, stores: { ...credentials.stores, ...addedStores } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {
       // Keys from before a first store belong to no store: the start that wrote them was never ready.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
-    keepKeySoon: batchWrites(world, (added) => write(read(), added)),
+    keepKeySoon: batchWrites(world, (addedStores) => write(read(), addedStores)),
     keepName: ({ id, name }) => {
-      const before = read();
-      const keptStore = before.stores[id];
-      if (keptStore !== undefined) write(before, { [id]: { ...keptStore, name } });
+      const credentials = read();
+      const keptStore = credentials.stores[id];
+      if (keptStore !== undefined) write(credentials, { [id]: { ...keptStore, name } });
     },
   };
 }
@@ -47,19 +47,19 @@ function batchWrites(
       Object.assign(next.added, entry);
       return next.written;
     }
-    const added: Stores = entry;
+    const addedStores: Stores = entry;
     const keysWritten = new Promise<void>((resolve, reject) =>
       soon(() => {
         next = undefined;
         try {
-          write(added);
+          write(addedStores);
           resolve();
         } catch (error) {
           reject(isError(error) ? error : new Error(String(error)));
         }
       }),
     );
-    next = { added, written: keysWritten };
+    next = { added: addedStores, written: keysWritten };
     return keysWritten;
   };
 }

@@ -14,9 +14,9 @@ export function claimFile(
   { text, folder }: { readonly text: string; readonly folder: string },
 ): Owner | undefined {
   if (files.createNew(path, text)) return undefined;
-  const before = files.read(path) ?? "";
+  const oldText = files.read(path) ?? "";
   // A torn file, which a crash can leave, has no owner (decision 62).
-  const owner = parseRunRecord(before) ?? parseRunOwner(before);
+  const owner = parseRunRecord(oldText) ?? parseRunOwner(oldText);
   if (owner !== undefined && isRunningOwner(world, owner, folder)) return owner;
   files.write(path, text);
   return undefined;

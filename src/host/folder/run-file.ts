@@ -9,16 +9,16 @@ export function createRunFile(
   heldFolder: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
-  let served: Pick<RunRecord, "port"> | undefined;
+  let servedFields: Pick<RunRecord, "port"> | undefined;
   const write = (): void => {
-    if (heldFolder === undefined || served === undefined) return;
+    if (heldFolder === undefined || servedFields === undefined) return;
     const identity = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...served, ...identity });
+    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...servedFields, ...identity });
   };
   return {
     write: (port: number): void => {
       // Null without a socket, because no other process can reach it.
-      served = { port: port === 0 ? null : port };
+      servedFields = { port: port === 0 ? null : port };
       write();
     },
     renew: (): void => {

@@ -30,8 +30,8 @@ export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
 
 /** A hint that names the state folder inside a folder that the user named; empty if there is none. */
 export function stateFolderHint({ files }: Pick<World, "files">, folder: string): string {
-  const within = join(folder, FOLDER_NAME);
-  return files.exists(within) ? `; the state folder is ${within}: name this path with --dir` : "";
+  const innerFolder = join(folder, FOLDER_NAME);
+  return files.exists(innerFolder) ? `; the state folder is ${innerFolder}: name this path with --dir` : "";
 }
 
 /** The state folder of a command, which may not exist yet. Refuses a folder that another user could have filled. */
@@ -50,21 +50,18 @@ export function makeStateFolder(
   options: TrustOptions,
 ): Outcome<void, HostFailure> {
   const { files } = world;
-  const checked = checkFolderTrust(world, folder, options);
-  if (!checked.ok) return checked;
-  if (checked.value === "nothing") files.makeFolder(folder);
+  const trust = checkFolderTrust(world, folder, options);
+  if (!trust.ok) return trust;
+  if (trust.value === "nothing") files.makeFolder(folder);
   else {
     const contents = checkContents(world, folder);
     if (!contents.ok) return contents;
-    if (checked.value === "vacant" && options.trustFolder !== true) files.makePrivate(folder);
+    if (trust.value === "vacant" && options.trustFolder !== true) files.makePrivate(folder);
   }
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
   // Checked again now that the folder has content, because some file systems store no modes.
-  return mapValue(
-    checked.value === "used" ? checked : checkFolderTrust(world, folder, options),
-    () => undefined,
-  );
+  return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 
 /** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
@@ -99,12 +96,12 @@ export function writeChosenStore(world: Pick<World, "files">, folder: string, st
 
 /** Its key, and the folder's default store if it is this one. Unreadable files stay unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
-  const chosen = readChosenStore(world, folder);
-  if (chosen.ok && chosen.value === storeId) world.files.remove(stateFile(folder, "store"));
-  const kept = readCredentials(world, folder);
-  if (!kept.ok || kept.value?.stores[storeId] === undefined) return;
-  const { [storeId]: _dropped, ...stores } = kept.value.stores;
-  writeCredentials(world, folder, { ...kept.value, stores });
+  const chosenStore = readChosenStore(world, folder);
+  if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
+  const keptCredentials = readCredentials(world, folder);
+  if (!keptCredentials.ok || keptCredentials.value?.stores[storeId] === undefined) return;
+  const { [storeId]: _dropped, ...stores } = keptCredentials.value.stores;
+  writeCredentials(world, folder, { ...keptCredentials.value, stores });
 }
 
 /** The store was lost with the database's log, unless `credentials.json` says that no start was ever ready. */
@@ -112,10 +109,10 @@ export function requireStoreInFolder(
   folder: string,
   credentials: Credentials | undefined,
 ): Outcome<void, HostFailure> {
-  const [lost] = Object.keys(credentials?.stores ?? {});
-  if (lost === undefined || credentials?.ready === false) return accept(undefined);
+  const [lostStore] = Object.keys(credentials?.stores ?? {});
+  if (lostStore === undefined || credentials?.ready === false) return accept(undefined);
   const database = stateFile(folder, "database");
-  const message = `${database} does not contain store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was created or overwritten`;
+  const message = `${database} does not contain store ${printable(lostStore)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was created or overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
   return stateFailure({ code: "state_file_missing", message, next });
 }
@@ -146,18 +143,18 @@ export function checkDatabaseIsThere(
   folder: string,
 ): Outcome<void, HostFailure> {
   const { files } = world;
-  const other = otherStart(world, folder);
-  if (other !== undefined)
+  const otherFault = otherStart(world, folder);
+  if (otherFault !== undefined)
     return usageFailure(
-      `${folder} has the state of ${other}, which a sandbox cannot use`,
-      `name another folder with --dir, or run ${other}`,
+      `${folder} has the state of ${otherFault}, which a sandbox cannot use`,
+      `name another folder with --dir, or run ${otherFault}`,
     );
   const path = stateFile(folder, "database");
   if (files.exists(path)) return accept(undefined);
-  const later = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
-  const beside = later.find((file) => files.exists(file));
-  if (beside === undefined) return accept(undefined);
-  return missing(path, `${beside}, which belongs to it, exists`);
+  const laterFiles = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
+  const laterFile = laterFiles.find((file) => files.exists(file));
+  if (laterFile === undefined) return accept(undefined);
+  return missing(path, `${laterFile}, which belongs to it, exists`);
 }
 
 /** The admin token of a folder; undefined if no sandbox was started there yet. */
@@ -172,14 +169,14 @@ export function readAdminToken(
 export function readOrCreateAdminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
-  given: string | undefined,
+  givenToken: string | undefined,
 ): Outcome<string, HostFailure> {
   const path = stateFile(folder, "admin");
-  const token = given ?? newToken(world, "administrator");
+  const token = givenToken ?? newToken(world, "administrator");
   writeOnce(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
-  const kept = readAdminToken(world, folder);
-  if (!kept.ok) return kept;
-  return kept.value === undefined ? unreadable(path, STATE_DATA) : accept(kept.value);
+  const keptToken = readAdminToken(world, folder);
+  if (!keptToken.ok) return keptToken;
+  return keptToken.value === undefined ? unreadable(path, STATE_DATA) : accept(keptToken.value);
 }
 
 /** It gets its name when it is complete, also where nothing can be linked (decision 62). */
@@ -217,13 +214,13 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStartTime">,
   folder: string,
-  told: Pick<RunRecord, "control_token" | "is_guest" | "host">,
+  runFields: Pick<RunRecord, "control_token" | "is_guest" | "host">,
 ): Outcome<RunRecord, HostFailure> {
   const started = world.processStartTime(world.pid) ?? "";
-  const own = { pid: world.pid, started, folder: idOf(world, folder) };
-  const run: RunRecord = { ...own, port: null, ...told };
+  const ownFields = { pid: world.pid, started, folder: idOf(world, folder) };
+  const run: RunRecord = { ...ownFields, port: null, ...runFields };
   const path = stateFile(folder, "run");
-  const owner = claimFile(world, path, { text: JSON.stringify(run), folder: own.folder });
+  const owner = claimFile(world, path, { text: JSON.stringify(run), folder: ownFields.folder });
   return owner === undefined ? accept(run) : alreadyServed(world, folder, owner.pid);
 }
 
@@ -234,14 +231,14 @@ export function alreadyServed(
   claimedBy?: number,
 ): Outcome<never, HostFailure> {
   const text = files.read(stateFile(folder, "run"));
-  const serving = text === undefined ? undefined : parseRunRecord(text);
-  const pid = claimedBy ?? serving?.pid;
-  const where = serving === undefined ? undefined : baseUrlOf(serving);
-  const isOther = text !== undefined && serving === undefined;
-  const how = where ?? (isOther ? "another version of checkout" : "starting");
+  const servingRun = text === undefined ? undefined : parseRunRecord(text);
+  const pid = claimedBy ?? servingRun?.pid;
+  const servedUrl = servingRun === undefined ? undefined : baseUrlOf(servingRun);
+  const isOther = text !== undefined && servingRun === undefined;
+  const stateText = servedUrl ?? (isOther ? "another version of checkout" : "starting");
   return stateFailure({
     code: "already_running",
-    message: `a sandbox already serves ${folder}: ${how}${pid === undefined ? "" : ` (pid ${pid})`}`,
+    message: `a sandbox already serves ${folder}: ${stateText}${pid === undefined ? "" : ` (pid ${pid})`}`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
   });
 }
@@ -257,10 +254,10 @@ export function writeRunRecord(world: Pick<World, "files">, folder: string, run:
 }
 
 /** Releases the folder, unless another process has claimed it meanwhile. */
-export function releaseFolder(world: Pick<World, "files">, folder: string, own: RunRecord): void {
+export function releaseFolder(world: Pick<World, "files">, folder: string, ownRun: RunRecord): void {
   const path = stateFile(folder, "run");
   const run = parseRunRecord(world.files.read(path) ?? "");
-  if (run?.pid === own.pid && run.started === own.started && run.folder === own.folder)
+  if (run?.pid === ownRun.pid && run.started === ownRun.started && run.folder === ownRun.folder)
     world.files.remove(path);
 }
 
@@ -295,10 +292,10 @@ function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, Hos
   });
 }
 
-function unreadable(path: string, expected: string): Outcome<never, HostFailure> {
+function unreadable(path: string, expectedText: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
-    message: `${path} does not contain ${expected}`,
+    message: `${path} does not contain ${expectedText}`,
     next: "restore it from a backup, or move the folder away and start again",
   });
 }

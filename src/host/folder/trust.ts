@@ -24,12 +24,12 @@ export function checkFolderTrust(
   folder: string,
   options: TrustOptions,
 ): Outcome<"nothing" | "vacant" | "used", HostFailure> {
-  const found = files.look(folder);
-  if (found === undefined) return accept("nothing");
-  if (found.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[found.kind]}, not a folder`);
+  const fileFacts = files.look(folder);
+  if (fileFacts === undefined) return accept("nothing");
+  if (fileFacts.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[fileFacts.kind]}, not a folder`);
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const isVacant = names.length === 0;
-  const open = openness(found);
+  const open = openness(fileFacts);
   // An empty folder needs no trust, unless others could write into it.
   if (open !== undefined && !(isVacant && open === "readable") && options.trustFolder !== true)
     return refuseOpen(folder, folder, OPEN_TEXTS[open]);
@@ -57,10 +57,10 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
 
 /** Why a path is not a folder or a file of this user, which may be open to others; undefined if it is, or is missing. */
 export function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
-  const found = files.look(path);
-  if (found === undefined) return undefined;
-  if (found.kind !== kind) return `is ${NOUNS[found.kind]}, not a ${kind}`;
-  return found.isOwn ? undefined : OPEN_TEXTS.foreign;
+  const fileFacts = files.look(path);
+  if (fileFacts === undefined) return undefined;
+  if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}, not a ${kind}`;
+  return fileFacts.isOwn ? undefined : OPEN_TEXTS.foreign;
 }
 
 /** The right kind, no link, this user's, and closed to others. Undefined if it is all that, or does not exist. */
@@ -69,10 +69,10 @@ export function whyUntrusted(
   path: string,
   kind: "file" | "folder",
 ): string | undefined {
-  const found = files.look(path);
-  if (found === undefined) return undefined;
-  if (found.kind !== kind) return `is ${NOUNS[found.kind]}`;
-  const open = openness(found);
+  const fileFacts = files.look(path);
+  if (fileFacts === undefined) return undefined;
+  if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}`;
+  const open = openness(fileFacts);
   return open && OPEN_TEXTS[open];
 }
 

@@ -87,8 +87,8 @@ export async function serveHosted<Value>(
   if (worker === undefined) return refuseWithoutWorker();
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
-  const free = await checkPortOfFirst(world, folder, options);
-  if (!free.ok) return free;
+  const portCheck = await checkPortOfFirst(world, folder, options);
+  if (!portCheck.ok) return portCheck;
   const madeFolder = state.makeStateFolder(world, folder, options);
   if (!madeFolder.ok) return madeFolder;
   if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
@@ -96,27 +96,27 @@ export async function serveHosted<Value>(
   const hold = await holdFolder(world, folder, { control_token: controlToken });
   if (!hold.ok) return hold;
   try {
-    const found = readHostedState(world, folder);
-    if (!found.ok) return found;
+    const hostedState = readHostedState(world, folder);
+    if (!hostedState.ok) return hostedState;
     const network = await readNetwork(world, options);
     if (!network.ok) return network;
     const keys = readKeys(context, folder, {
-      found: found.value,
+      found: hostedState.value,
       adminToken: secrets.value.adminToken?.value,
     });
     if (!keys.ok) return keys;
     world.files.write(stateFile(folder, "worker"), worker);
     world.files.createNew(stateFile(folder, "log"), "");
     const home = world.files.realPath(folder);
-    const folderHold = holdOfState(found.value, { path: home, adopt: options.adopt ?? false });
+    const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
     const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
     for (let draws = 1; ; draws += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
-      const placed = { ...service, port: port.value, run: hold.value.run };
-      const served = await serveAt(context, { service: placed, purpose });
+      const placedService = { ...service, port: port.value, run: hold.value.run };
+      const outcome = await serveAt(context, { service: placedService, purpose });
       // Another process has taken the port since it was chosen: choose again, which refuses a port of `--port`.
-      if (served !== "port_taken") return served;
+      if (outcome !== "port_taken") return outcome;
       if (draws === MAX_DRAWS) return refuseWithoutPort();
     }
   } finally {
@@ -155,12 +155,12 @@ async function serveAt<Value>(
       if (sawTakenPort()) return "port_taken";
       return orFullDisk(world, folder, failedStart(world, started));
     }
-    const ready = await readReady(context, folder, service);
-    if (!ready.ok) return orFullDisk(world, folder, ready);
-    const { store_id, version } = ready.value;
+    const outcome = await readReady(context, folder, service);
+    if (!outcome.ok) return orFullDisk(world, folder, outcome);
+    const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
-    await purpose.announce(ready.value);
+    await purpose.announce(outcome.value);
     const ended = ran.then(() => undefined);
     return accept(await purpose.use({ ended, stateLost: lossWatch.failure, hold: service.folderHold }));
   } finally {
@@ -174,9 +174,9 @@ async function serveAt<Value>(
 function orFullDisk<Failed extends Outcome<never, HostFailure>>(
   { files }: Pick<World, "files">,
   folder: string,
-  failed: Failed,
+  failure: Failed,
 ): Failed | ReturnType<typeof stateFailure> {
-  if (files.disk(folder).freeBytes >= FIRST_FILES_BYTES) return failed;
+  if (files.disk(folder).freeBytes >= FIRST_FILES_BYTES) return failure;
   const { code, sentence, next } = storageFailure("disk_full");
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
 }
@@ -206,13 +206,13 @@ async function choosePort(
 ): Promise<Outcome<number, HostFailure>> {
   const wantedPort = namedPort ?? DEFAULT_PORT;
   for (const port of namedPort === undefined ? [wantedPort, 0] : [wantedPort]) {
-    const free = await openOnce(world, port);
-    if (!free.ok && namedPort !== undefined)
-      return { ok: false, refusal: portFailure(world, port, free.refusal) };
-    if (!free.ok) continue;
-    if (free.value !== wantedPort && namedPort === undefined)
-      printer.talk(`Port ${wantedPort} is taken; this service is on ${free.value}.`);
-    return accept(free.value);
+    const openOutcome = await openOnce(world, port);
+    if (!openOutcome.ok && namedPort !== undefined)
+      return { ok: false, refusal: portFailure(world, port, openOutcome.refusal) };
+    if (!openOutcome.ok) continue;
+    if (openOutcome.value !== wantedPort && namedPort === undefined)
+      printer.talk(`Port ${wantedPort} is taken; this service is on ${openOutcome.value}.`);
+    return accept(openOutcome.value);
   }
   return refuseWithoutPort();
 }
@@ -260,8 +260,8 @@ function writeConfig(
   world.files.write(stateFile(folder, "workerdConfig"), config);
 }
 
-function failedStart(world: HostedHost["world"], ended: ShellResult | void): Outcome<never, HostFailure> {
-  const endText = ended === undefined ? "did not answer" : `ended with ${ended.exitCode ?? ended.ending}`;
+function failedStart(world: HostedHost["world"], end: ShellResult | void): Outcome<never, HostFailure> {
+  const endText = end === undefined ? "did not answer" : `ended with ${end.exitCode ?? end.ending}`;
   const untrusted = whyProjectUntrusted(world);
   const install =
     untrusted === undefined
@@ -286,9 +286,9 @@ async function readReady(
   const isNew = Array.isArray(storeList.value["stores"]) && storeList.value["stores"].length === 0;
   const madeStore = isNew ? await call(context, service, "/stores", {}) : storeList;
   if (!madeStore.ok) return madeStore;
-  const described = await call(context, service, "/sandbox");
-  if (!described.ok) return described;
-  const description = parseDescription({ data: described.value });
+  const answer = await call(context, service, "/sandbox");
+  if (!answer.ok) return answer;
+  const description = parseDescription({ data: answer.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
   const keptStore = confirmFirstStore(world, folder);
   if (!keptStore.ok) return keptStore;
@@ -318,10 +318,10 @@ async function call(
   if (isRecord(read) && isRecord(read["data"])) return accept(read["data"]);
   const error = isRecord(read) && isRecord(read["error"]) ? read["error"] : {};
   const { code, message } = error;
-  const got = typeof message === "string" ? message : answer.ok ? `status ${answer.status}` : answer.message;
+  const text = typeof message === "string" ? message : answer.ok ? `status ${answer.status}` : answer.message;
   return stateFailure({
     code: typeof code === "string" ? code : "service_unavailable",
-    message: `the service could not answer ${path}: ${got}`,
+    message: `the service could not answer ${path}: ${text}`,
     next: "correct the cause, or read sandbox.log in the state folder, and start it again; every answered write is kept",
   });
 }

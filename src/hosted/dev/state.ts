@@ -46,21 +46,21 @@ export const START = "checkout hosted dev";
 
 /** Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
-  const trusted = checkObjectFiles(world, folder);
-  if (!trusted.ok) return trusted;
+  const trust = checkObjectFiles(world, folder);
+  if (!trust.ok) return trust;
   const credentials = state.readCredentials(world, folder);
   if (!credentials.ok) return credentials;
   const knownCredentials = credentials.value;
   const index = readIndex(world, folder, knownCredentials);
   if (!index.ok) return index;
-  const found = { credentials: knownCredentials, index: index.value, stores: storeFiles(world, folder) };
-  const stage = stageOf(found);
-  const lostCheck = stage === "filled" ? findLost(world, folder, found) : accept(undefined);
+  const stateFacts = { credentials: knownCredentials, index: index.value, stores: storeFiles(world, folder) };
+  const stage = stageOf(stateFacts);
+  const lostCheck = stage === "filled" ? findLost(world, folder, stateFacts) : accept(undefined);
   if (!lostCheck.ok) return lostCheck;
   const masterKey =
     stage === "new" ? accept(undefined) : state.readOrCreateMasterKey(world, folder, "filled");
   if (!masterKey.ok) return masterKey;
-  const hasDatabases = found.index !== undefined || found.stores.length > 0;
+  const hasDatabases = stateFacts.index !== undefined || stateFacts.stores.length > 0;
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
@@ -220,7 +220,7 @@ function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outc
     const objectPath = join(objects, name);
     const refusal = whyNotOurs(files, objectPath, "folder");
     if (refusal !== undefined) return refuseFolder(`${objectPath} ${refusal}`);
-    for (const file of files.list(objectPath).map((one) => join(objectPath, one))) {
+    for (const file of files.list(objectPath).map((fileName) => join(objectPath, fileName))) {
       const reason = whyNotOurs(files, file, "file");
       if (reason !== undefined) return refuseFolder(`${file} ${reason}`);
     }

@@ -66,8 +66,8 @@ ${secrets.join("\n")}
 }
 
 function blockOf(address: string): string {
-  const plain = address.replace(/[[\]]/g, "");
-  return `${plain}/${plain.includes(":") ? 128 : 32}`;
+  const plainAddress = address.replace(/[[\]]/g, "");
+  return `${plainAddress}/${plainAddress.includes(":") ? 128 : 32}`;
 }
 
 function quoted(text: string): string {

@@ -49,7 +49,7 @@ export function runWorkerd(
   const program = findWorkerd(world) ?? npxCommand(folder);
   const listening = Promise.withResolvers<"listening">();
   let heard = "";
-  const ran = world.run({
+  const command = world.run({
     commandLine: `${program} serve ${config} --control-fd=1 2>> ${log}`,
     onOutput: (text) => {
       heard = (heard + text).slice(-KEPT_OUTPUT_BYTES);
@@ -67,15 +67,15 @@ export function runWorkerd(
   });
   const sawTakenPort = (): boolean =>
     Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILED);
-  return { listening: listening.promise, ran, sawTakenPort };
+  return { listening: listening.promise, ran: command, sawTakenPort };
 }
 
 /** It gets the tokens of the service: from this program's packages, or the project's if they are this user's. */
 function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
-  const beside = folder === undefined ? [] : [join(folder, "node_modules"), dirname(folder)];
-  const own = beside.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
+  const folders = folder === undefined ? [] : [join(folder, "node_modules"), dirname(folder)];
+  const own = folders.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
   const project = projectOf(world);
   const modules =
     own ??
@@ -101,8 +101,8 @@ function projectOf({ files, cwd }: ProgramWorld): string | undefined {
 
 /** The program in a folder of packages, if it is the pinned version. */
 function workerdIn(files: World["files"], modules: string): string | undefined {
-  const found = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
-  if (!isRecord(found) || found["version"] !== WORKERD_VERSION) return undefined;
+  const packageJson = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
+  if (!isRecord(packageJson) || packageJson["version"] !== WORKERD_VERSION) return undefined;
   const platforms = join(modules, "@cloudflare");
   const names = files.exists(platforms) ? files.list(platforms) : [];
   const platformName = names.find((name) => name.startsWith("workerd-"));
@@ -119,11 +119,11 @@ function untrustedPath(files: World["files"], project: string): string | undefin
     ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
   );
   for (const path of [...paths, ...programs]) {
-    const found = files.look(path);
-    if (found === undefined) continue;
-    if (found.kind === "link") return `${path} is a symbolic link`;
-    if (!found.isOwn) return `${path} belongs to another user`;
-    if (found.writableBy === "others") return `${path} can be written by other users`;
+    const facts = files.look(path);
+    if (facts === undefined) continue;
+    if (facts.kind === "link") return `${path} is a symbolic link`;
+    if (!facts.isOwn) return `${path} belongs to another user`;
+    if (facts.writableBy === "others") return `${path} can be written by other users`;
   }
   return undefined;
 }

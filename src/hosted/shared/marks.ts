@@ -40,8 +40,8 @@ export function shardOfId(id: string): Mark | undefined {
 export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   const restNumber =
     BigInt(`0x${Buffer.from(random).toString("hex")}`) & ((1n << BigInt(KEY_BITS - MARK_BITS)) - 1n);
-  const whole = (BigInt(mark) << BigInt(KEY_BITS - MARK_BITS)) | restNumber;
-  return Buffer.from(whole.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
+  const wholeNumber = (BigInt(mark) << BigInt(KEY_BITS - MARK_BITS)) | restNumber;
+  return Buffer.from(wholeNumber.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 
 /** The mark of an API key or of the token of a store; undefined for any other text. */
@@ -57,8 +57,8 @@ export const INDEX_NAME = "index";
 /** The runtime derives it from class and name: the host finds the database of a store without the runtime. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
-  const half = (text: string | Buffer): Buffer =>
+  const halfDigest = (text: string | Buffer): Buffer =>
     createHmac("sha256", key).update(text).digest().subarray(0, 16);
-  const first = half(name);
-  return `${Buffer.concat([first, half(first)]).toString("hex")}.sqlite`;
+  const first = halfDigest(name);
+  return `${Buffer.concat([first, halfDigest(first)]).toString("hex")}.sqlite`;
 }

@@ -10,7 +10,7 @@ import {
   capability,
   checklist,
   exploration,
-  explored,
+  explorationShape,
   note,
   recordedAction,
   waiver,
@@ -68,7 +68,7 @@ export const readinessOperations = {
     summary: "Records an exploration",
     description:
       "Stores the result of `checkout explore`, replacing the previous one: the number of schedules, the number of causes found, and the results at each place. Returns the exploration with its time. The checklist shows it next to the items.",
-    request: () => z.strictObject(explored),
+    request: () => z.strictObject(explorationShape),
     answer: () => exploration,
   }),
   requestProduction: storeOperation("store", {

@@ -88,7 +88,7 @@ export const REORDERED_CASES = [
 export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {
   const kind = kindsIn(results);
   const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
-  const answered = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
+  const answeredCases = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
   const faults = new Map(
     results.map(({ name, answer }) => [name, "error" in answer ? answer.fault : undefined]),
   );
@@ -96,9 +96,9 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
     kind,
     faultOf: (name) => faults.get(name),
     all: (wantedKind, names) => names.every((name) => kind(name) === wantedKind),
-    alike: (one, other) => answers.get(one) === answers.get(other),
-    answered,
-    plain: answered.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+    alike: (left, right) => answers.get(left) === answers.get(right),
+    answered: answeredCases,
+    plain: answeredCases.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
     isNowhere: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
@@ -124,11 +124,11 @@ const UUIDS = new RegExp(UUID_SOURCE, "gi");
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const takenForms = results.filter(
-    (one) =>
-      kindOf(one) === "taken" &&
-      isForged(one.name) &&
-      !FIRST_CASES.has(one.name) &&
-      !isTakenByChance(one.name),
+    (name) =>
+      kindOf(name) === "taken" &&
+      isForged(name.name) &&
+      !FIRST_CASES.has(name.name) &&
+      !isTakenByChance(name.name),
   );
   return takenForms.slice(0, MAX_REPEATED).map(({ name }) => name);
 }
@@ -136,8 +136,8 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
 /** Only for a receiver that refuses all events: one that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kind = kindsIn(results);
-  const good = kind("good_event");
-  return (good === "refused" || good === "failed") && kind("bad_signature") !== "taken";
+  const goodKind = kind("good_event");
+  return (goodKind === "refused" || goodKind === "failed") && kind("bad_signature") !== "taken";
 }
 
 export function isAccepted({ answer }: Pick<CaseResult, "answer">): boolean {

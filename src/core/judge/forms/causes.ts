@@ -19,19 +19,19 @@ import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts
 
 /** One step for all cases that were not sent. Commands in the causes name this endpoint. */
 export function drillSteps(
-  drilled: DrillResults,
+  drillResults: DrillResults,
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
 ): DrillStep[] {
-  const { names } = drilled;
+  const { names } = drillResults;
   const differences = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
-  const results = new Map(drilled.results.map((result) => [result.name, result]));
-  const { causes, notes } = explainCases(drilled);
-  const unexplained = names.find((name) => causes.get(name) === "not_explained");
+  const results = new Map(drillResults.results.map((result) => [result.name, result]));
+  const { causes, notes } = explainCases(drillResults);
+  const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
   const say = (code: DrillCause | DrillNote | undefined): Said | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
     if (code === "not_explained")
-      return contrast(unexplained === undefined ? undefined : results.get(unexplained), drilled);
+      return contrast(unexplainedCase === undefined ? undefined : results.get(unexplainedCase), drillResults);
     return code === "default_names"
       ? factOf(code, differences ?? "")
       : inNames(differences, factOf(code, endpointId));
@@ -64,26 +64,26 @@ function contrast(result: CaseResult | undefined, { results }: DrillResults): Sa
   const [first] = results;
   const one = result ?? first;
   const otherResult = results.find((each) => one !== undefined && kindOf(each) !== kindOf(one)) ?? first;
-  const both = [one, otherResult].flatMap((each): SaidValue[] =>
-    each === undefined ? [] : [factOf(`form:${each.name}`), caseResult(each)],
+  const bothResults = [one, otherResult].flatMap((shownCase): SaidValue[] =>
+    shownCase === undefined ? [] : [factOf(`form:${shownCase.name}`), caseResult(shownCase)],
   );
-  return factOf("not_explained", ...both);
+  return factOf("not_explained", ...bothResults);
 }
 
 /** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */
 export function explainCases(
-  drilled: DrillResults,
+  drillResults: DrillResults,
   leaves = LEAVES,
 ): {
   readonly causes: ReadonlyMap<CaseName, DrillCause>;
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
-  const pattern = { ...patternOf(drilled), leaves };
-  const failed = drilled.names.filter((name) => !isPassed(name, pattern));
-  const causes = new Map(failed.map((name) => [name, causeOf(name, pattern)]));
+  const pattern = { ...patternOf(drillResults), leaves };
+  const failedCases = drillResults.names.filter((name) => !isPassed(name, pattern));
+  const causes = new Map(failedCases.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
-  const notes = drilled.names.flatMap((name): [CaseName, DrillNote][] => {
-    const result = drilled.results.find((one) => one.name === name);
+  const notes = drillResults.names.flatMap((name): [CaseName, DrillNote][] => {
+    const result = drillResults.results.find((entry) => entry.name === name);
     const note = noteOf(name, pattern, result);
     return note === undefined ? [] : [[name, note]];
   });
@@ -98,8 +98,8 @@ function noteOf(
   if (result?.limited === true) return "rate_limited_for_a_while";
   if (isKnownBeforeAge(name, pattern)) return "dedups_before_age";
   const kind = pattern.kind(name);
-  const one = DRILL_CASES[name];
-  return kind === "taken" || kind === "refused" ? one.notes?.[kind] : undefined;
+  const form = DRILL_CASES[name];
+  return kind === "taken" || kind === "refused" ? form.notes?.[kind] : undefined;
 }
 
 function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
@@ -123,7 +123,7 @@ const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> =
 
 /** It recognises the event before it checks the age, and does not repeat its work. */
 function isKnownBeforeAge(name: CaseName, { all }: AnswerPattern): boolean {
-  const ofOrders = STALE_CASES.map((one): CaseName => `payment_${one}`);
+  const ofOrders = STALE_CASES.map((staleCase): CaseName => `payment_${staleCase}`);
   return ofOrders.includes(name) && all("refused", STALE_CASES) && all("taken", ofOrders);
 }
 
@@ -148,10 +148,10 @@ function causeOf(name: CaseName, pattern: Explained): DrillCause {
   const { expected, cause: ownCause } = DRILL_CASES[name];
   const isBad = expected !== "2xx";
   if (pattern.probed !== undefined && isAnswer(kind) && !(kind === "failed" && isBad)) return pattern.probed;
-  const leaf = pattern.leaves[kind]?.find((one) => {
-    const isOfForm = one.forms === undefined || one.forms.includes(name);
-    const isAlike = !("likeThat" in one) || pattern.kind(one.likeThat) === kind;
-    return isOfForm && isAlike && isMet(one, pattern);
+  const leaf = pattern.leaves[kind]?.find((candidate) => {
+    const isOfForm = candidate.forms === undefined || candidate.forms.includes(name);
+    const isAlike = !("likeThat" in candidate) || pattern.kind(candidate.likeThat) === kind;
+    return isOfForm && isAlike && isMet(candidate, pattern);
   });
   if (leaf !== undefined) return "likeThat" in leaf ? causeOf(leaf.likeThat, pattern) : leaf.cause;
   if (kind === "unreachable") return whyUnreachable(name, pattern);
@@ -173,12 +173,12 @@ function isMet(
   { all, some, none, everything, differ, unless, seen }: Needs,
   pattern: AnswerPattern,
 ): boolean {
-  const each = (forms: ByAnswer = {}): readonly boolean[] =>
+  const fitsOfForms = (forms: ByAnswer = {}): readonly boolean[] =>
     Object.entries(forms).flatMap(([kind, names]) => names.map((name) => pattern.kind(name) === kind));
   return (
-    each(all).every(Boolean) &&
-    (some === undefined || each(some).some(Boolean)) &&
-    !each(none).some(Boolean) &&
+    fitsOfForms(all).every(Boolean) &&
+    (some === undefined || fitsOfForms(some).some(Boolean)) &&
+    !fitsOfForms(none).some(Boolean) &&
     (everything === undefined || pattern.all(everything, pattern.plain)) &&
     (differ === undefined || !pattern.alike(...differ)) &&
     (unless === undefined || !isMet(unless, pattern)) &&

@@ -24,16 +24,16 @@ export function buildProbes(
     readonly dialect: Dialect | undefined;
   },
 ): readonly Probe[] {
-  const { secret, olderSecrets: older, realNow, dialect } = keys;
+  const { secret, olderSecrets, realNow, dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);
   const { headers } = deliveryRequest({ ...parts, body });
-  const knownSecrets = older.map((one) => ({ label: "", secret: one, retired: true }));
+  const knownSecrets = olderSecrets.map((olderSecret) => ({ label: "", secret: olderSecret, retired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
   const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
-  const signed = [
+  const rows = [
     ...withOneFault(keyVariants([secret], knownSecrets)).map(([code, key]) => [code, key, right] as const),
     ...withOneFault(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
@@ -51,7 +51,7 @@ export function buildProbes(
     ...(dialect === undefined
       ? []
       : [{ cause: "default_names", ...deliveryRequest({ ...parts, body: event.body }) } as const]),
-    ...signed.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
+    ...rows.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
     ...otherDigests(secret, right).map((signature) => probe("signs_otherwise", signature)),
   ];
 }
@@ -66,7 +66,7 @@ function macOf(algorithm: string, key: string | Uint8Array, texts: readonly (str
 function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): readonly string[] {
   const right = macOf("sha256", secret, texts);
   const text = Buffer.concat(texts.map((part) => Buffer.from(part)));
-  const hashed = (parts: readonly (string | Uint8Array)[]): string =>
+  const hashOf = (parts: readonly (string | Uint8Array)[]): string =>
     hash("sha256", Buffer.concat(parts.map((part) => Buffer.from(part))));
   return [
     right.toString("base64"),
@@ -74,8 +74,8 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
     right.toString("hex").toUpperCase(),
     ...["md5", "sha1", "sha384", "sha512"].map((one) => macOf(one, secret, texts).toString("hex")),
     macOf("sha256", text, [secret]).toString("hex"),
-    hashed([secret, text]),
-    hashed([text, secret]),
+    hashOf([secret, text]),
+    hashOf([text, secret]),
   ];
 }
 
@@ -84,8 +84,8 @@ function withOneFault<Value>(
   variants: readonly Variant<Value>[],
 ): (readonly [CauseFinding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {
-    const [only, ...more] = findings;
-    return only === undefined || more.length > 0 ? [] : [[only.code, value] as const];
+    const [onlyFinding, ...otherFindings] = findings;
+    return onlyFinding === undefined || otherFindings.length > 0 ? [] : [[onlyFinding.code, value] as const];
   });
 }
 

@@ -49,8 +49,8 @@ type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Diale
 function namesWith(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.others?.map(({ type }) => type));
-  const accepted = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].accepted ?? ""));
-  return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...accepted, ...CASE_NAMES.slice(-1)];
+  const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].accepted ?? ""));
+  return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...acceptedCases, ...CASE_NAMES.slice(-1)];
 }
 
 type DrillKeys = {
@@ -97,12 +97,12 @@ export function buildDrillRequest(
   // Two events without an id and a time of their own are the same bytes.
   const isSame = form.reused === true && body === signedBody;
   const left = new Set(without.map((header) => names[header]));
-  const ours = {
+  const ourHeaders = {
     [names.eventId]: form.otherEventId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
     [names.signature]: signature(right),
   };
-  const shown = Object.entries({ ...headers, ...ours }).filter(([header]) => !left.has(header));
+  const shown = Object.entries({ ...headers, ...ourHeaders }).filter(([header]) => !left.has(header));
   return {
     eventId: event.id,
     headers: Object.fromEntries(shown),
@@ -130,11 +130,11 @@ export function buildFormRequest(
   };
   if (lines === undefined) return whole;
   const [doubled, linesOf] = lines;
-  const { [doubled]: theirs } = headerNamesIn(dialect);
+  const { [doubled]: theirName } = headerNamesIn(dialect);
   const ours = DEFAULT_HEADER_NAMES[doubled];
   const values = linesOf(headers[ours] ?? "", String(Math.floor(realNow / 1000)));
-  const written = values.map((value) => headersIn(dialect, { ...headers, [ours]: value })[theirs] ?? "");
-  return { ...whole, lines: { [theirs]: written } };
+  const written = values.map((value) => headersIn(dialect, { ...headers, [ours]: value })[theirName] ?? "");
+  return { ...whole, lines: { [theirName]: written } };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */
@@ -156,31 +156,31 @@ export function shouldContinue(results: readonly CaseResult[]): boolean {
 }
 
 function secretsOf(
-  { secret: which }: Mutations,
+  { secret: secretKind }: Mutations,
   { id: eventId }: OrderEvent,
   { own, secret, retiredSecret, url = "", dialect }: DrillEvents & DrillKeys,
 ): readonly string[] {
-  if (which === undefined) return [secret];
-  if (which === "another") return [retiredSecret ?? neverASecret(own)];
+  if (secretKind === undefined) return [secret];
+  if (secretKind === "another") return [retiredSecret ?? neverASecret(own)];
   const { signature: header } = headerNamesIn(dialect);
-  return [which({ url, storeId: own.storeId, eventId, header })].flat();
+  return [secretKind({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
 /** The event of a form. Throws for a form of an order if there is no order. */
-export function eventOfForm({ event: which, accepted }: Mutations, events: DrillEvents): OrderEvent {
+export function eventOfForm({ event: eventKind, accepted }: Mutations, events: DrillEvents): OrderEvent {
   const { own, first, order } = events;
   if (accepted !== undefined) {
-    const known = order?.others?.find(({ type }) => type === accepted);
-    if (known === undefined) throw new Error(`no event ${accepted} was accepted`);
-    return known;
+    const knownEvent = order?.others?.find(({ type }) => type === accepted);
+    if (knownEvent === undefined) throw new Error(`no event ${accepted} was accepted`);
+    return knownEvent;
   }
-  if (which === undefined || which === "first") {
-    const event = which === "first" ? first : own;
+  if (eventKind === undefined || eventKind === "first") {
+    const event = eventKind === "first" ? first : own;
     return { id: event.id, body: createTestEvent(event, event.createdAt).body };
   }
-  if (order === null) throw new Error(`the form ${which} needs an event of an order`);
-  if (which === "order") return order;
-  const type = which === "payment" ? paymentType(order) : which;
+  if (order === null) throw new Error(`the form ${eventKind} needs an event of an order`);
+  if (eventKind === "order") return order;
+  const type = eventKind === "payment" ? paymentType(order) : eventKind;
   return { id: own.id, body: bodyOfType(type, { own, order }) };
 }
 

@@ -26,8 +26,8 @@ function answered(of: OrderName): Step {
 }
 
 /** A fault at a create of the purchase, counted from 1. */
-function at(nth: number, action: ScheduledFault["action"]): ScheduledFault {
-  return faultAt({ method: "POST", nth }, action);
+function at(ordinal: number, action: ScheduledFault["action"]): ScheduledFault {
+  return faultAt({ method: "POST", nth: ordinal }, action);
 }
 
 function refused(status: number): Step {

@@ -79,20 +79,20 @@ const ASKED = { act: "await", of: "a", what: "question" } as const;
 const EARLY = { ...create, isEarly: true } as const;
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
-function otherTerms(title: Words, ownTerms: OtherTerms, other = ownTerms): Row {
+function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
   return {
     title,
     needs: ["create"],
-    steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", other)],
+    steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", otherOrderTerms)],
     causes: OTHER_TERMS,
   };
 }
 
 /** Checkouts of another system, one for each end. Each event type but a payment is among their events. */
-function endsElsewhere(kind: Kind, of: OrderName = "a", after: readonly Step[] = []): readonly Step[] {
-  return UNPAID_ENDS.flatMap((outcome) => [elsewhere(kind, of), on(of, ends(outcome)), after].flat());
+function endsElsewhere(kind: Kind, of: OrderName = "a", laterSteps: readonly Step[] = []): readonly Step[] {
+  return UNPAID_ENDS.flatMap((outcome) => [elsewhere(kind, of), on(of, ends(outcome)), laterSteps].flat());
 }
 
 const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
@@ -158,9 +158,9 @@ function underAnswers(faults: readonly ApiFault[], title: Words): Row {
 
 /** Only a is paid; then b ends, which must change nothing of a. */
 function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): Row {
-  const beside = on("b", create, known);
-  const ended = on("b", look, ends(end), tell, look);
-  const steps = [create, known, ...beside, pay, tell, look, ...ended, look];
+  const knownSteps = on("b", create, known);
+  const endSteps = on("b", look, ends(end), tell, look);
+  const steps = [create, known, ...knownSteps, pay, tell, look, ...endSteps, look];
   return { title, needs: ["names"], neighbours, steps, causes: MIXED };
 }
 

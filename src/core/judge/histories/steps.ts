@@ -28,10 +28,10 @@ export function told(...statuses: readonly Status[]): OrderStep {
 
 /** Delivers altered events (default: of all statuses). */
 export function tellAs(
-  how: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
+  manner: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
   ...statuses: readonly Status[]
 ): OrderStep {
-  return { act: "tell", of: "a", how, ...(statuses.length > 0 && { statuses }) };
+  return { act: "tell", of: "a", how: manner, ...(statuses.length > 0 && { statuses }) };
 }
 
 /** Delivers the payment of another order, with an event_id that resembles the event_id of order a's payment. */
@@ -59,8 +59,8 @@ export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step
 
 /** Steps that change nothing: of an order that is never paid, and of another one before and after its payment. */
 export function nothingBy(...steps: readonly OrderStep[]): readonly Step[] {
-  const beside = [create, known, ...steps, pay, tell, look, ...steps, look];
-  return [create, known, ...steps, look, ...on("b", ...beside)];
+  const knownSteps = [create, known, ...steps, pay, tell, look, ...steps, look];
+  return [create, known, ...steps, look, ...on("b", ...knownSteps)];
 }
 
 /** The same steps with each order at one moment. */
@@ -114,12 +114,12 @@ type Common = Pick<History, "part" | "needs" | "isAlone">;
 
 /** Histories with their common fields. */
 export function each<Name extends string>(
-  common: Common,
+  commonFields: Common,
   rows: Readonly<Record<Name, Omit<History, "part">>>,
 ): Readonly<Record<Name, History>> {
-  const whole = Object.entries<Omit<History, "part">>(rows).map(([name, row]) => {
-    const needs = [...(common.needs ?? []), ...(row.needs ?? [])];
-    return [name, { ...common, ...row, needs }] as const;
+  const completeRows = Object.entries<Omit<History, "part">>(rows).map(([name, row]) => {
+    const needs = [...(commonFields.needs ?? []), ...(row.needs ?? [])];
+    return [name, { ...commonFields, ...row, needs }] as const;
   });
-  return Object.fromEntries<History>(whole) as Record<Name, History>;
+  return Object.fromEntries<History>(completeRows) as Record<Name, History>;
 }

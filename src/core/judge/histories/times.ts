@@ -88,10 +88,10 @@ function restarts<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
-  const [how, served]: [object, Row["needs"]] = name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
+  const [manner, served]: [object, Row["needs"]] = name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
   const rows = Object.entries<Row>(MOMENTS).map(([at, { title, steps, causes = {}, needs = [] }]) => {
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
-    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...how } : step));
+    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...manner } : step));
     const row = {
       title: titles,
       steps: [create, known, ...ownSteps],

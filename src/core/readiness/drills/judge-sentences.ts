@@ -11,9 +11,9 @@ export const NOT_JUDGED = {
     `the view showed the payment after ${seconds} s: set settle, how late your view may be, to more than that`,
     `视图在 ${seconds} 秒之后才显示支付：请把 settle（视图最多延迟多久）设得更大`,
   ],
-  unreached: (where) => [
-    `no visit reached your return page, only ${where}: let it be opened without a sign-in, or set cookie`,
-    `没有一次访问到达返回页面，只到达 ${where}：请允许不登录访问，或设置 cookie`,
+  unreached: (places) => [
+    `no visit reached your return page, only ${places}: let it be opened without a sign-in, or set cookie`,
+    `没有一次访问到达返回页面，只到达 ${places}：请允许不登录访问，或设置 cookie`,
   ],
   unknown_order: [
     "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of it with --checkout",

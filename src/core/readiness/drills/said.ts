@@ -46,17 +46,17 @@ export function inNames(names: string | undefined, fact: SaidValue): Said {
 }
 
 /** The words of a text or a fact; a fact that only another version knows is shown by its name. */
-export function wordsOf(said: Said): Words {
-  if (typeof said === "string") return [said, said];
-  const values = said.values.map(wordsOf);
-  const sentence = FACTS.get(said.fact);
-  if (sentence === undefined) return [said.fact, said.fact];
+export function wordsOf(value: Said): Words {
+  if (typeof value === "string") return [value, value];
+  const values = value.values.map(wordsOf);
+  const sentence = FACTS.get(value.fact);
+  if (sentence === undefined) return [value.fact, value.fact];
   if (typeof sentence !== "function") return sentence;
   return [sentence(...values.map(([text]) => text))[0], sentence(...values.map(([, text]) => text))[1]];
 }
 
-export function englishOf(said: Said): string {
-  return english(wordsOf(said));
+export function englishOf(text: Said): string {
+  return english(wordsOf(text));
 }
 
 /** A step with its texts in English, as in JSON. */

@@ -266,9 +266,9 @@ export const DRILL_CAUSES = {
     "It answers 5xx to valid and forged events alike, but not to every request: the verification itself fails. Check its log for the error; a signature that does not match must be answered 400.",
     "对有效事件和伪造事件都返回 5xx，但并非对所有请求：验签本身出错。请查看日志中的错误；签名不匹配时应返回 400。",
   ],
-  not_explained: (one, answer, other, otherAnswer) => [
-    `The answers do not show why. Two that differ: to “${one}” it answered ${answer}, to “${other}” ${otherAnswer}. Its log for these two requests shows more.`,
-    `从响应看不出原因。两个不同的响应：对“${one}”返回 ${answer}，对“${other}”返回 ${otherAnswer}。请查看这两个请求的日志。`,
+  not_explained: (caseTitle, answer, otherTitle, otherAnswer) => [
+    `The answers do not show why. Two that differ: to “${caseTitle}” it answered ${answer}, to “${otherTitle}” ${otherAnswer}. Its log for these two requests shows more.`,
+    `从响应看不出原因。两个不同的响应：对“${caseTitle}”返回 ${answer}，对“${otherTitle}”返回 ${otherAnswer}。请查看这两个请求的日志。`,
   ],
   fails_after_check: [
     "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",

@@ -164,10 +164,10 @@ export function changeMiddle(right: string): string {
 }
 
 /** Changes one of each two digits. */
-export function changeEveryOther(which: "first" | "second"): (right: string) => string {
+export function changeEveryOther(position: "first" | "second"): (right: string) => string {
   return (right) =>
-    right.replace(/(.)(.)/g, (_, one: string, two: string) =>
-      which === "first" ? flipDigits(one) + two : one + flipDigits(two),
+    right.replace(/(.)(.)/g, (_, oddDigit: string, evenDigit: string) =>
+      position === "first" ? flipDigits(oddDigit) + evenDigit : oddDigit + flipDigits(evenDigit),
     );
 }
 
@@ -208,6 +208,6 @@ export function backdate(byMs: number): NonNullable<Mutations["sent"]> {
 
 /** Changes one digit of a time or number: the body is still an event. A body without one gets a space at its end. */
 export function changeDigit(body: string): string {
-  const changed = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
-  return changed === body ? `${body} ` : changed;
+  const changedBody = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
+  return changedBody === body ? `${body} ` : changedBody;
 }

@@ -181,7 +181,7 @@ export const TEST_FORMS = {
   }),
   doubled_signature: unusual("reads_doubled_headers", {
     ...BAD,
-    lines: ["signature", (once) => [once, wrongDigits(once)]],
+    lines: ["signature", (value) => [value, wrongDigits(value)]],
   }),
   secret_undefined: guessed("undefined"),
   secret_null: guessed("null"),
@@ -210,11 +210,11 @@ export const TEST_FORMS = {
   }),
   timestamp_old_and_new: unusual("reads_doubled_headers", {
     age: STALE_BY_SECONDS,
-    lines: ["timestamp", (old, now) => [old, now]],
+    lines: ["timestamp", (oldValue, now) => [oldValue, now]],
   }),
   timestamp_new_and_old: unusual("reads_doubled_headers", {
     age: STALE_BY_SECONDS,
-    lines: ["timestamp", (old, now) => [now, old]],
+    lines: ["timestamp", (oldValue, now) => [now, oldValue]],
   }),
   known_event: forged("known_before_check", { ...BAD, ...AGAIN }),
   reused_signature: forged("remembers_signature", { reused: true }),
@@ -256,7 +256,7 @@ function chosen({ words, change }: Claim, secrets: readonly string[]): TitledFor
 }
 
 /** Said to come from an address that a receiver may take for its own proxy, or for the service. */
-function sentFor(address: string, how: Mutations): TitledForm {
+function sentFor(address: string, mutations: Mutations): TitledForm {
   const host = address.includes(":") ? `[${address}]` : address;
   const headers = {
     "X-Forwarded-For": address,
@@ -267,10 +267,10 @@ function sentFor(address: string, how: Mutations): TitledForm {
     Forwarded: `for=${host === address ? host : `"${host}"`};proto=https`,
     Via: "1.1 checkout",
   };
-  const [text, chinese] = how === BAD ? ["badly signed", "签名错误"] : ["unsigned", "没有签名"];
+  const [text, chinese] = mutations === BAD ? ["badly signed", "签名错误"] : ["unsigned", "没有签名"];
   const title: Words = [
     `${text}, with X-Forwarded-For, X-Real-IP and Forwarded of ${host}`,
     `${chinese}，X-Forwarded-For、X-Real-IP 和 Forwarded 为 ${host}`,
   ];
-  return { ...unusual("skips_by_sender", { ...how, headers }), title };
+  return { ...unusual("skips_by_sender", { ...mutations, headers }), title };
 }

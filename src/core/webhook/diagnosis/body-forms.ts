@@ -34,14 +34,14 @@ type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner
 
 /** The bodies inside the forms of a body, as variants of it. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
-  const found: InnerBody[] = [];
+  const innerBodiesFound: InnerBody[] = [];
   for (const { code, detail, inner } of bodyForms(rawBody)) {
     if (inner === null) continue;
-    found.push([code, detail, inner]);
+    innerBodiesFound.push([code, detail, inner]);
     // A line break at the end of a file is not a second cause.
-    if (inner.at(-1) === 0x0a) found.push([code, detail, inner.subarray(0, -1)]);
+    if (inner.at(-1) === 0x0a) innerBodiesFound.push([code, detail, inner.subarray(0, -1)]);
   }
-  return found;
+  return innerBodiesFound;
 }
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -74,8 +74,8 @@ function compressed(bytes: Buffer): BodyForm | undefined {
   if (bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0)
     return form("deflate (zlib)", () => inflateSync(bytes, limit));
   if (isText(bytes)) return undefined;
-  const raw = valueOrNull(() => inflateRawSync(bytes, limit));
-  if (raw !== null && isJsonText(raw)) return form("deflate", () => raw);
+  const rawBytes = valueOrNull(() => inflateRawSync(bytes, limit));
+  if (rawBytes !== null && isJsonText(rawBytes)) return form("deflate", () => rawBytes);
   const brotli = valueOrNull(() => brotliDecompressSync(bytes, limit));
   return brotli !== null && isJsonText(brotli) ? form("Brotli", () => brotli) : undefined;
 }
@@ -86,17 +86,17 @@ function utf16(bytes: Buffer): BodyForm | undefined {
   const order = utf16Order(bytes);
   if (order === undefined || bytes.length % 2 !== 0) return undefined;
   const little = order === "big" ? Buffer.from(bytes).swap16() : bytes;
-  const inner = Buffer.from(little.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
-  return { code: "body_utf16", detail: detailOf("utf16", order), inner };
+  const innerBytes = Buffer.from(little.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
+  return { code: "body_utf16", detail: detailOf("utf16", order), inner: innerBytes };
 }
 
 function utf16Order(bytes: Buffer): "little" | "big" | undefined {
-  const [first, second, third, fourth] = bytes;
-  if (first === 0xff && second === 0xfe) return "little";
-  if (first === 0xfe && second === 0xff) return "big";
+  const [first, secondByte, thirdByte, fourthByte] = bytes;
+  if (first === 0xff && secondByte === 0xfe) return "little";
+  if (first === 0xfe && secondByte === 0xff) return "big";
   if (bytes.length < 4) return undefined;
-  if (first !== 0 && second === 0 && third !== 0 && fourth === 0) return "little";
-  return first === 0 && second !== 0 && third === 0 && fourth !== 0 ? "big" : undefined;
+  if (first !== 0 && secondByte === 0 && thirdByte !== 0 && fourthByte === 0) return "little";
+  return first === 0 && secondByte !== 0 && thirdByte === 0 && fourthByte !== 0 ? "big" : undefined;
 }
 
 function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
@@ -104,9 +104,9 @@ function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
     /^((?:> ?)?[A-Z]+ \S+ HTTP\/[\d.]+|HTTP\/[\d.]+ \d{3}[^\r\n]*)(\r?\n)/.exec(text) ?? [];
   if (line === "") return undefined;
   const split = bytes.indexOf(lineEnd + lineEnd);
-  const inner = split < 0 ? null : bytes.subarray(split + 2 * lineEnd.length);
+  const innerBytes = split < 0 ? null : bytes.subarray(split + 2 * lineEnd.length);
   const detail = detailOf("whole_message");
-  return { code: "body_whole_message", detail, inner };
+  return { code: "body_whole_message", detail, inner: innerBytes };
 }
 
 function chunked(bytes: Buffer): BodyForm | undefined {
@@ -128,8 +128,8 @@ function chunked(bytes: Buffer): BodyForm | undefined {
 const SIGNATURE_DIGITS = 64;
 
 /** Bytes as programs print them. */
-function printedBytes(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
+function printedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
   const value = parseJson(text);
   const list = isRecord(value) && value["type"] === "Buffer" ? value["data"] : value;
   if (isByteList(list)) return printed("json_bytes", Buffer.from(list));
@@ -152,29 +152,29 @@ function printedBytes(_bytes: Buffer, whole: string): BodyForm | undefined {
   return undefined;
 }
 
-function printed(detail: DetailName, inner: Uint8Array | null): BodyForm {
-  return { code: "body_printed", detail: detailOf(detail), inner };
+function printed(detail: DetailName, innerBytes: Uint8Array | null): BodyForm {
+  return { code: "body_printed", detail: detailOf(detail), inner: innerBytes };
 }
 
 function isByteList(value: unknown): value is number[] {
   return (
     Array.isArray(value) &&
     value.length > 3 &&
-    value.every((one) => typeof one === "number" && Number.isInteger(one) && one >= 0 && one < 256)
+    value.every((byte) => typeof byte === "number" && Number.isInteger(byte) && byte >= 0 && byte < 256)
   );
 }
 
 function pythonBytes(text: string): Buffer {
-  const plain = text.replaceAll(/\\(x[0-9a-f]{2}|.)/gi, (_, escape: string) => {
+  const plainText = text.replaceAll(/\\(x[0-9a-f]{2}|.)/gi, (_, escape: string) => {
     if (/^x[0-9a-f]{2}$/i.test(escape)) return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
     return { n: "\n", r: "\r", t: "\t" }[escape] ?? escape;
   });
-  return Buffer.from(plain, "latin1");
+  return Buffer.from(plainText, "latin1");
 }
 
 /** Objects as programs print them; their bytes are lost. */
-function printedObject(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
+function printedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
   const names: readonly (readonly [RegExp, DetailName])[] = [
     [/^\{'\w+': /, "python_dict"],
     [/^\{"\w+" ?=>/, "ruby_hash"],
@@ -187,8 +187,8 @@ function printedObject(_bytes: Buffer, whole: string): BodyForm | undefined {
     [/^@\{\w+=/, "powershell_object"],
     [/^\w+: .*\n\w+: /, "yaml"],
   ];
-  const found = names.find(([pattern]) => pattern.test(text))?.[1];
-  return found === undefined ? undefined : printed(found, null);
+  const language = names.find(([pattern]) => pattern.test(text))?.[1];
+  return language === undefined ? undefined : printed(language, null);
 }
 
 function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
@@ -196,22 +196,22 @@ function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
   const head = text.indexOf("\r\n\r\n");
   const end = text.indexOf(`\r\n${boundary}`, head + 4);
   if (!/^--\S+$/.test(boundary) || head < 0 || end < 0) return undefined;
-  const inner = Buffer.from(text.slice(head + 4, end));
-  return { code: "body_form_encoded", detail: detailOf("multipart"), inner };
+  const innerBytes = Buffer.from(text.slice(head + 4, end));
+  return { code: "body_form_encoded", detail: detailOf("multipart"), inner: innerBytes };
 }
 
-function percentEncoded(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
-  const [, name, encoded = ""] = /^([\w[\].-]*=)?(%7B\S*)$/i.exec(text) ?? [];
-  if (encoded !== "") {
-    const [value = ""] = encoded.split("&");
-    const decoded = valueOrNull(() =>
+function percentEncoded(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
+  const [, name, encodedText = ""] = /^([\w[\].-]*=)?(%7B\S*)$/i.exec(text) ?? [];
+  if (encodedText !== "") {
+    const [value = ""] = encodedText.split("&");
+    const decodedBytes = valueOrNull(() =>
       Buffer.from(decodeURIComponent(value.replace(/=$/, "").replaceAll("+", " "))),
     );
     return {
       code: "body_form_encoded",
       detail: detailOf(name === undefined ? "percent_encoded" : "form_field"),
-      inner: decoded,
+      inner: decodedBytes,
     };
   }
   const [, json] = /^[\w[\].-]+=(\{[\s\S]*\})$/.exec(text) ?? [];
@@ -224,7 +224,7 @@ function percentEncoded(_bytes: Buffer, whole: string): BodyForm | undefined {
 
 function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
   if (!/^\s*\{\s*&(?:quot|#0?34|#x22);/i.test(text)) return undefined;
-  const plain = text
+  const plainText = text
     .replaceAll(/&(?:quot|#0?34|#x22);/gi, '"')
     .replaceAll(/&(?:#0?39|#x27|apos);/gi, "'")
     .replaceAll("&lt;", "<")
@@ -233,7 +233,7 @@ function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
   return {
     code: "body_html_escaped",
     detail: detailOf("html_escapes"),
-    inner: Buffer.from(plain),
+    inner: Buffer.from(plainText),
   };
 }
 
@@ -271,25 +271,25 @@ function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
 }
 
 /** JSON inside a text of JSON or of a shell. */
-function quotedJson(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
-  const form = (detail: DetailFact, inner: string): BodyForm => ({
+function quotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
+  const form = (detail: DetailFact, innerText: string): BodyForm => ({
     code: "body_stringified",
     detail,
-    inner: Buffer.from(inner),
+    inner: Buffer.from(innerText),
   });
   if (/^\{\s*\\"/.test(text)) {
-    const plain = parseJson(`"${text}"`);
-    if (typeof plain === "string") return form(detailOf("escaped_quotes"), plain);
+    const plainText = parseJson(`"${text}"`);
+    if (typeof plainText === "string") return form(detailOf("escaped_quotes"), plainText);
   }
-  const [, quote, inner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
-  if (quote !== undefined) return form(detailOf("in_quotes", quote), inner);
-  const doubled = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
-  return doubled === undefined ? undefined : form(detailOf("csv_field"), doubled);
+  const [, quote, quotedInner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
+  if (quote !== undefined) return form(detailOf("in_quotes", quote), quotedInner);
+  const singleQuoted = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
+  return singleQuoted === undefined ? undefined : form(detailOf("csv_field"), singleQuoted);
 }
 
-function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
+function otherText(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
   const notEvent = (detail: DetailFact): BodyForm => ({
     code: "body_not_event",
     detail,
@@ -307,22 +307,22 @@ function otherText(_bytes: Buffer, whole: string): BodyForm | undefined {
   return quotes ? { ...notEvent(detailOf("typographic_quotes")), code: "body_printed" } : undefined;
 }
 
-function base64Text(_bytes: Buffer, whole: string): BodyForm | undefined {
-  const text = whole.trim();
+function base64Text(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+  const text = bodyText.trim();
   const [, data] = /^data:[\w/+.-]*(?:;[\w=-]+)*;base64,(\S+)$/.exec(text) ?? [];
-  const encoded = data ?? text.replaceAll(/\s/g, "");
-  if (!isBase64Json(encoded)) return undefined;
+  const encodedText = data ?? text.replaceAll(/\s/g, "");
+  if (!isBase64Json(encodedText)) return undefined;
   return {
     code: "body_base64",
     detail: detailOf("from_base64"),
-    inner: Buffer.from(encoded, "base64"),
+    inner: Buffer.from(encodedText, "base64"),
   };
 }
 
 /** A body behind a word, as logs print it. */
 function prefixed(_bytes: Buffer, text: string): BodyForm | undefined {
-  const [, before = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
-  if (before.trim() === "" || before.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
+  const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
+  if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
   const detail = detailOf("behind_text");
   return { code: "body_prefixed", detail, inner: Buffer.from(json) };
 }

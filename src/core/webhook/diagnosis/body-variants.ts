@@ -29,13 +29,13 @@ const WINDOWS_1252 = new Map(
 
 /** Each with its cause, likely ones first; before them the received body, without a cause. */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
-  const itself = { findings: [], value: rawBody };
-  if (rawBody.length > MAX_VARIED_BYTES) return [itself];
+  const ownVariant = { findings: [], value: rawBody };
+  if (rawBody.length > MAX_VARIED_BYTES) return [ownVariant];
   const bytes = Buffer.from(rawBody);
   // One character for each byte, so that every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
-  const changed = variantsOf([
+  const changedBodies = variantsOf([
     ...innerBodies(rawBody),
     ...whiteSpace(latin1),
     byteOrderMark(latin1),
@@ -45,10 +45,10 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
     ...PLACEHOLDERS,
   ]);
   const unique = new Map<string, Variant<Uint8Array>>();
-  for (const { findings, value } of [itself, ...changed]) {
-    const varied = Buffer.from(value);
-    const key = varied.toString("latin1");
-    if (!unique.has(key)) unique.set(key, { findings, value: varied });
+  for (const { findings, value } of [ownVariant, ...changedBodies]) {
+    const variant = Buffer.from(value);
+    const key = variant.toString("latin1");
+    if (!unique.has(key)) unique.set(key, { findings, value: variant });
   }
   return [...unique.values()];
 }
@@ -137,19 +137,19 @@ function json(text: string): VariantRow<Body>[] {
     detailOf(escapes),
     change(text),
   ]);
-  const rewritten = ORDERS.flatMap(([keys, order]) =>
+  const rewrittenRows = ORDERS.flatMap(([keys, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
       const writtenBody = write(order(value));
       return ESCAPES.map(([escapes, change], at): VariantRow<Body> => {
-        const how =
+        const detail =
           at === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
         return keys === ""
-          ? ["body_reserialised", detailOf("other_form", how), change(writtenBody)]
-          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), how), change(writtenBody)];
+          ? ["body_reserialised", detailOf("other_form", detail), change(writtenBody)]
+          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), detail), change(writtenBody)];
       });
     }),
   );
-  return [...inPlace, ...rewritten];
+  return [...inPlace, ...rewrittenRows];
 }
 
 function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
@@ -166,10 +166,10 @@ function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
 }
 
 function wrappedRow(bytes: Buffer, text: string): VariantRow<Body>[] {
-  const inner = parseJson(text);
+  const innerValue = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
-    ["body_stringified", detailOf("inside_string"), typeof inner === "string" ? inner : undefined],
+    ["body_stringified", detailOf("inside_string"), typeof innerValue === "string" ? innerValue : undefined],
     ["body_stringified", detailOf("as_string"), JSON.stringify(text)],
     ["body_base64", detailOf("from_base64"), isBase64 ? Buffer.from(text, "base64") : undefined],
     ["body_base64", detailOf("in_base64"), bytes.toString("base64")],
@@ -185,12 +185,12 @@ const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((tex
 /** The value of a JSON text; undefined if the text is not JSON or too deep. */
 function shallowJson(text: string): unknown {
   let depth = 0;
-  let deepest = 0;
+  let maxDepth = 0;
   for (const bracket of text.match(/[[\]{}]/g) ?? []) {
     depth += bracket === "[" || bracket === "{" ? 1 : -1;
-    deepest = Math.max(deepest, depth);
+    maxDepth = Math.max(maxDepth, depth);
   }
-  return deepest > MAX_DEPTH ? undefined : parseJson(text);
+  return maxDepth > MAX_DEPTH ? undefined : parseJson(text);
 }
 
 /** `{"a": 1, "b": [2, 3]}`: JSON strings hold no line breaks, so all line breaks are layout. */
@@ -201,16 +201,16 @@ function pythonLayout(value: unknown): string {
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isRecord(value)) return value;
-  const sorted = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return Object.fromEntries(sorted.map(([key, inner]) => [key, sortKeys(inner)]));
+  const sortedEntries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(sortedEntries.map(([key, innerValue]) => [key, sortKeys(innerValue)]));
 }
 
 /** The keys of an event in the service's order (decision 11). */
 function sortAsWritten(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const ordered = sortByNames(value, EVENT_FIELDS);
-  const { data } = ordered;
-  return isRecord(data) ? { ...ordered, data: sortByNames(data, FIELDS_OF_CHECKOUT) } : ordered;
+  const orderedFields = sortByNames(value, EVENT_FIELDS);
+  const { data } = orderedFields;
+  return isRecord(data) ? { ...orderedFields, data: sortByNames(data, FIELDS_OF_CHECKOUT) } : orderedFields;
 }
 
 function sortByNames(

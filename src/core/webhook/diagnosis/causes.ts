@@ -134,8 +134,8 @@ export type Diagnosis = {
   readonly detail: string | DetailFact | null;
 };
 
-export function addMessage({ code, detail }: CauseFinding, proven: boolean): Diagnosis {
+export function addMessage({ code, detail }: CauseFinding, isProven: boolean): Diagnosis {
   const text = typeof detail === "object" ? detailText(detail) : (detail ?? "");
   const message = DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => text);
-  return { code, message, proven, detail: detail ?? null };
+  return { code, message, proven: isProven, detail: detail ?? null };
 }

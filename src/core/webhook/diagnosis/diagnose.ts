@@ -62,8 +62,8 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED_BODY_SUMMARY }]);
   const names = headerNamesIn(options.dialect);
-  const absent = missingHeaders(options.headers, names);
-  if (absent.length > 0) return provenDiagnoses(absent);
+  const missingNames = missingHeaders(options.headers, names);
+  if (missingNames.length > 0) return provenDiagnoses(missingNames);
   const age = ageFindings(options, names.timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
     return provenDiagnoses(age);
@@ -81,18 +81,18 @@ function* searchCauses(
   const signatureText = plainSignatures(options.dialect, sentSignature);
   const { candidates, findings } = parseSignatureHeader(signatureText, signature);
   const ofSecrets = secretFindings([options.secrets].flat());
-  const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
+  const visibleFindings = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
-    const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
-    return provenDiagnoses([...visible, ...undone, ...age]);
+    const undone = proof.filter(({ code }) => visibleFindings.every((finding) => finding.code !== code));
+    return provenDiagnoses([...visibleFindings, ...undone, ...age]);
   }
   const forms = [options.secrets].flat().flatMap(secretFormFindings);
   if (forms.length > 0) return provenDiagnoses([...forms, ...findings, ...age]);
-  const certain = provenDiagnoses([...visible, ...findings, ...age]);
+  const provenFindings = provenDiagnoses([...visibleFindings, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
-  if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
-  return [...certain, ...hintsOf(rawBody)];
+  if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return provenFindings;
+  return [...provenFindings, ...hintsOf(rawBody)];
 }
 
 /** The cause that the form of a body shows, otherwise the likely causes, of which none is certain. */
@@ -130,12 +130,12 @@ function* prove(
   if (request.candidates.length === 0) return undefined;
   // Creating the variants of a body costs about as much as hashing them.
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
-  let hashed = 0;
+  let hashedBytes = 0;
   for (const { findings, key, parts } of trials(options, request)) {
     const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_ATTEMPT);
     const cost = length * request.candidates.length;
-    hashed += cost;
-    if (hashed > MAX_HASHED_BYTES) return undefined;
+    hashedBytes += cost;
+    if (hashedBytes > MAX_HASHED_BYTES) return undefined;
     yield cost + ATTEMPT_TIME_BYTES * request.candidates.length;
     const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
     if (right !== undefined) return [...right.findings, ...findings()];
@@ -148,9 +148,9 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
   const secrets = [options.secrets].flat();
-  const received = secondsIn(timestampText);
-  const [claimed] = received;
-  const timestamps = [timestampText, ...received.map(String)];
+  const receivedSeconds = secondsIn(timestampText);
+  const [claimed] = receivedSeconds;
+  const timestamps = [timestampText, ...receivedSeconds.map(String)];
   const axes = {
     bodies: bodyVariants(rawBody),
     keys: keyVariants(secrets, options.known ?? []),
@@ -191,12 +191,12 @@ function* otherTimestamps(claimed: number | undefined, now: number, rawBody: Uin
   const bases = [claimed, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,
   );
-  const yielded = new Set<number>();
+  const yieldedTimes = new Set<number>();
   for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
     for (const base of bases) {
       for (const seconds of [base - distance, base + distance]) {
-        if (yielded.has(seconds)) continue;
-        yielded.add(seconds);
+        if (yieldedTimes.has(seconds)) continue;
+        yieldedTimes.add(seconds);
         yield seconds;
       }
     }
@@ -217,8 +217,8 @@ function isDigestOf(
 
 /** The creation time in the event's body, in Unix seconds. */
 function creationSeconds(rawBody: Uint8Array): number | undefined {
-  const created = Date.parse(String(fieldOf(parseJsonBody(rawBody), "created_at")));
-  return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
+  const createdMs = Date.parse(String(fieldOf(parseJsonBody(rawBody), "created_at")));
+  return Number.isNaN(createdMs) ? undefined : Math.floor(createdMs / 1000);
 }
 
 function distanceTo(seconds: number, claimed: number | undefined): CauseFinding["detail"] {

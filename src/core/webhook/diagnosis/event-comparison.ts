@@ -23,9 +23,9 @@ export function compareWithEvent(
   { eventId, body }: ComparedEvent,
 ): CauseFinding | undefined {
   const event = Buffer.from(body, "utf8");
-  const inside = innerBodies(rawBody).map(([, , inner]) => Buffer.from(inner));
-  if (inside.some((one) => one.equals(event))) return undefined;
-  const [gotBytes = Buffer.from(rawBody)] = inside;
+  const innerBuffers = innerBodies(rawBody).map(([, , innerBody]) => Buffer.from(innerBody));
+  if (innerBuffers.some((buffer) => buffer.equals(event))) return undefined;
+  const [gotBytes = Buffer.from(rawBody)] = innerBuffers;
   if (gotBytes.equals(event)) return { code: "body_is_event", detail: eventId };
   const at = firstDifference(gotBytes, event);
   if (at === gotBytes.length && event.length > gotBytes.length)
@@ -35,8 +35,8 @@ export function compareWithEvent(
       code: "body_differs",
       detail: detailOf("event_ends", eventId, at, gotBytes.length - event.length),
     };
-  const [there, here] = [valueAt(event, at), valueAt(gotBytes, at)];
-  return { code: "body_differs", detail: detailOf("values_differ", eventId, at, there, here) };
+  const [there, gotByte] = [valueAt(event, at), valueAt(gotBytes, at)];
+  return { code: "body_differs", detail: detailOf("values_differ", eventId, at, there, gotByte) };
 }
 
 function firstDifference(left: Uint8Array, right: Uint8Array): number {

@@ -91,9 +91,9 @@ function isTimeZone(seconds: number): boolean {
 export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   const forms = bodyForms(rawBody);
   if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));
-  const again = Buffer.from(Buffer.from(rawBody).toString("utf8"), "utf8");
-  const invalid = rawBody.findIndex((byte, at) => byte !== again[at]);
-  return invalid < 0 ? [] : [{ code: "body_not_utf8", detail: detailOf("not_utf8_from", invalid) }];
+  const encodedBody = Buffer.from(Buffer.from(rawBody).toString("utf8"), "utf8");
+  const offset = rawBody.findIndex((byte, at) => byte !== encodedBody[at]);
+  return offset < 0 ? [] : [{ code: "body_not_utf8", detail: detailOf("not_utf8_from", offset) }];
 }
 
 /** Likely causes, derived from the form of the body, if no cause is proven. */
@@ -103,13 +103,13 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   if (/^\[object \w+\]$/.test(text))
     return [{ code: "body_not_raw", detail: detailOf("object_as_text", text) }];
   const lostDetail = detailOf("replacement_characters");
-  const formatted = detailOf("formatted");
+  const formatDetail = detailOf("formatted");
   const compact = compactJson(text);
   return [
     ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lostDetail } as const] : []),
     ...(compact === undefined || !hasLayout(text)
       ? []
-      : [{ code: "body_reserialised", detail: formatted } as const]),
+      : [{ code: "body_reserialised", detail: formatDetail } as const]),
   ];
 }
 
@@ -127,8 +127,8 @@ export function formatSpan(seconds: number): string {
     [1, "s"],
   ] as const;
   const parts = units.map(([size, unit], at) => {
-    const larger = units[at - 1]?.[0] ?? Number.POSITIVE_INFINITY;
-    return [Math.floor((seconds % larger) / size), unit] as const;
+    const largerUnit = units[at - 1]?.[0] ?? Number.POSITIVE_INFINITY;
+    return [Math.floor((seconds % largerUnit) / size), unit] as const;
   });
   const first = parts.findIndex(([count]) => count > 0);
   const shownParts = parts.slice(Math.max(first, 0), Math.max(first, 0) + 2).filter(([count]) => count > 0);

@@ -10,21 +10,21 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const plain = withoutInvisible(secret);
   const rows: VariantRow<string>[] = [];
   if (plain !== secret) rows.push(["secret_whitespace", detailOf("invisible_characters"), plain]);
-  const joined = plain.replaceAll(/\s+/g, "");
-  if (joined !== plain && joined !== plain.trim())
-    rows.push(["secret_whitespace", detailOf("space_inside"), joined]);
-  const found = [plain, joined, decoded(plain)].flatMap((text) => text.match(TOKEN) ?? []);
+  const joinedSecret = plain.replaceAll(/\s+/g, "");
+  if (joinedSecret !== plain && joinedSecret !== plain.trim())
+    rows.push(["secret_whitespace", detailOf("space_inside"), joinedSecret]);
+  const foundTokens = [plain, joinedSecret, decoded(plain)].flatMap((text) => text.match(TOKEN) ?? []);
   const wrappedIn = detailOf("text_around");
-  for (const token of new Set(found)) {
+  for (const token of new Set(foundTokens)) {
     if (token !== plain.trim()) rows.push(["secret_wrapped", wrappedIn, token]);
     // A second copy directly behind the first.
-    const [first = "", second = ""] = token.split(/(?<=.)(?=whsec_)/);
-    if (second !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), first]);
+    const [first = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
+    if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), first]);
   }
-  const bare = plain.trim().replaceAll(/^["'`]|["'`]$/g, "");
-  const prefix = /^whsec[-:. ]|^whsec__|^WHSEC_/.exec(bare)?.[0];
+  const bareSecret = plain.trim().replaceAll(/^["'`]|["'`]$/g, "");
+  const prefix = /^whsec[-:. ]|^whsec__|^WHSEC_/.exec(bareSecret)?.[0];
   if (prefix !== undefined)
-    rows.push(["secret_prefix", detailOf("other_beginning"), `whsec_${bare.slice(prefix.length)}`]);
+    rows.push(["secret_prefix", detailOf("other_beginning"), `whsec_${bareSecret.slice(prefix.length)}`]);
   return rows;
 }
 
@@ -50,8 +50,8 @@ const MIN_PART = 12;
 const MAX_TYPOS = 3;
 
 /** Undefined if they have nothing in common. The label names the known secret. */
-export function nearSecret(given: string, known: string, label: string): CauseFinding | undefined {
-  const text = withoutInvisible(given)
+export function nearSecret(givenSecret: string, known: string, label: string): CauseFinding | undefined {
+  const text = withoutInvisible(givenSecret)
     .trim()
     .replaceAll(/^["'`]|["'`]$/g, "");
   if (text === known || text.length < MIN_PART) return undefined;

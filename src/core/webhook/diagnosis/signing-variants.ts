@@ -57,10 +57,10 @@ export function keyVariants(
   const otherSecrets = knownSecrets
     .filter(({ secret }) => !secrets.includes(secret))
     .map(({ label, secret, retired }): VariantRow<string> => {
-      const near = secrets
+      const nearFinding = secrets
         .map((givenSecret) => nearSecret(givenSecret, secret, label))
-        .find((found) => found !== undefined);
-      if (near !== undefined) return [near.code, near.detail, secret];
+        .find((finding) => finding !== undefined);
+      if (nearFinding !== undefined) return [nearFinding.code, nearFinding.detail, secret];
       return [retired ? "retired_secret" : "other_secret", label, secret];
     });
   const inForce = secrets.map((value) => ({ findings: [], value }));
@@ -84,7 +84,7 @@ export function signedContentVariants(
     findings: [],
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
-  const wrong = timestamps.flatMap((timestamp): VariantRow<SignedParts>[] => [
+  const wrongRows = timestamps.flatMap((timestamp): VariantRow<SignedParts>[] => [
     ...SEPARATORS.map(([name, separator]): VariantRow<SignedParts> => [
       "wrong_separator",
       detailOf(name),
@@ -97,7 +97,7 @@ export function signedContentVariants(
       eventId === undefined ? undefined : (body) => [eventId, ".", timestamp, ".", body],
     ],
   ]);
-  return [...right, ...variantsOf([...wrong, ["timestamp_not_signed", undefined, (body) => [body]]])];
+  return [...right, ...variantsOf([...wrongRows, ["timestamp_not_signed", undefined, (body) => [body]]])];
 }
 
 /** The digests with the faults of their form; and the faults of the header, in case no digest is correct. */
@@ -105,7 +105,7 @@ export function parseSignatureHeader(
   header: string,
   name: string,
 ): { readonly candidates: readonly DigestVariant[]; readonly findings: readonly CauseFinding[] } {
-  const general = headerFindings(header, name);
+  const headerCauses = headerFindings(header, name);
   const items = header
     .slice(0, MAX_HEADER)
     .split(/[\s,;]+/)
@@ -113,20 +113,20 @@ export function parseSignatureHeader(
     .filter((item) => item !== "");
   const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
   const whole = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
-    const findings = [...general, ...ownFindings];
-    const strange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
-    return { algorithm, hex, findings: strange ? [MALFORMED_SIGNATURE] : findings };
+    const findings = [...headerCauses, ...ownFindings];
+    const isStrange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
+    return { algorithm, hex, findings: isStrange ? [MALFORMED_SIGNATURE] : findings };
   });
-  return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };
+  return { candidates: whole, findings: whole[0]?.findings ?? [...headerCauses, shapeOf(items[0] ?? "")] };
 }
 
 /** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
 function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const bare = secret.trim();
   const isPrefixed = bare.startsWith(PREFIX);
-  const unprefixed = isPrefixed ? bare.slice(PREFIX.length) : bare;
-  const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
-  const decoded = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
+  const unprefixedSecret = isPrefixed ? bare.slice(PREFIX.length) : bare;
+  const unquotedSecret = /^(["'`])(.*)\1$/.exec(bare)?.[2];
+  const decodedRow = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
     detailOf(detail),
     value,
@@ -138,20 +138,20 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
       detailOf("white_space_after_secret"),
       bare + end,
     ]),
-    ["secret_quoted", detailOf("quotes_around_secret"), unquoted],
+    ["secret_quoted", detailOf("quotes_around_secret"), unquotedSecret],
     ...['"', "'"].map((quote): VariantRow<string> => [
       "secret_quoted",
       detailOf("made_with_quotes"),
       quote + bare + quote,
     ]),
     isPrefixed
-      ? ["secret_prefix", detailOf("made_without_prefix"), unprefixed]
+      ? ["secret_prefix", detailOf("made_without_prefix"), unprefixedSecret]
       : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + bare],
-    decoded("decoded_base64", Buffer.from(unprefixed, "base64")),
-    decoded("decoded_whole_base64", Buffer.from(bare, "base64")),
-    decoded(
+    decodedRow("decoded_base64", Buffer.from(unprefixedSecret, "base64")),
+    decodedRow("decoded_whole_base64", Buffer.from(bare, "base64")),
+    decodedRow(
       "decoded_hexadecimal",
-      /^(?:[0-9a-f]{2})+$/i.test(unprefixed) ? Buffer.from(unprefixed, "hex") : undefined,
+      /^(?:[0-9a-f]{2})+$/i.test(unprefixedSecret) ? Buffer.from(unprefixedSecret, "hex") : undefined,
     ),
   ];
   return [{ findings: [], value: secret }, ...variantsOf([...rows, ...pastedForms(secret)])].filter(
@@ -184,32 +184,32 @@ function headerFindings(header: string, name: string): CauseFinding[] {
 
 /** An item without quotes and prefix; empty if it is only a prefix or a timestamp. */
 function bareItem(item: string): string {
-  const unquoted = item.replaceAll(/^["']+|["']+$/g, "");
-  if (/^(?:v\d+|t=.*)$/i.test(unquoted)) return "";
-  return unquoted.replace(/^[a-z][a-z0-9_-]{0,15}[=:](?=.)/i, "");
+  const unquotedItem = item.replaceAll(/^["']+|["']+$/g, "");
+  if (/^(?:v\d+|t=.*)$/i.test(unquotedItem)) return "";
+  return unquotedItem.replace(/^[a-z][a-z0-9_-]{0,15}[=:](?=.)/i, "");
 }
 
 function candidatesOf(item: string): DigestVariant[] {
   const lowerCase = item.toLowerCase();
   const spelling: CauseFinding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
   if (/^[0-9a-f]+$/.test(lowerCase)) return ofLength(lowerCase, spelling);
-  const decoded = Buffer.from(item, "base64").toString("hex");
+  const decodedHex = Buffer.from(item, "base64").toString("hex");
   if (!/^[A-Za-z0-9+/_-]{27,86}={0,2}$/.test(item)) return [];
   const base64: CauseFinding = { code: "signature_base64" };
-  if (decoded.length === 64) return [{ algorithm: "sha256", hex: decoded, findings: [base64] }];
-  return otherAlgorithms(decoded, [base64]);
+  if (decodedHex.length === 64) return [{ algorithm: "sha256", hex: decodedHex, findings: [base64] }];
+  return otherAlgorithms(decodedHex, [base64]);
 }
 
 function ofLength(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = "sha256" as const;
   if (hex.length === 64) return [{ algorithm, hex, findings: spelling }];
-  const truncated: DigestVariant = {
+  const truncatedDigest: DigestVariant = {
     algorithm,
     hex: hex.slice(0, 64),
     findings: [...spelling, shapeOf(hex)],
   };
   if (hex.length < MIN_PROVABLE_DIGITS) return [];
-  return [...otherAlgorithms(hex, spelling), truncated];
+  return [...otherAlgorithms(hex, spelling), truncatedDigest];
 }
 
 function otherAlgorithms(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
