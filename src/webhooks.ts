@@ -51,9 +51,9 @@ export function verifySignature(options: WebhookOptions & Clock): SignatureVerdi
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
-  const { headers, headerNames: names, now = Date.now(), ...rest } = options;
-  const dialect = names === undefined ? rest.dialect : withHeaderNames(rest.dialect, names);
-  return { ...rest, dialect, headers: keepHeaders(headers), now };
+  const { headers, headerNames: names, now = Date.now(), ...keyOptions } = options;
+  const dialect = names === undefined ? keyOptions.dialect : withHeaderNames(keyOptions.dialect, names);
+  return { ...keyOptions, dialect, headers: keepHeaders(headers), now };
 }
 
 /** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */

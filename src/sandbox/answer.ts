@@ -35,8 +35,8 @@ export function answerRefusal(
   dialect?: Dialect,
 ): Answer & { readonly logged: LogFields } {
   const decisions = decisionsOfRefusal(refusal.code);
-  const logged = { storeId: undefined, orderId: null, decisions, refusal };
-  return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged };
+  const logFields = { storeId: undefined, orderId: null, decisions, refusal };
+  return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged: logFields };
 }
 
 /** The refusal has no path of this machine; it has `Retry-After` if only a lock prevents writing. */

@@ -79,19 +79,19 @@ function answerFound<Context, Caller>(
   const admitted = admit(context, request);
   if (!admitted.ok) return admitted;
   const { path, query } = splitTarget(request.target);
-  const found = find(request.method, path);
-  if (!found.ok) return request.method === "OPTIONS" ? answerOptions(requestId, found) : found;
-  const { route, params } = found.value;
+  const match = find(request.method, path);
+  if (!match.ok) return request.method === "OPTIONS" ? answerOptions(requestId, match) : match;
+  const { route, params } = match.value;
   return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
 }
 
 /** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
 function answerOptions(
   requestId: string,
-  found: { readonly ok: false; readonly refusal: Refusal },
+  noMatch: { readonly ok: false; readonly refusal: Refusal },
 ): Outcome<Answer> {
-  const { allow } = found.refusal;
-  if (allow === undefined) return found;
+  const { allow } = noMatch.refusal;
+  if (allow === undefined) return noMatch;
   const headers = { Allow: allow, "Cache-Control": "no-store", "X-Request-Id": requestId };
   return accept({ status: 200, headers, body: "" });
 }

@@ -105,19 +105,19 @@ function mount<Who>(
 ): MountedArea {
   // Cached: in the bundle, each dynamic import copies the exports of its module.
   let area: Area<AreasContext, Who> | undefined;
-  const loaded = async (): Promise<Area<AreasContext, Who>> => (area ??= await load());
+  const loadedArea = async (): Promise<Area<AreasContext, Who>> => (area ??= await load());
   return {
     prefix,
     audience,
-    routes: async () => (await loaded()).routes,
+    routes: async () => (await loadedArea()).routes,
     answer: (context, request) =>
       area === undefined
-        ? loaded().then((first) => answerAt(first, context, request))
+        ? loadedArea().then((first) => answerAt(first, context, request))
         : answerAt(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
-      const { edge, fail } = await loaded();
-      const failed = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
-      return edge === undefined ? failed(request) : edge(context, request, failed);
+      const { edge, fail } = await loadedArea();
+      const failedAnswer = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
+      return edge === undefined ? failedAnswer(request) : edge(context, request, failedAnswer);
     },
   };
 }

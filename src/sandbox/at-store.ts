@@ -47,10 +47,10 @@ export function atCheckout<Value>(
   work: (checkout: Checkout, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   return context.store.write(() => {
-    const found = findCheckout(context.store, ref);
-    if (!found.ok) return found;
-    const now = timeIn(context, found.value.storeId);
-    return now === undefined ? refuseUnknownStore(found.value.storeId) : work(found.value, now);
+    const checkout = findCheckout(context.store, ref);
+    if (!checkout.ok) return checkout;
+    const now = timeIn(context, checkout.value.storeId);
+    return now === undefined ? refuseUnknownStore(checkout.value.storeId) : work(checkout.value, now);
   });
 }
 

@@ -42,13 +42,13 @@ export function createClockMoves() {
       };
       moves.delete(storeId);
       keep({});
-      const [oldest] = moves.keys();
-      if (moves.size > MAX_STORES && oldest !== undefined) moves.delete(oldest);
+      const [oldestMove] = moves.keys();
+      if (moves.size > MAX_STORES && oldestMove !== undefined) moves.delete(oldestMove);
       return {
-        fire: (fired: readonly StatusChangeEntry[]): void =>
-          fired.forEach((one) => changes.set(one.to, addChange(changes.get(one.to), one))),
-        deliver: (delivered: readonly FinishedAttemptEntry[]): void => {
-          for (const { endpointId, status, error } of delivered) {
+        fire: (firedChanges: readonly StatusChangeEntry[]): void =>
+          firedChanges.forEach((entry) => changes.set(entry.to, addChange(changes.get(entry.to), entry))),
+        deliver: (deliveredAttempts: readonly FinishedAttemptEntry[]): void => {
+          for (const { endpointId, status, error } of deliveredAttempts) {
             const results = attempts.get(endpointId) ?? new Map<string, number>();
             const result = String(status ?? error ?? "");
             attempts.set(endpointId, results.set(result, (results.get(result) ?? 0) + 1));
@@ -60,7 +60,7 @@ export function createClockMoves() {
   };
 }
 
-function addChange(before: Changes | undefined, one: StatusChangeEntry): Changes {
-  const { count = 0, first = [] } = before ?? {};
-  return { count: count + 1, first: count < MAX_KEPT ? first.concat(one) : first };
+function addChange(counts: Changes | undefined, entry: StatusChangeEntry): Changes {
+  const { count = 0, first = [] } = counts ?? {};
+  return { count: count + 1, first: count < MAX_KEPT ? first.concat(entry) : first };
 }

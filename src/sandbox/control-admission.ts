@@ -23,13 +23,13 @@ export function admitToControl(
   { controlToken, adminToken, tokens }: ControlTokens,
   request: HttpRequest,
 ): Outcome<Caller> {
-  const allowed = refuseBrowsers(request);
-  if (!allowed.ok) return allowed;
-  const [line, ...more] = headerLines(request, "authorization");
+  const guard = refuseBrowsers(request);
+  if (!guard.ok) return guard;
+  const [line, ...otherLines] = headerLines(request, "authorization");
   if (line === undefined) return refuseFact("control_token_missing", {});
-  const [, token = ""] = (more.length === 0 && /^bearer +(\S+)$/i.exec(line)) || [];
+  const [, token = ""] = (otherLines.length === 0 && /^bearer +(\S+)$/i.exec(line)) || [];
   if (token !== "" && isSameSecret(token, controlToken)) return accept(OWNER);
   if (token !== "" && isSameSecret(token, adminToken)) return accept(ADMINISTRATOR);
-  const limited = isStoreToken(token) ? tokens.identify("token", token) : undefined;
-  return limited === undefined ? refuseFact("control_token_invalid", {}) : accept(limited);
+  const limitedToken = isStoreToken(token) ? tokens.identify("token", token) : undefined;
+  return limitedToken === undefined ? refuseFact("control_token_invalid", {}) : accept(limitedToken);
 }

@@ -25,17 +25,17 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const first = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
   const { id: storeId, merchantId, store: storeName } = first;
-  const sealed = store.signingSecrets.current(storeId);
+  const sealedSecret = store.signingSecrets.current(storeId);
   const hold = holdOfSandbox(context);
-  const revoked = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
+  const revokedKeys = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
   return {
     ...description,
     merchantId,
     storeId,
     storeName,
-    signingSecret: (sealed && openSecret(sealed, masterKey)) ?? "",
+    signingSecret: (sealedSecret && openSecret(sealedSecret, masterKey)) ?? "",
     ownSecrets: countEndpointsWithOwnSecret(store, storeId),
-    revokedKeyEnds: revoked.map(({ lastFour }) => lastFour),
+    revokedKeyEnds: revokedKeys.map(({ lastFour }) => lastFour),
     instanceId: store.instance.id() ?? "",
     heldBack: hold === undefined ? null : english(partWords(hold)),
     hold: hold ?? null,

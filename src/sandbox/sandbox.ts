@@ -112,7 +112,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
-  const stopping = new AbortController();
+  const controller = new AbortController();
   const access = accessOf(world, options, report("token use"));
   const note = logInto({ ...options, ...access }, world);
   const { isReady, announced } = createAnnouncement(world);
@@ -135,7 +135,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
     saveStory: (page) => saveStory(context, page),
-    pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
+    pause: (milliseconds) => world.sleep(milliseconds, controller.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, report("delivery"));
@@ -149,8 +149,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
-    refuse: async (unreadable) =>
-      note(unreadable, await refuseUnread(context, unreadable), world.monotonic()),
+    refuse: async (request) => note(request, await refuseUnread(context, request), world.monotonic()),
   };
   return {
     service,
@@ -159,10 +158,10 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     start: () => catchUp(context),
     announced,
     stop: async (graceMs) => {
-      for (const end of [() => stopping.abort(), timekeeper.stop, writeSignals.end]) end();
+      for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const noted = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
-      await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
+      const noteDone = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
+      await Promise.all([dispatcher.stop(graceMs), noteDone, context.leases.endAll()]);
     },
   };
 
@@ -170,8 +169,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
-      const allowed = guardRequest(request, hosts[area.audience]);
-      if (!allowed.ok) return answerWithRefusal(context, request, allowed.refusal);
+      const guard = guardRequest(request, hosts[area.audience]);
+      if (!guard.ok) return answerWithRefusal(context, request, guard.refusal);
       return await area.answer(context, request);
     } catch (error) {
       return fail(request, error);
@@ -233,11 +232,11 @@ function drillsOf(
     writeSignals,
   }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "notify"> },
 ) {
-  const changed = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
+  const notifyChange = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
   return {
     listenerTargets: new Map<string, string>(),
-    relay: createRelay(world, changed),
-    leases: createLeases(world, { report, changed }),
+    relay: createRelay(world, notifyChange),
+    leases: createLeases(world, { report, changed: notifyChange }),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
   };
@@ -371,14 +370,14 @@ async function failureFor(
 /** At every address a page for payers, so that it does not reveal the portal's path. */
 function refuseUnread(
   context: AreasContext,
-  { rawHeaders = [], ...unread }: UnreadableRequest,
+  { rawHeaders = [], ...requestFields }: UnreadableRequest,
 ): Answer | Promise<Answer> {
-  const request = { ...unread, rawHeaders, body: new Uint8Array() };
+  const request = { ...requestFields, rawHeaders, body: new Uint8Array() };
   const wantsPage = headerLines(request, "accept").join().includes("text/html");
-  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target))
-    return answerWithRefusal(context, request, unread);
-  const remedy = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
-  const refusal = { ...unread, message: unread.message + remedy };
+  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(requestFields.target))
+    return answerWithRefusal(context, request, requestFields);
+  const remedy = requestFields.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
+  const refusal = { ...requestFields, message: requestFields.message + remedy };
   const page = { ...request, target: PAYERS_PAGE };
   return failureFor(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
 }

@@ -14,7 +14,7 @@ CREATE TABLE capabilities (
 `;
 
 /** The payment methods and currencies of each store. `changed` is called after every change. */
-export function capabilitiesTable(connection: Connection, changed: () => void) {
+export function capabilitiesTable(connection: Connection, notifyChange: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",
   );
@@ -27,7 +27,7 @@ export function capabilitiesTable(connection: Connection, changed: () => void) {
   return {
     insert: (storeId: string, capability: Omit<Capability, "active">): void => {
       insert.run({ ...capability, storeId });
-      changed();
+      notifyChange();
     },
 
     /** The capabilities of a store, payment methods first. */
@@ -37,7 +37,7 @@ export function capabilitiesTable(connection: Connection, changed: () => void) {
     /** Activates or deactivates a capability; does nothing if the store does not have it. */
     set: (storeId: string, { name, active }: Pick<Capability, "name" | "active">): void => {
       update.run({ storeId, name, active: Number(active) });
-      changed();
+      notifyChange();
     },
   };
 }

@@ -2,7 +2,7 @@ import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/connection.ts";
 
 /** A store that is being erased has no clock, so nothing happens in it (decisions 18, 91). */
-export function clocksTable(connection: Connection, changed: () => void) {
+export function clocksTable(connection: Connection, notifyChange: () => void) {
   const select = connection.prepare<[string], StoreClock>(
     `SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores
      WHERE id = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE store_id = stores.id)`,
@@ -22,7 +22,7 @@ export function clocksTable(connection: Connection, changed: () => void) {
 
     set: (storeId: string, clock: StoreClock): void => {
       update.run({ ...clock, storeId });
-      changed();
+      notifyChange();
     },
   };
 }

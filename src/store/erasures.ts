@@ -87,7 +87,7 @@ export const DELETE_LONE_MERCHANT =
 const ROWS_AT_ONCE = 500;
 
 /** The stores that are being erased. `changed` is called after each change. */
-export function erasuresTable(connection: Connection, changed: () => void) {
+export function erasuresTable(connection: Connection, notifyChange: () => void) {
   const ofStore = (sql: string) => connection.prepare<[string]>(sql);
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
   const begin = connection.prepare<Erasure>(
@@ -119,7 +119,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
       if (kind === "delete" && merchantId !== undefined) deleteMerchant.run(merchantId);
     }
     forbidDeletion.run(storeId);
-    changed();
+    notifyChange();
     return !isLeft;
   };
 
@@ -131,7 +131,7 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
       keepPositions.run();
-      changed();
+      notifyChange();
     },
 
     eraseSome,

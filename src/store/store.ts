@@ -36,12 +36,12 @@ export function openStore(
 ): Outcome<Store, FileRefusal> {
   const { scheduler, ...ofFile } = options;
   const { nativeBinding } = ofFile;
-  const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
-  if (!opened.ok) return opened;
-  const { connection, watch, bindLog, close, leave } = opened.value;
+  const database = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
+  if (!database.ok) return database;
+  const { connection, watch, bindLog, close, leave } = database.value;
   connection.pragma("busy_timeout = 0");
   let lastFailure: StorageUnavailable | undefined;
-  const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
+  const noteEnd = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   const checkpoint = async (): Promise<void> => {
     let isLockedOut: (() => boolean) | undefined;
     try {
@@ -66,7 +66,7 @@ export function openStore(
   });
   return accept({
     ...tables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended, bindLog }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended: noteEnd, bindLog }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close,

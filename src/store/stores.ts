@@ -58,7 +58,7 @@ export const STORE_DIALECT_NAMES_MIGRATION = [
   ["bothForms", "both_forms"],
   ["eventId", "event_id"],
 ]
-  .map(([old, name]) => `UPDATE stores SET dialect = replace(dialect, '"${old}":', '"${name}":');\n`)
+  .map(([oldName, name]) => `UPDATE stores SET dialect = replace(dialect, '"${oldName}":', '"${name}":');\n`)
   .join("");
 
 const FIRST_STORE = "";
@@ -119,8 +119,8 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     /** Must be called after a restore, which replaces rows. */
     forget,
 
-    setActive: (id: string, active: boolean): void => {
-      updateActive.run({ id, active: Number(active) });
+    setActive: (id: string, isActive: boolean): void => {
+      updateActive.run({ id, active: Number(isActive) });
       facts.forget();
     },
 

@@ -46,8 +46,8 @@ function isFunction(value: unknown): boolean {
   return typeof value === "function";
 }
 
-function isWholeFrom1(value: unknown, most: number): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most;
+function isWholeFrom1(value: unknown, maximum: number): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= maximum;
 }
 
 /** Throws a CheckoutError for an unknown option or a wrong value. */
@@ -63,9 +63,9 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
     const rule = rules.get(name);
     if (rule === undefined)
       throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
-    const [expected, isRight] = rule;
+    const [expectedText, isRight] = rule;
     if (value !== undefined && !isRight(value))
-      throw callOptionError(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
+      throw callOptionError(call, `${name} must be ${expectedText}; got ${printableLiteral(value)}`);
   }
 }
 

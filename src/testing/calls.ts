@@ -41,15 +41,15 @@ export type Calls = {
 const TIMEOUT_MS = 600_000;
 
 /** Creates the calls of the kit; all of them reach the sandbox in process. */
-export function createCalls(running: InProcessSandbox): Calls {
-  const { ready } = running;
+export function createCalls(sandbox: InProcessSandbox): Calls {
+  const { ready } = sandbox;
   const origin = new URL(ready.base_url).origin;
   return {
     control: async ({ storeId, ...call }) => {
-      refuseWrong(running, call);
+      refuseWrong(sandbox, call);
       let requestId = "";
       const send = async (request: OutboundRequest): Promise<OutboundResult> => {
-        const { requestId: id, ...result } = await sendHere(running, request);
+        const { requestId: id, ...result } = await sendHere(sandbox, request);
         requestId = id;
         return result;
       };
@@ -59,24 +59,24 @@ export function createCalls(running: InProcessSandbox): Calls {
       if (result.end === "refusal") {
         const { status, error } = result;
         const message = refusalInDomain(call.name, error.message);
-        throw refusal(running, { ...error, message, status, requestId });
+        throw refusal(sandbox, { ...error, message, status, requestId });
       }
       throw lostAnswerError("message" in result ? result.message : result.end);
     },
     createStore: async (storeInput) => {
-      const requestId = running.world.uuid("control");
+      const requestId = sandbox.world.uuid("control");
       const read = decodeRequest("createStore", storeInput);
       const call = { storeId: "", id: "", requestId, caller: OWNER };
       const madeStore = read.ok
-        ? await whileOpen(running, () =>
-            storesHandlers.createStore(running.context, { ...call, body: read.value }),
+        ? await whileOpen(sandbox, () =>
+            storesHandlers.createStore(sandbox.context, { ...call, body: read.value }),
           )
         : read;
       if (madeStore.ok) return madeStore.value;
-      throw refusal(running, answerOfRefusal(madeStore.refusal, requestId));
+      throw refusal(sandbox, answerOfRefusal(madeStore.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
-      const result = await sendHere(running, {
+      const result = await sendHere(sandbox, {
         method: "POST",
         url: `${origin}${path}`,
         headers: {
@@ -95,19 +95,19 @@ export function createCalls(running: InProcessSandbox): Calls {
       const answer = parseJson(result.body);
       const madeCheckout = checkoutResponse.safeParse(answer).data;
       if (madeCheckout !== undefined) return madeCheckout.data;
-      const refused = errorResponse.safeParse(answer).data?.error;
+      const errorFields = errorResponse.safeParse(answer).data?.error;
       const message = `status ${status} has neither a checkout nor a refusal`;
-      throw refusal(running, { ...(refused ?? { code: "bad_answer", message }), status, requestId });
+      throw refusal(sandbox, { ...(errorFields ?? { code: "bad_answer", message }), status, requestId });
     },
   };
 }
 
 function refusal(
-  running: InProcessSandbox,
-  refused: ConstructorParameters<typeof CheckoutError>[0],
+  sandbox: InProcessSandbox,
+  error: ConstructorParameters<typeof CheckoutError>[0],
 ): CheckoutError {
-  const cause = running.failureOf(refused.requestId);
-  return new CheckoutError(refused, cause === undefined ? {} : { cause });
+  const cause = sandbox.failureOf(error.requestId);
+  return new CheckoutError(error, cause === undefined ? {} : { cause });
 }
 
 /** A refusal in the form of an answer from the sandbox. */
@@ -120,15 +120,15 @@ export function answerOfRefusal(
 
 /** Refuses a call that cannot be sent: its id is not a UUID, or its request is invalid. */
 function refuseWrong<Name extends OperationName>(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has an id in addition to its order_id`;
-    throw refusal(running, answerOfRefusal({ code: "not_found", message }));
+    throw refusal(sandbox, answerOfRefusal({ code: "not_found", message }));
   }
-  const checked = checkRequest(name, body);
-  if (!checked.ok) throw refusal(running, answerOfRefusal(checked.refusal));
+  const check = checkRequest(name, body);
+  if (!check.ok) throw refusal(sandbox, answerOfRefusal(check.refusal));
 }
 
 function lostAnswerError(message: string): CheckoutError {
@@ -136,10 +136,10 @@ function lostAnswerError(message: string): CheckoutError {
 }
 
 /** Sends a request to the sandbox in the form in which a client's request arrives. */
-async function sendHere(running: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
-  refuseClosed(running);
-  const result = await sendWithin(running.answer, request);
+async function sendHere(sandbox: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
+  refuseClosed(sandbox);
+  const result = await sendWithin(sandbox.answer, request);
   // If the request failed because the sandbox is closing, reports that as the reason.
-  if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(running);
+  if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(sandbox);
   return result;
 }

@@ -10,19 +10,19 @@ const MAX_REDIRECTS = 20;
  * `fetch` and a handler that reach only the sandbox. A redirect within the sandbox is followed; a redirect to another
  * origin is returned as the answer.
  */
-export function createFetch(running: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
-  const { ready, service, limits, isClosed, closedError } = running;
+export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
+  const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);
   const own = new Set([origin, ready.checkout_origin]);
-  const answer = async (request: Request, original = request): Promise<Response> => {
+  const answer = async (request: Request, originalRequest = request): Promise<Response> => {
     if (isClosed()) throw new TypeError("fetch failed", { cause: closedError() });
-    return answerFetch(service, request, { limits, original });
+    return answerFetch(service, request, { limits, original: originalRequest });
   };
   const send: Sandbox["fetch"] = async (input, init) => {
-    const original = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
-    let request = original;
+    const originalRequest = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
+    let request = originalRequest;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await answer(request, original);
+      const response = await answer(request, originalRequest);
       const { redirect, url } = request;
       const next = new URL(response.headers.get("location") ?? "", url);
       Object.defineProperty(response, "url", { value: url });

@@ -59,7 +59,7 @@ export async function startInProcess(
 ): Promise<InProcessSandbox> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
-  const served = Promise.withResolvers<ServedSandbox>();
+  const readySandbox = Promise.withResolvers<ServedSandbox>();
   const stop = Promise.withResolvers<void>();
   const host = {
     world: { ...guest.world, listen: door.listen },
@@ -69,15 +69,15 @@ export async function startInProcess(
   };
   let isClosed = false;
   let loss: HostFailure | undefined;
-  const ended = serveSandbox(host, options, {
+  const endPromise = serveSandbox(host, options, {
     place: { folder, log },
     use: async (sandbox) => {
-      served.resolve(sandbox);
+      readySandbox.resolve(sandbox);
       loss = (await Promise.race([stop.promise, sandbox.stopRequested, sandbox.stateLost])) ?? undefined;
       isClosed = true;
     },
   });
-  const first = await Promise.race([served.promise, ended]);
+  const first = await Promise.race([readySandbox.promise, endPromise]);
   if (!("ready" in first)) throw new StartError(first.ok ? START_FAILURE : first.refusal);
   const { ready } = first;
   const { service, limits } = door.opened();
@@ -99,10 +99,10 @@ export async function startInProcess(
     close: async () => {
       isClosed = true;
       stop.resolve();
-      await ended;
+      await endPromise;
     },
     // An error at the end is thrown by `close`.
-    ended: ended.then(
+    ended: endPromise.then(
       () => undefined,
       () => undefined,
     ),
@@ -118,12 +118,12 @@ export function refuseClosed({ isClosed, closedError }: InProcessSandbox): void 
 }
 
 /** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
-export async function whileOpen<Value>(running: InProcessSandbox, act: () => Promise<Value>): Promise<Value> {
-  refuseClosed(running);
+export async function whileOpen<Value>(sandbox: InProcessSandbox, act: () => Promise<Value>): Promise<Value> {
+  refuseClosed(sandbox);
   try {
     return await act();
   } catch (error) {
-    throw running.isClosed() ? running.closedError(error) : error;
+    throw sandbox.isClosed() ? sandbox.closedError(error) : error;
   }
 }
 

@@ -15,7 +15,7 @@ export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
 
 /** The internals of a sandbox. Throws a TypeError for anything but a handle from `startSandbox`. */
 export function internalsOf(sandbox: Sandbox): Internals {
-  const found = sandboxInternals.get(sandbox);
-  if (found === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");
-  return found;
+  const entry = sandboxInternals.get(sandbox);
+  if (entry === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");
+  return entry;
 }

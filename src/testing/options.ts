@@ -38,12 +38,12 @@ const DEFAULT_WAIT_MS = 5000;
 
 /** Parses the options with the checks of the command line and the configuration. Throws a StartError. */
 export async function parseOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
-  const unknown = Object.keys(options).find((name) => !NAMES.has(name));
-  if (unknown !== undefined)
-    throw optionError(unknown, `is not an option; the options are ${[...NAMES].join(", ")}`);
+  const unknownName = Object.keys(options).find((name) => !NAMES.has(name));
+  if (unknownName !== undefined)
+    throw optionError(unknownName, `is not an option; the options are ${[...NAMES].join(", ")}`);
   const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
-  const [expected, isTimeout] = TIMEOUT_RULE;
-  if (!isTimeout(waitTimeoutMs)) throw optionError("waitTimeoutMs", `must be ${expected}`);
+  const [expectedText, isTimeout] = TIMEOUT_RULE;
+  if (!isTimeout(waitTimeoutMs)) throw optionError("waitTimeoutMs", `must be ${expectedText}`);
   if (seed !== undefined && (typeof seed !== "string" || seed === ""))
     throw optionError("seed", "must be a text");
   const folder = folderOf(guest, options);
@@ -114,11 +114,11 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   const givenSettings = settingsIn(options);
   const { config } = options;
   if (config === undefined) return givenSettings;
-  const loaded =
+  const loadedConfig =
     typeof config === "string"
       ? loadConfig(world, { config })
       : loadConfigText(world, "config", JSON.stringify(config, null, 2));
-  const file = orThrow(await loaded);
+  const file = orThrow(await loadedConfig);
   if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
   return orThrow(
     await settingsWithLoadedConfig(

@@ -61,7 +61,7 @@ const GRACE_MS = 100;
 
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   {
     calls,
     storeId,
@@ -77,8 +77,8 @@ export async function startReceiver(
 ): Promise<Receiver> {
   checkOptions("receiver", options);
   const { answer = ({ verified }) => (verified ? 200 : 400), events } = options;
-  const { world } = running;
-  const received: Received[] = [];
+  const { world } = sandbox;
+  const deliveries: Received[] = [];
   const signals = createWriteSignals(world);
   // Read for each request, because a secret can be rotated.
   const secrets = async (): Promise<readonly string[]> => {
@@ -86,48 +86,48 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = createReceived(request, { secrets: await secrets(), running, storeId });
-    received.push(webhook);
+    const webhook = createReceived(request, { secrets: await secrets(), running: sandbox, storeId });
+    deliveries.push(webhook);
     signals.notify(ARRIVAL_EVENT);
     return checkStatus(await answer(webhook));
   };
-  const listener = await listen(running, take);
+  const listener = await listen(sandbox, take);
   const url = `http://127.0.0.1:${listener.port}/`;
   const receiver: OwnReceiver = {
     storeId,
-    forget: () => void received.splice(0),
+    forget: () => void deliveries.splice(0),
     end: () => {
       receivers.drop(receiver);
       return listener.close(GRACE_MS);
     },
   };
   receivers.add(receiver);
-  const added = await endpoints
+  const endpoint = await endpoints
     .add(url, events === undefined ? {} : { events })
     .catch(async (error: unknown) => {
       await receiver.end();
       throw error;
     });
-  const { id: endpointId } = added;
+  const { id: endpointId } = endpoint;
   const close = async (): Promise<void> => {
     try {
       // A restore, or an earlier close, may have removed its endpoint.
-      if (!running.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
+      if (!sandbox.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
       await receiver.end();
     }
   };
   const { waitFor } = createLog({
-    ...running,
+    ...sandbox,
     types: EVENT_TYPES,
     noun: "webhook",
     fields: RECEIVED_FIELDS,
-    open: () => () => Promise.resolve(received),
+    open: () => () => Promise.resolve(deliveries),
     follow: (hear) => signals.follow(ARRIVAL_EVENT, hear),
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
-  return { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
+  return { url, endpointId, received: deliveries, waitFor, close, [Symbol.asyncDispose]: close };
 }
 
 async function listen(

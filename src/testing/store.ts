@@ -24,8 +24,8 @@ type Shared = {
 };
 
 /** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
-export function storeOf(running: InProcessSandbox, shared: Shared, storeId: string): Store {
-  const { calls, receivers, identities } = shared;
+export function storeOf(sandbox: InProcessSandbox, sharedParts: Shared, storeId: string): Store {
+  const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
   const ofStore = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
@@ -34,7 +34,7 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
     create: async (body, options = {}) => {
       checkOptions("create", options);
       const { id, apiKey } = identity();
-      const { idempotencyKey = running.world.uuid(`${id} keys`) } = options;
+      const { idempotencyKey = sandbox.world.uuid(`${id} keys`) } = options;
       return calls.create({ path, apiKey, idempotencyKey, body });
     },
     get,
@@ -66,7 +66,7 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
       return identity().signingSecret;
     },
     get env() {
-      return envOf(running, identity());
+      return envOf(sandbox, identity());
     },
     orders: checkouts("/v1/orders", "order"),
     sessions: checkouts("/v1/checkout-sessions", "checkout_session"),
@@ -74,21 +74,21 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
     clock: clockOf(calls, storeId),
     faults: faultsOf(calls, storeId),
     endpoints,
-    events: eventLog(running, ofStore),
-    deliveries: deliveryLog(running, ofStore),
-    requests: requestLog(running, ofStore),
-    receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
+    events: eventLog(sandbox, ofStore),
+    deliveries: deliveryLog(sandbox, ofStore),
+    requests: requestLog(sandbox, ofStore),
+    receiver: (options = {}) => startReceiver(sandbox, { ...ofStore, endpoints, receivers }, options),
     timeline: async (id) => {
       const body = { id, without: "durations" } as const;
       return timelineFrom(await calls.control({ name: "explain", storeId, body }));
     },
-    snapshot: () => takeSnapshotOf(running, { storeId }),
+    snapshot: () => takeSnapshotOf(sandbox, { storeId }),
     restore: async (snapshot) =>
-      void (await restoreInto(running, { storeId }, { snapshot, forget, identities })),
+      void (await restoreInto(sandbox, { storeId }, { snapshot, forget, identities })),
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {
-      if (!running.isClosed()) await (isFirst(running, storeId) ? reset() : remove().catch(ignoreNotFound));
+      if (!sandbox.isClosed()) await (isFirst(sandbox, storeId) ? reset() : remove().catch(ignoreNotFound));
       await receivers.end(storeId);
     },
   };
@@ -98,8 +98,8 @@ export function storeOf(running: InProcessSandbox, shared: Shared, storeId: stri
 function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
   const get = async (text: string): Promise<Checkout> => {
     const id = await checkoutId(calls, { storeId, text });
-    const found = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
-    return checkoutWire.parse(encodeAnswer("inspectCheckout", found));
+    const answer = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
+    return checkoutWire.parse(encodeAnswer("inspectCheckout", answer));
   };
   return {
     get,
@@ -117,10 +117,10 @@ async function listIds(
   storeId: string,
   filter: RequestOf<"listCheckouts">,
 ): Promise<readonly string[]> {
-  const found = await calls.control({ name: "listCheckouts", storeId, body: filter });
-  const ids = found.checkouts.map(({ id }) => id);
-  if (found.nextBefore === null) return ids;
-  return [...ids, ...(await listIds(calls, storeId, { ...filter, before: found.nextBefore }))];
+  const list = await calls.control({ name: "listCheckouts", storeId, body: filter });
+  const ids = list.checkouts.map(({ id }) => id);
+  if (list.nextBefore === null) return ids;
+  return [...ids, ...(await listIds(calls, storeId, { ...filter, before: list.nextBefore }))];
 }
 
 /** Resolves an id or an order_id to the id of a checkout; if several checkouts have the order_id, the newest. */
@@ -130,8 +130,8 @@ async function checkoutId(
 ): Promise<string> {
   if (isUuid(text)) return text;
   const body = { orderId: text, limit: 1 };
-  const [found] = (await calls.control({ name: "listCheckouts", storeId, body })).checkouts;
-  if (found !== undefined) return found.id;
+  const [checkout] = (await calls.control({ name: "listCheckouts", storeId, body })).checkouts;
+  if (checkout !== undefined) return checkout.id;
   const message = `this store has no order or session with the id or order_id ${printableLiteral(text)}`;
   throw new CheckoutError({ status: 404, code: "not_found", requestId: "", message });
 }
@@ -168,8 +168,8 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
     // An unknown option is passed on, and the control API refuses it.
     add: async (url, { events, ...options } = {}) => {
       const body = { url, eventTypes: events, ...options };
-      const added = await calls.control({ name: "addEndpoint", storeId, body });
-      return { ...endpointOf(added), signingSecret: added.signingSecret };
+      const endpoint = await calls.control({ name: "addEndpoint", storeId, body });
+      return { ...endpointOf(endpoint), signingSecret: endpoint.signingSecret };
     },
     list: async () => {
       const { endpoints } = await calls.control({ name: "listEndpoints", storeId, body: undefined });
@@ -189,15 +189,15 @@ function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timel
   const timelineEntries = entries.map(({ attempts = [], ...entry }) =>
     decodeWith(timelineEntry, { ...entry, attempts }),
   );
-  const due = pending.map((one) => decodeWith(pendingEntry, one));
+  const dueEntries = pending.map((entry) => decodeWith(pendingEntry, entry));
   const lines = [
     ...timelineEntries.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
-    ...due.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),
+    ...dueEntries.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),
   ];
   return {
     summary,
     entries: timelineEntries,
-    pending: due,
+    pending: dueEntries,
     toString: () => [printable(summary), ...lines].join("\n"),
   };
 }

@@ -74,9 +74,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const guest = guestWorld();
   try {
     const { world, ...read } = await parseOptions(guest.world, options);
-    const running = await startInProcess({ ...guest, world }, read);
-    const calls = createCalls(running);
-    return sandboxOf(running, calls, await firstStore(running, calls));
+    const service = await startInProcess({ ...guest, world }, read);
+    const calls = createCalls(service);
+    return sandboxOf(service, calls, await firstStore(service, calls));
   } catch (error) {
     guest.end();
     throw error;
@@ -107,48 +107,48 @@ function drawSeed(): string {
   return seed;
 }
 
-function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdentity): Sandbox {
-  const { ready } = running;
+function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdentity): Sandbox {
+  const { ready } = service;
   const receivers = createReceivers();
-  const identities = createIdentities(running, calls);
-  const shared = { calls, receivers, identities };
-  const add = (added: StoreIdentity): Store => {
-    identities.add(added);
-    return storeOf(running, shared, added.id);
+  const identities = createIdentities(service, calls);
+  const storeContext = { calls, receivers, identities };
+  const add = (newIdentity: StoreIdentity): Store => {
+    identities.add(newIdentity);
+    return storeOf(service, storeContext, newIdentity.id);
   };
   let first = add(identity);
   const forget = (): void => receivers.forget();
-  const { fetch: send, handler } = createFetch(running);
+  const { fetch: send, handler } = createFetch(service);
   // The receivers end after the sandbox, so that they still accept its deliveries in flight.
-  const ended = running.ended.then(() => receivers.end()).finally(running.end);
+  const endPromise = service.ended.then(() => receivers.end()).finally(service.end);
   const close = async (): Promise<void> => {
     const faked = fakeTimersProblem();
     if (faked !== undefined)
       throw new Error(`the sandbox cannot be closed: ${faked.message}; restore the timers first`);
-    await running.close();
-    await ended;
+    await service.close();
+    await endPromise;
   };
   const sandbox: Sandbox = {
-    baseUrl: running.baseUrl,
+    baseUrl: service.baseUrl,
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
     get store() {
       return first;
     },
     createStore: async (storeInput = {}) => {
-      const { storeId: id, ...made } = await calls.createStore(storeInput);
-      return add({ id, ...made });
+      const { storeId: id, ...storeFields } = await calls.createStore(storeInput);
+      return add({ id, ...storeFields });
     },
     fetch: send,
     handler,
     get instanceId() {
-      refuseClosed(running);
-      return running.context.store.instance.id() ?? "";
+      refuseClosed(service);
+      return service.context.store.instance.id() ?? "";
     },
-    snapshot: () => takeSnapshotOf(running, "all"),
+    snapshot: () => takeSnapshotOf(service, "all"),
     restore: async (snapshot) => {
-      const storeIds = await restoreInto(running, "all", { snapshot, forget, identities });
-      const stores = storeIds.map((id) => (id === first.id ? first : storeOf(running, shared, id)));
+      const storeIds = await restoreInto(service, "all", { snapshot, forget, identities });
+      const stores = storeIds.map((id) => (id === first.id ? first : storeOf(service, storeContext, id)));
       first = stores[0] ?? first;
       return stores;
     },
@@ -159,7 +159,7 @@ function sandboxOf(running: InProcessSandbox, calls: Calls, identity: StoreIdent
     close,
     [Symbol.asyncDispose]: close,
   };
-  return setInternals(sandbox, { running, calls });
+  return setInternals(sandbox, { running: service, calls });
 }
 
 /** The first store. If its folder has lost the API key, a new key is created. */

@@ -31,25 +31,25 @@ export async function examineResult(
   const isTls = protocol === "https:";
   const portNumber = Number(port === "" ? (isTls ? 443 : 80) : port);
   if (facts?.fault === "refused") {
-    const elsewhere = otherLoopback(addresses ?? []);
-    if (elsewhere === undefined || !(await accepts(elsewhere, portNumber, signal))) return {};
-    return { facts: { ...facts, elsewhere } };
+    const otherAddress = otherLoopback(addresses ?? []);
+    if (otherAddress === undefined || !(await accepts(otherAddress, portNumber, signal))) return {};
+    return { facts: { ...facts, elsewhere: otherAddress } };
   }
   const mayExpectTls = facts?.fault === "closed" && !isTls && result.onKept !== true;
   if (!mayExpectTls || address === undefined || !LOOPBACK.test(address)) return {};
   const entry = handshakes.get(url);
-  const answered =
+  const answersTls =
     entry?.address === address ? entry.answered : speaksTls(address, { port: portNumber, hostname }, signal);
-  remember(url, { address, answered });
-  const isAnswered = await answered;
+  remember(url, { address, answered: answersTls });
+  const isAnswered = await answersTls;
   // An unfinished handshake proves nothing.
   if (signal.aborted) handshakes.delete(url);
   return isAnswered ? { facts: { ...facts, fault: "expects_tls" } } : {};
 }
 
 function remember(url: string, handshake: NonNullable<ReturnType<typeof handshakes.get>>): void {
-  const [oldest] = handshakes.keys();
-  if (oldest !== undefined && handshakes.size >= MAX_REMEMBERED) handshakes.delete(oldest);
+  const [oldestAddress] = handshakes.keys();
+  if (oldestAddress !== undefined && handshakes.size >= MAX_REMEMBERED) handshakes.delete(oldestAddress);
   handshakes.set(url, handshake);
 }
 
@@ -59,7 +59,7 @@ const LOOPBACK = /^(?:127\.|::1$)/;
 function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" | undefined {
   if (triedAddresses.length === 0 || !triedAddresses.every((one) => LOOPBACK.test(one))) return undefined;
   if (!triedAddresses.includes("::1")) return "::1";
-  return triedAddresses.some((one) => one.startsWith("127.")) ? undefined : "127.0.0.1";
+  return triedAddresses.some((triedAddress) => triedAddress.startsWith("127.")) ? undefined : "127.0.0.1";
 }
 
 function accepts(host: string, port: number, signal: AbortSignal): Promise<boolean> {

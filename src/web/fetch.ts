@@ -62,11 +62,11 @@ async function responseTo(
 
 /** The request is referenced meanwhile: its signal receives no abort after garbage collection. */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(request.signal.reason);
+  const abortion = Promise.withResolvers<never>();
+  const abort = (): void => abortion.reject(request.signal.reason);
   request.signal.addEventListener("abort", abort);
   try {
-    return await Promise.race([aborted.promise, work]);
+    return await Promise.race([abortion.promise, work]);
   } finally {
     request.signal.removeEventListener("abort", abort);
   }
@@ -79,11 +79,11 @@ async function readBody(
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
   const answerDone = new AbortController();
-  const late = whenLate(answerDone.signal).then(() => undefined);
+  const lateAnswer = whenLate(answerDone.signal).then(() => undefined);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; size <= maxBytes;) {
-      const part = await Promise.race([reader.read(), late]);
+      const part = await Promise.race([reader.read(), lateAnswer]);
       if (part === undefined) return { ok: false, refusal: LATE_REQUEST_ERROR };
       if (part.done) return accept(Buffer.concat(parts));
       size += part.value.byteLength;

@@ -31,9 +31,9 @@ const JOINER =
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
-    const filled = escaped(parts, ...values.map((value) => fillIn(value, language)));
-    if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
-    return filled;
+    const filledParts = escaped(parts, ...values.map((value) => fillIn(value, language)));
+    if (filledParts instanceof Promise) throw new Error("markup is made of values, never of promises");
+    return filledParts;
   };
 }
 
@@ -52,7 +52,7 @@ export function joinTexts(texts: readonly Text[]): Html {
 }
 
 function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
-  if (isList(value)) return value.map((one) => one(language));
+  if (isList(value)) return value.map((text) => text(language));
   const text = textInLanguage(language, value);
   return typeof text === "string" ? visible(text) : text;
 }

@@ -30,8 +30,8 @@ function hostsOfForwarded(line: string): string[] {
   while (FORWARDED_PAIR.lastIndex < line.length) {
     const pair = FORWARDED_PAIR.exec(line);
     if (pair === null) return [line];
-    const [, name = "", quoted, token = ""] = pair;
-    if (name.toLowerCase() === "host") hosts.push(quoted?.replaceAll(/\\(.)/g, "$1") ?? token);
+    const [, name = "", quotedValue, token = ""] = pair;
+    if (name.toLowerCase() === "host") hosts.push(quotedValue?.replaceAll(/\\(.)/g, "$1") ?? token);
   }
   return hosts;
 }
@@ -49,12 +49,12 @@ const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 /** The Host becomes the URI's (RFC 9112, section 3.2.2); a missing Host is not added, a duplicate is kept. */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
-  const [, host, rest = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];
+  const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];
   if (host === undefined) return request;
   const rawHeaders = request.rawHeaders.map((text, index) =>
     index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === "host" ? host : text,
   );
-  return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
+  return { ...request, rawHeaders, target: tail.startsWith("/") ? tail : `/${tail}` };
 }
 
 export function isWholeBody(body: HttpBody): body is string | Uint8Array {

@@ -66,12 +66,12 @@ export function toProxyFailure(
 
 /** The HTTP client for a URL. TLS is loaded only when it is needed. */
 export function clientFor(url: string): Promise<typeof import("node:https") | typeof import("node:http")> {
-  if (url.startsWith("https:")) return (loaded.https ??= import("node:https"));
-  return (loaded.http ??= import("node:http"));
+  if (url.startsWith("https:")) return (modules.https ??= import("node:https"));
+  return (modules.http ??= import("node:http"));
 }
 
 /** A cache: in the bundle, each import copies all exports of the module, which takes 25 µs per delivery. */
-const loaded: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
+const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 
 function authorizationOf(proxy: string): Record<string, string> {

@@ -22,21 +22,21 @@ export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },
 ): Router<Row> {
-  const compiled = routes.map((route) => ({
+  const compiledRoutes = routes.map((route) => ({
     route,
     taken: methodsOf(route),
     read: pathReader(route.path, segments),
   }));
   return (method, path) => {
-    for (const { route, taken, read } of compiled) {
+    for (const { route, taken, read } of compiledRoutes) {
       const params = taken.includes(method) ? read(path) : undefined;
       if (params !== undefined) return accept({ route, params });
     }
     const shownPath = printableLiteral(path);
-    const found = compiled.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
-    if (found.length === 0)
+    const matches = compiledRoutes.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
+    if (matches.length === 0)
       return refuseFact("unknown_path", { owner: owner[0], chinese: owner[1], received: shownPath });
-    const methods = [...found, "OPTIONS"];
+    const methods = [...matches, "OPTIONS"];
     const values = { path: shownPath, methods, received: printableLiteral(method) };
     return refuseFact("method_not_allowed", values, { allow: methods.join(", ") });
   };
@@ -53,13 +53,13 @@ const NO_PARAMS: Params = {};
 
 /** Undefined if the path does not match. It runs for every request. */
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
-  const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
-  if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
-  const source = rest.map((part, index) =>
+  const [prefix = "", ...otherParts] = pattern.split(/\{(\w+)\}/);
+  if (otherParts.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
+  const source = otherParts.map((part, index) =>
     index % 2 === 0 ? `(?<${part}>${segments[part] ?? "[^/]+"})` : literal(part),
   );
-  const expression = new RegExp(`^${literal(before)}${source.join("")}$`);
-  return (path) => (path.startsWith(before) ? expression.exec(path)?.groups : undefined);
+  const expression = new RegExp(`^${literal(prefix)}${source.join("")}$`);
+  return (path) => (path.startsWith(prefix) ? expression.exec(path)?.groups : undefined);
 }
 
 function literal(text: string): string {

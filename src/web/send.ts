@@ -115,12 +115,12 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       );
     });
     clientRequest.on("socket", (socket) => {
-      const before = socket.bytesRead;
+      const bytesBefore = socket.bytesRead;
       onKept = clientRequest.reusedSocket;
       progress.isOpen = onKept || !socket.connecting;
       progress.isConnected = onKept || (!progress.isTls && progress.isOpen);
       address = socket.remoteAddress;
-      receivedBytes = () => socket.bytesRead - before;
+      receivedBytes = () => socket.bytesRead - bytesBefore;
       if (progress.isConnected) return;
       socket.once("connect", () => {
         progress.isOpen = true;
@@ -128,8 +128,8 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       });
       socket.once(progress.isTls ? "secureConnect" : "connect", () => (progress.isConnected = true));
     });
-    clientRequest.on("upgrade", (_response, upgraded) => {
-      upgraded.destroy();
+    clientRequest.on("upgrade", (_response, upgradedSocket) => {
+      upgradedSocket.destroy();
       end(UPGRADE);
     });
     clientRequest.on("error", (error) => {
@@ -196,8 +196,8 @@ async function findKeptRoute({
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
   const agent = closeOnStrayBytes(new Agent(options));
   // A dropped agent closes by itself when its connections are idle.
-  const [oldest] = agents.keys();
-  if (oldest !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldest);
+  const [oldestAgent] = agents.keys();
+  if (oldestAgent !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldestAgent);
   agents.set(key, agent);
   return { agent };
 }
@@ -260,10 +260,10 @@ function trust(tls: TlsTrust): RequestOptions {
 
 /** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  const [first] = found;
+  const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  const [first] = records;
   return (_host, { all }, answer) => {
-    if (all === true) answer(null, found);
+    if (all === true) answer(null, records);
     else answer(null, first?.address ?? "", first?.family);
   };
 }
@@ -287,7 +287,7 @@ function collect(
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
-  const unfinished = (failure: Failure): Failure => ({
+  const unfinishedFailure = (failure: Failure): Failure => ({
     ...failure,
     facts: unfinishedFacts(failure, response, size),
   });
@@ -305,12 +305,12 @@ function collect(
   // The request gets the cause of this error.
   response.on("error", (error) => (loss ??= { ...CLOSED, message: error.message }));
   response.on("end", answer);
-  response.on("close", () => (response.complete ? answer() : end(unfinished(loss ?? CLOSED))));
+  response.on("close", () => (response.complete ? answer() : end(unfinishedFailure(loss ?? CLOSED))));
   return {
     fail: (failure) => {
       loss = failure;
       // After an abort, Node ends a body without an announced length as if the connection had been closed.
-      if (failure.failure === "aborted" && !response.complete) end(unfinished(failure));
+      if (failure.failure === "aborted" && !response.complete) end(unfinishedFailure(failure));
     },
   };
 }

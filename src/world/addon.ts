@@ -11,12 +11,12 @@ const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
 
 export const SQLITE_ASSET = "better_sqlite3.node";
 
-let unpacked: string | undefined;
+let unpackedPath: string | undefined;
 
 /** Unpacked once: two copies do not know each other's locks, and closing one ends the lock of the other. */
 export function unpackAddon(): string {
-  unpacked ??= unpack();
-  return unpacked;
+  unpackedPath ??= unpack();
+  return unpackedPath;
 }
 
 /** Into a private cache folder, otherwise a temporary folder. Throws with both reasons if neither can be used. */
@@ -44,7 +44,7 @@ function keepInTemporaryFolder(
   try {
     return keepTemporary(prefix, addon);
   } catch (cause) {
-    const reasons = [error, cause].map((one) => (isError(one) ? one.message : String(one)));
+    const reasons = [error, cause].map((reason) => (isError(reason) ? reason.message : String(reason)));
     throw Object.assign(new Error(reasons.join("; "), { cause }), { code: ADDON_NOT_WRITTEN });
   }
 }
@@ -97,6 +97,6 @@ function holds(path: string, content: Uint8Array): boolean {
 
 /** Whether a path exists, belongs to this user, and cannot be read or written by others. */
 function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
-  const found = files.look(path);
-  return found?.kind === kind && found.isOwn && found.openTo === "nobody";
+  const facts = files.look(path);
+  return facts?.kind === kind && facts.isOwn && facts.openTo === "nobody";
 }

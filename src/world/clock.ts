@@ -16,7 +16,7 @@ export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : D
 
 /** Whether `Date` is not Node's: its functions are not native, or it is not the time of this process. */
 function isDateReplaced(): boolean {
-  const isNative = [Date, Date.now].every((one) => String(one).includes(NATIVE_CODE));
+  const isNative = [Date, Date.now].every((builtin) => String(builtin).includes(NATIVE_CODE));
   const differenceMs = Date.now() - (performance.timeOrigin + performance.now());
   return !isNative || !(Math.abs(differenceMs) < MAX_DIFFERENCE_MS);
 }

@@ -26,7 +26,7 @@ export function startDetached({ logFile }: { readonly logFile: string }): Detach
 }
 
 function watchDetached(child: ChildProcess): DetachedProcess {
-  const ended = new Promise<string>((resolve) => {
+  const endText = new Promise<string>((resolve) => {
     child.once("error", ({ message }) => resolve(message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
@@ -39,12 +39,12 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   const disconnect = (): void => {
     if (child.connected) child.disconnect();
   };
-  const release = async (): Promise<void> => {
+  const releaseChild = async (): Promise<void> => {
     await new Promise((resolve) => child.send?.(RELEASE_MESSAGE, resolve));
     disconnect();
     child.unref();
   };
-  return { firstMessage, ended, release, abandon: disconnect };
+  return { firstMessage, ended: endText, release: releaseChild, abandon: disconnect };
 }
 
 /** The variable is removed, so that child processes do not consider themselves detached. */

@@ -32,24 +32,24 @@ export const files: Files = {
   read: readText,
   readBytes: (path, options) => readRegularFile(path, options)?.bytes,
   size: (path) => readRegularFile(path, { from: Number.MAX_SAFE_INTEGER })?.size,
-  write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
+  write: (path, content) => writeNamed(path, content, (temporaryPath) => renameSync(temporaryPath, path)),
   fill: async (path, fill) => {
-    const unfinished = temporaryName(path);
+    const temporaryPath = temporaryName(path);
     try {
-      writeNew(unfinished, "");
-      const filled = await fill(unfinished);
-      await flush(unfinished, "r+");
-      await promises.rename(unfinished, path);
+      writeNew(temporaryPath, "");
+      const value = await fill(temporaryPath);
+      await flush(temporaryPath, "r+");
+      await promises.rename(temporaryPath, path);
       await flushFolderLater(dirname(path));
-      return filled;
+      return value;
     } finally {
-      discardFile(unfinished);
+      discardFile(temporaryPath);
     }
   },
   createNew: (path, content) => {
     if (existsSync(path)) return false;
     try {
-      writeNamed(path, content, (unfinished) => linkSync(unfinished, path));
+      writeNamed(path, content, (temporaryPath) => linkSync(temporaryPath, path));
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
@@ -116,12 +116,12 @@ function makeFolder(path: string): void {
 
 /** Writes a file under a temporary name; `name` gives it its final name when it is complete and on disk. */
 function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
-  const unfinished = temporaryName(path);
+  const temporaryPath = temporaryName(path);
   try {
-    writeNew(unfinished, content);
-    name(unfinished);
+    writeNew(temporaryPath, content);
+    name(temporaryPath);
   } finally {
-    discardFile(unfinished);
+    discardFile(temporaryPath);
   }
   flushFolder(dirname(path));
 }

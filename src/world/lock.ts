@@ -11,12 +11,12 @@ const WAIT_MS = 250;
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {
-    const opened = new Database(path, { timeout: WAIT_MS, nativeBinding });
-    connection = opened;
+    const database = new Database(path, { timeout: WAIT_MS, nativeBinding });
+    connection = database;
     // A journal would be created next to the file.
-    opened.pragma("journal_mode = MEMORY");
-    opened.exec("BEGIN EXCLUSIVE");
-    return { state: "own", release: () => void opened.close() };
+    database.pragma("journal_mode = MEMORY");
+    database.exec("BEGIN EXCLUSIVE");
+    return { state: "own", release: () => void database.close() };
   } catch (error) {
     connection?.close();
     if (isBusy(error)) return { state: "held" };

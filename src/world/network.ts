@@ -10,24 +10,24 @@ export async function send(request: OutboundRequest): Promise<OutboundResult> {
   // Our own timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
-  const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
-  const result = await sendHttp(request, both, lacksIpv4).finally(() => clearTimeout(timer));
+  const signals = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const result = await sendHttp(request, signals, lacksIpv4).finally(() => clearTimeout(timer));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return timeoutResult(request, result);
 }
 
 /** Whether no interface of this machine has an address of 127.0.0.0/8. */
 function lacksIpv4(): boolean {
-  const all = Object.values(process.getBuiltinModule("node:os").networkInterfaces());
-  return !all.some((addresses = []) => addresses.some(({ address }) => address.startsWith("127.")));
+  const interfaces = Object.values(process.getBuiltinModule("node:os").networkInterfaces());
+  return !interfaces.some((addresses = []) => addresses.some(({ address }) => address.startsWith("127.")));
 }
 
 export async function addressesOf(host: string): Promise<readonly string[]> {
   try {
-    const found = await process
+    const records = await process
       .getBuiltinModule("node:dns")
       .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
-    return found.map(({ address }) => address);
+    return records.map(({ address }) => address);
   } catch {
     // A name without an address is not an exception: the caller reports it.
     return [];
@@ -40,9 +40,9 @@ export const listen: World["listen"] = async (makeService, options) => {
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
-  const watched = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
+  const watchOptions = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
   return serveHttp(
-    (port, host) => watchForQuiet(makeService(port, host), { ...watched, quiet: releaseMemory }),
+    (port, host) => watchForQuiet(makeService(port, host), { ...watchOptions, quiet: releaseMemory }),
     {
       ...options,
       after: clock.after,

@@ -83,9 +83,9 @@ const COPIED_BYTES = 256 * 1024;
 
 /** Copies and truncates instead of renaming, because Node itself writes to that file when it crashes. */
 function startAnew(fd: number, path: string): void {
-  const unfinished = temporaryName(path);
+  const temporaryPath = temporaryName(path);
   try {
-    const copy = openSync(unfinished, "wx", 0o600);
+    const copy = openSync(temporaryPath, "wx", 0o600);
     try {
       const part = new Uint8Array(COPIED_BYTES);
       for (let doneBytes = 0; ;) {
@@ -97,10 +97,10 @@ function startAnew(fd: number, path: string): void {
     } finally {
       closeSync(copy);
     }
-    renameSync(unfinished, `${path}.1`);
+    renameSync(temporaryPath, `${path}.1`);
   } catch {
     // A full disk has no room for an older file, and a growing log would make it worse.
-    discardFile(unfinished);
+    discardFile(temporaryPath);
   }
   ftruncateSync(fd, 0);
 }
@@ -118,26 +118,26 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
 
 /** While the disk is full, bytes are dropped and counted. A truncated line is ended before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
-  let dropped = 0;
-  let cut = false;
+  let droppedBytes = 0;
+  let isCut = false;
   const writeAll = (bytes: Uint8Array): void => {
     for (let doneBytes = 0; doneBytes < bytes.length;) {
       doneBytes += write(bytes.subarray(doneBytes));
-      cut = true;
+      isCut = true;
     }
-    cut = false;
+    isCut = false;
   };
   return new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      const note = dropped === 0 ? "" : (loss.lossNote?.(dropped) ?? "");
+    write: (chunk: Buffer, _encoding, onDone) => {
+      const note = droppedBytes === 0 ? "" : (loss.lossNote?.(droppedBytes) ?? "");
       try {
-        writeAll(Buffer.concat([Buffer.from(`${cut ? "\n" : ""}${note}`), chunk]));
-        dropped = 0;
+        writeAll(Buffer.concat([Buffer.from(`${isCut ? "\n" : ""}${note}`), chunk]));
+        droppedBytes = 0;
       } catch (error) {
-        dropped += chunk.toString("latin1").split("\n").length - 1;
+        droppedBytes += chunk.toString("latin1").split("\n").length - 1;
         loss.onFailure?.(isError(error) ? error : new Error(String(error)));
       }
-      done();
+      onDone();
     },
   });
 }

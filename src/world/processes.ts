@@ -16,10 +16,10 @@ function tellAll(signal: StopSignal): void {
 
 export function onStop(stop: (signal: StopSignal) => void): () => void {
   if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellAll);
-  const one = { stop };
-  listeners.add(one);
+  const listener = { stop };
+  listeners.add(listener);
   return () => {
-    if (!listeners.delete(one) || listeners.size > 0) return;
+    if (!listeners.delete(listener) || listeners.size > 0) return;
     for (const signal of STOP_SIGNALS) process.off(signal, tellAll);
   };
 }

@@ -70,8 +70,8 @@ function sqliteAddon(): string | undefined {
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
   const ending = new AbortController();
-  const unclosed = watchForUnclosed();
-  const later = (milliseconds: number, run: () => void): void => {
+  const findUnclosed = watchForUnclosed();
+  const runLater = (milliseconds: number, run: () => void): void => {
     if (ending.signal.aborted) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -95,21 +95,21 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     receiversNow,
     ...locksWith(() => undefined),
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
-    after: later,
+    after: runLater,
     ...randomness,
     send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
     resolve: addressesOf,
     listen: async (makeService, options) => {
       const { serveHttp } = await import("../web/server/serve.ts");
-      const listening = await serveHttp(makeService, { ...options, after: later });
-      if (listening.ok) unclosed.add(listening.value);
+      const listening = await serveHttp(makeService, { ...options, after: runLater });
+      if (listening.ok) findUnclosed.add(listening.value);
       return listening;
     },
     portOwner,
     processStartTime,
   };
   const end = (): void => {
-    unclosed.stop();
+    findUnclosed.stop();
     ending.abort();
     for (const timer of timers) clearTimeout(timer);
     timers.clear();

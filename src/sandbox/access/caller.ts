@@ -31,11 +31,11 @@ export function callerOfSession(
 }
 
 /** Requires a role. The control token permits no action of the administrator, and the admin token nothing else (decision 20). */
-export function permit({ role }: Caller, least: LeastRole, operation: string): Outcome<void> {
-  if (isPermitted(role, least)) return accept(undefined);
+export function permit({ role }: Caller, leastRole: LeastRole, operation: string): Outcome<void> {
+  if (isPermitted(role, leastRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
   if (role === "administrator") return refuseFact("not_of_administrator", { operation });
-  const values = { operation, needed: partOf(`role_${least}`, {}), role: partOf(`role_${role}`, {}) };
+  const values = { operation, needed: partOf(`role_${leastRole}`, {}), role: partOf(`role_${role}`, {}) };
   return refuseFact("role_too_low", values, {
     next: "ask the owner of the sandbox; checkout whoami shows the role of the token",
   });

@@ -6,10 +6,10 @@ import { html } from "../../web/html.ts";
  * value, also as markup and JSON write them, and all others by their form.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const written = secrets.flatMap((one) => [
-    one,
-    String(html`${one}`("en")),
-    JSON.stringify(one).slice(1, -1),
+  const writtenForms = secrets.flatMap((secret) => [
+    secret,
+    String(html`${secret}`("en")),
+    JSON.stringify(secret).slice(1, -1),
   ]);
-  return redactSecrets(redactValues(text, written));
+  return redactSecrets(redactValues(text, writtenForms));
 }

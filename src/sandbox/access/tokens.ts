@@ -41,9 +41,9 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       const token = isLink
         ? newCode(world)
         : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
-      const given = { storeId, role, kind, sessionMs: isLink ? validMs : null, linkId: null };
+      const tokenFields = { storeId, role, kind, sessionMs: isLink ? validMs : null, linkId: null };
       return atStore({ store, world }, storeId, () =>
-        accept(insert({ ...given, expiresAt: world.now() + (isLink ? LINK_MS : validMs) }, token)),
+        accept(insert({ ...tokenFields, expiresAt: world.now() + (isLink ? LINK_MS : validMs) }, token)),
       );
     },
     /** Begins the session of a link, once. Undefined for a code that was used or revoked, has expired or is unknown. */
@@ -55,16 +55,16 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         if (link?.kind !== "link" || link.usedAt !== null || !isActive(link, now)) return undefined;
         tokens.use(link.tokenId, now);
         const { tokenId: linkId, storeId, role, sessionMs } = link;
-        const given = { storeId, role, kind: "session", sessionMs: null, linkId } as const;
-        return insert({ ...given, expiresAt: now + (sessionMs ?? 0) }, secret);
+        const tokenFields = { storeId, role, kind: "session", sessionMs: null, linkId } as const;
+        return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
     /** The caller of a valid token or session; undefined for every other secret. Notes the use. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
-      const [found, now] = [tokens.byHash(hashKey(secret)), world.now()];
-      if (found?.kind !== kind || !isActive(found, now)) return undefined;
-      const { tokenId, storeId, role, expiresAt } = found;
-      void noteUse(found, now);
+      const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
+      if (entry?.kind !== kind || !isActive(entry, now)) return undefined;
+      const { tokenId, storeId, role, expiresAt } = entry;
+      void noteUse(entry, now);
       return { role, storeId, tokenId, expiresAt };
     },
     /** Whether a caller's token or session is still valid; always for a caller without limits. */
@@ -73,10 +73,10 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
     /** Revokes a token, link or session of a store; a revoked one stays unchanged. Refuses with `not_found`. */
     revoke: (storeId: string, id: string): Promise<Outcome<TokenEntry>> =>
       atStore({ store, world }, storeId, () => {
-        const found = tokens.find(id);
-        if (found?.storeId !== storeId) return refuseFact("no_token", { id });
-        if (found.revokedAt === null) tokens.revoke(id, world.now());
-        return accept({ ...found, revokedAt: found.revokedAt ?? world.now() });
+        const entry = tokens.find(id);
+        if (entry?.storeId !== storeId) return refuseFact("no_token", { id });
+        if (entry.revokedAt === null) tokens.revoke(id, world.now());
+        return accept({ ...entry, revokedAt: entry.revokedAt ?? world.now() });
       }),
   };
 }
@@ -92,8 +92,8 @@ function createUseNotes({ tokens, write }: Store, report: (error: unknown) => vo
   };
 }
 
-function isActive(found: TokenEntry | undefined, now: number): boolean {
-  return found?.revokedAt === null && now < found.expiresAt;
+function isActive(entry: TokenEntry | undefined, now: number): boolean {
+  return entry?.revokedAt === null && now < entry.expiresAt;
 }
 
 /** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */

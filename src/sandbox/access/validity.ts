@@ -14,10 +14,10 @@ const LOOK_MS = 1000;
 export async function whileValid<Value>(
   { tokens, world }: ValidityContext,
   caller: Caller,
-  running: Promise<Outcome<Value>>,
+  work: Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
-  if (caller.tokenId === null) return running;
-  while (!(await resolvesWithin(world, LOOK_MS, running)))
+  if (caller.tokenId === null) return work;
+  while (!(await resolvesWithin(world, LOOK_MS, work)))
     if (!tokens.isValid(caller)) return refuseFact("token_ended", {});
-  return running;
+  return work;
 }

@@ -16,9 +16,9 @@ export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
 ): CredentialInStore | undefined {
-  const presented = parseAuthorization(headerLines(request, "authorization"));
-  if (!presented.ok || presented.value.kind === "live") return undefined;
-  return store.credentials.byApiKey(presented.value.apiKey);
+  const credentials = parseAuthorization(headerLines(request, "authorization"));
+  if (!credentials.ok || credentials.value.kind === "live") return undefined;
+  return store.credentials.byApiKey(credentials.value.apiKey);
 }
 
 /** The dialect of the request's store; without a known API key the dialect of the first store. */
@@ -34,9 +34,9 @@ export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
 ): { readonly storeId: string; readonly clock: StoreClock | undefined } | undefined {
-  const presented = parseAuthorization(headerLines({ rawHeaders }, "authorization"));
-  if (!presented.ok || presented.value.kind === "live") return undefined;
-  const owner = store.credentials.ownerOf(hashKey(presented.value.apiKey));
+  const credentials = parseAuthorization(headerLines({ rawHeaders }, "authorization"));
+  if (!credentials.ok || credentials.value.kind === "live") return undefined;
+  const owner = store.credentials.ownerOf(hashKey(credentials.value.apiKey));
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 

@@ -126,9 +126,9 @@ async function create(
   if (!tokenCheck.ok) return tokenCheck;
   const sentByUs = (): boolean => isOwnCommand(call.request);
   const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
-  const created = await createCheckout(context, command);
-  if (!created.ok) return created;
-  const decisions = decisionsOfCreate(content.value.request, created.value);
+  const outcome = await createCheckout(context, command);
+  if (!outcome.ok) return outcome;
+  const decisions = decisionsOfCreate(content.value.request, outcome.value);
   const byDrill = isDrillRequest(call.request) || undefined;
   if (byDrill === undefined)
     context.assumptions.note(decisions, {
@@ -137,7 +137,7 @@ async function create(
       at: storeNow(clock, context.world.now()),
     });
   // A replay has the request_id of its first answer, in the header and in the body (decision 5).
-  const { requestId, body, replayed } = created.value;
+  const { requestId, body, replayed } = outcome.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
   const logged = { storeId, clock, orderId, decisions, byDrill };
@@ -165,24 +165,24 @@ async function retrieve(
   if (!isUuid(sessionId)) {
     return refuseFact("invalid_session_id", { received: printableLiteral(sessionId) });
   }
-  const found = await retrieveCheckout(context, caller, sessionId.toLowerCase());
-  if (!found.ok) return found;
+  const checkout = await retrieveCheckout(context, caller, sessionId.toLowerCase());
+  if (!checkout.ok) return checkout;
   const { storeId, clock } = caller;
-  const decisions = found.value.object === "order" ? RETRIEVE_DECISIONS : NO_DECISIONS;
+  const decisions = checkout.value.object === "order" ? RETRIEVE_DECISIONS : NO_DECISIONS;
   if (decisions.length > 0)
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
-  context.leases.noteRetrieve(call.request, found.value);
-  const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
-  const logged = { storeId, clock, orderId: found.value.orderId, decisions };
-  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status, logged });
+  context.leases.noteRetrieve(call.request, checkout.value);
+  const body = successBody(requestId, checkoutJson(checkout.value, context.checkoutOrigin));
+  const logged = { storeId, clock, orderId: checkout.value.orderId, decisions };
+  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: checkout.value.status, logged });
 }
 
 /** Checks credential, rate, environment and scope (decision 3). */
 function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<CredentialInStore> {
-  const presented = parseAuthorization(headerLines(request, "authorization"));
-  if (!presented.ok) return presented;
-  if (presented.value.kind === "live") return refuseLive(context);
-  const { apiKey } = presented.value;
+  const credentials = parseAuthorization(headerLines(request, "authorization"));
+  if (!credentials.ok) return credentials;
+  if (credentials.value.kind === "live") return refuseLive(context);
+  const { apiKey } = credentials.value;
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
   if (credential.isErased) return refuseFact("store_erasing", {}, { retryAfterSeconds: 1 });
@@ -220,8 +220,8 @@ function readCreate(
 function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<CreateRequest> {
   const body = parseCreateRequest(value);
   if (body.ok || body.refusal.code !== "conflicting_parameters") return body;
-  const counted = withOneForm(dialect(), value);
-  return counted === undefined ? body : parseCreateRequest(counted);
+  const countedBody = withOneForm(dialect(), value);
+  return countedBody === undefined ? body : parseCreateRequest(countedBody);
 }
 
 /** Parsers refuse tokens by their form, but a token from the environment can have any form. */
@@ -246,8 +246,8 @@ function checkContentType(request: HttpRequest): Outcome<void> {
   const types = headerLines(request, "content-type");
   const encodings = headerLines(request, "content-encoding").join(", ");
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
-    const received = types.length === 0 ? "none" : printableLiteral(types.join(", "));
-    return refuseFact("content_type", { received });
+    const receivedText = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuseFact("content_type", { received: receivedText });
   }
   if (encodings !== "" && encodings.toLowerCase() !== "identity") {
     return refuseFact("content_encoding", { received: printableLiteral(encodings) });

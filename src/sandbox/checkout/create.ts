@@ -52,15 +52,15 @@ export function createCheckout(
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
     const open = store.checkouts.live(storeId, terms.value.orderId);
-    const current = open && hasDueChange(context, open, now) ? applyDueChanges(context, open, now) : open;
-    const live = current && blocksOrderId(current.status) ? current : undefined;
-    const opened = openCheckout(
+    const checkoutNow = open && hasDueChange(context, open, now) ? applyDueChanges(context, open, now) : open;
+    const live = checkoutNow && blocksOrderId(checkoutNow.status) ? checkoutNow : undefined;
+    const outcome = openCheckout(
       { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
       now,
     );
-    if (!opened.ok) return opened;
+    if (!outcome.ok) return outcome;
 
-    const checkout = opened.value;
+    const checkout = outcome.value;
     const { requestId } = command;
     const json = checkoutJson(checkout, checkoutOrigin);
     const body = successBody(requestId, json);
@@ -111,11 +111,11 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
-  used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
+  usedKey: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
 ): Outcome<CreatedCheckout> {
-  const answer = replay(used.stored, { key, fingerprint: used.digest });
+  const answer = replay(usedKey.stored, { key, fingerprint: usedKey.digest });
   const kind = answer.ok ? "replayed" : "refused";
-  if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
+  if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: usedKey.now });
   if (!answer.ok) {
     const conflictingCheckoutId = store.idempotencyKeys.checkoutOf(storeId, key);
     return { ok: false, refusal: { ...answer.refusal, conflictingCheckoutId } };

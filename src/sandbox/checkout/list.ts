@@ -62,16 +62,16 @@ export async function listCheckouts(
 ): Promise<Outcome<CheckoutPage>> {
   await applyDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
-  const before = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
-  if (before === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
+  const cursor = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
+  if (cursor === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
-  const found = find(lists, filter, { text: query.q, range: { before, limit: limit + 1 } });
-  const { checkouts, ...rest } = pageOf(lists, found, { storeId, before, limit });
+  const foundPlaces = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
+  const { checkouts, ...pageFields } = pageOf(lists, foundPlaces, { storeId, before: cursor, limit });
   const withLastChange = checkouts.map((checkout) =>
     Object.assign({}, checkout, { last: lastChangeOf(context.store, checkout) }),
   );
-  return accept({ ...rest, checkouts: withLastChange, now: storeTime(context, storeId) });
+  return accept({ ...pageFields, checkouts: withLastChange, now: storeTime(context, storeId) });
 }
 
 export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): LastChange {
@@ -111,11 +111,11 @@ function find(
   if (range.before !== AFTER_ALL) return { positions, search };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
   const knownPlaces = findByOrder(lists, storeId, text) ?? [];
-  const older = lists.pick(knownPlaces, filter, {
+  const olderPlaces = lists.pick(knownPlaces, filter, {
     before: search.last,
     limit: Math.min(MAX_OLDER, range.limit - 1),
   });
-  return { positions, search, older };
+  return { positions, search, older: olderPlaces };
 }
 
 /** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
@@ -150,12 +150,12 @@ function pageOf(
   const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
   if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
   const from = isCut ? shownPositions.at(-1) : search.last;
-  const searched = isCut ? undefined : search.count;
-  const [oldest] = from === undefined ? [] : lists.at([from]);
+  const searchedCount = isCut ? undefined : search.count;
+  const [oldestCheckout] = from === undefined ? [] : lists.at([from]);
   return {
     checkouts,
-    nextBefore: isCut || search.isWhole ? nextBefore : (oldest?.id ?? null),
-    searched: from === undefined ? 0 : (searched ?? lists.count(storeId, from, before)),
-    searchedBackTo: oldest?.createdAt ?? null,
+    nextBefore: isCut || search.isWhole ? nextBefore : (oldestCheckout?.id ?? null),
+    searched: from === undefined ? 0 : (searchedCount ?? lists.count(storeId, from, before)),
+    searchedBackTo: oldestCheckout?.createdAt ?? null,
   };
 }

@@ -36,11 +36,11 @@ export function createPageViews(
       const now = context.world.now();
       if (now < (notedViews.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
       notedViews.set(name, now);
-      const [oldest] = notedViews.keys();
-      if (notedViews.size > MAX_REMEMBERED && oldest !== undefined) notedViews.delete(oldest);
-      const before = lastWrite;
+      const [oldestView] = notedViews.keys();
+      if (notedViews.size > MAX_REMEMBERED && oldestView !== undefined) notedViews.delete(oldestView);
+      const previousWrite = lastWrite;
       const writing = keep(checkoutId, view).catch(report);
-      lastWrite = Promise.all([before, writing]).then(() => undefined);
+      lastWrite = Promise.all([previousWrite, writing]).then(() => undefined);
     },
     /** Resolves when all recorded views are on disk, or failed to be written. */
     idle: (): Promise<void> => lastWrite,

@@ -81,7 +81,7 @@ function onCheckout(
   ref: CheckoutRef,
   change: (checkout: Checkout, now: number) => Outcome<Change>,
 ): Promise<Outcome<Change>> {
-  return atCheckout(context, ref, (found, now) => change(applyDueChanges(context, found, now), now));
+  return atCheckout(context, ref, (checkout, now) => change(applyDueChanges(context, checkout, now), now));
 }
 
 export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
@@ -110,10 +110,10 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   const { id } = checkout;
   const settlement = settlements.of(id);
   if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
-  const settled = checkouts.findAny(id) ?? checkout;
-  if (!isExpiryDue(settled, now)) return settled;
-  settleItem(context, { checkoutId: id, dueAt: settled.expiresAt, outcome: null });
-  return checkouts.findAny(id) ?? settled;
+  const settledCheckout = checkouts.findAny(id) ?? checkout;
+  if (!isExpiryDue(settledCheckout, now)) return settledCheckout;
+  settleItem(context, { checkoutId: id, dueAt: settledCheckout.expiresAt, outcome: null });
+  return checkouts.findAny(id) ?? settledCheckout;
 }
 
 /** `most` keeps the write short. Returns how many were applied, and whether there are more. */
@@ -141,12 +141,12 @@ function settleItem(
   const checkout = store.checkouts.findAny(checkoutId);
   if (checkout === undefined) throw new Error(`${checkoutId} is due and does not exist`);
   if (isFinal(checkout.status)) return [];
-  const changed =
+  const changeOutcome =
     outcome === null
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
   // Rows of another sandbox's snapshot may not lead to the outcome that they name.
-  return changed.ok ? changed.value.moves : [];
+  return changeOutcome.ok ? changeOutcome.value.moves : [];
 }
 
 /** Takes all steps of a payer from the checkout's current status to one outcome. Runs inside a write. */
@@ -159,7 +159,7 @@ function settle(
   if (outcome === "cancelled") return apply(context, { checkout, command: { kind: "cancel" } }, now);
   if (outcome === "expired") return expireNow(context, checkout, now);
   const attempts = context.store.attempts.of(checkout.id);
-  const attempt = attempts.find((one) => one.outcome === null || one.outcome === "abandoned");
+  const attempt = attempts.find((entry) => entry.outcome === null || entry.outcome === "abandoned");
   if (attempt !== undefined) {
     return apply(
       context,
@@ -170,9 +170,9 @@ function settle(
   const started = apply(context, { checkout, command: { kind: "start" } }, now);
   if (!started.ok) return started;
   const command = { kind: "finish", attempt: nextNumber(attempts), result: outcome } as const;
-  const finished = apply(context, { checkout: started.value.checkout, command }, now);
-  if (!finished.ok) return finished;
-  return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
+  const finishOutcome = apply(context, { checkout: started.value.checkout, command }, now);
+  if (!finishOutcome.ok) return finishOutcome;
+  return accept({ ...finishOutcome.value, moves: [...started.value.moves, ...finishOutcome.value.moves] });
 }
 
 /** Expires a checkout now, as if the payer had not returned: its remaining lifetime is removed. */
@@ -191,10 +191,10 @@ function finishLate(
   const { checkout, attempt } = attemptInput;
   const command = { kind: "finish", attempt, result: "succeeded" } as const;
   if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
-  const expired = expireNow(context, checkout, now);
-  if (!expired.ok) return expired;
-  const finished = apply(context, { checkout: expired.value.checkout, command }, now);
-  return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
+  const outcome = expireNow(context, checkout, now);
+  if (!outcome.ok) return outcome;
+  const finishOutcome = apply(context, { checkout: outcome.value.checkout, command }, now);
+  return finishOutcome.ok ? accept({ ...finishOutcome.value, moves: outcome.value.moves }) : finishOutcome;
 }
 
 /** This is the only way to change a status. */
@@ -205,9 +205,9 @@ function apply(
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
   const { checkout, command } = commandInput;
-  const decided = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
-  if (!decided.ok) return decided;
-  const { status, attempt, late } = decided.value;
+  const decision = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
+  if (!decision.ok) return decision;
+  const { status, attempt, late } = decision.value;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);
   if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
   if (late !== null || attempt?.outcome === "declined" || status === "expired") {
@@ -216,13 +216,13 @@ function apply(
   }
   if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
 
-  const moved = { ...checkout, status };
+  const movedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
-  const json = checkoutJson(moved, checkoutOrigin);
+  const json = checkoutJson(movedCheckout, checkoutOrigin);
   const event = createEvent(
     {
       id: world.uuid(checkout.storeId),
-      checkout: moved,
+      checkout: movedCheckout,
       previousStatus: checkout.status,
       sequence,
       checkoutJson: json,
@@ -233,5 +233,5 @@ function apply(
   emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;
   const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
-  return accept({ checkout: moved, moves: [move], late: false });
+  return accept({ checkout: movedCheckout, moves: [move], late: false });
 }

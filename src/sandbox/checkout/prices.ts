@@ -22,14 +22,14 @@ export function addPrice(
   wantedPrice: Price,
 ): Promise<Outcome<AddedPrice>> {
   return atStore(context, storeId, (store, at) => {
-    const decided = decidePrice(wantedPrice, store.prices.of(storeId));
-    if (!decided.ok) return decided;
-    const { price, added } = decided.value;
+    const decision = decidePrice(wantedPrice, store.prices.of(storeId));
+    if (!decision.ok) return decision;
+    const { price, added } = decision.value;
     if (added) store.prices.put(storeId, price);
     if (added && price.approved) recordApproval(store, { storeId, price, note: ADDED_NOTE, at });
     const { paymentMethods = [], currencies = [] } = store.stores.facts(storeId) ?? {};
-    const active = new Set([...paymentMethods, ...currencies]);
-    const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !active.has(name));
+    const names = new Set([...paymentMethods, ...currencies]);
+    const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !names.has(name));
     return accept({ ...price, added, missingCapabilities });
   });
 }
@@ -42,9 +42,9 @@ export function retirePrice(
   return atStore(context, storeId, ({ prices }) => {
     const price = prices.find(storeId, id);
     if (price === undefined) return refuseFact("no_price", { price: printableLiteral(id) });
-    const retired = { ...price, retired: true };
-    if (!price.retired) prices.put(storeId, retired);
-    return accept(retired);
+    const retiredPrice = { ...price, retired: true };
+    if (!price.retired) prices.put(storeId, retiredPrice);
+    return accept(retiredPrice);
   });
 }
 

@@ -22,9 +22,9 @@ export function addReturnOrigin(
   { storeId, origin, path }: OriginToAdd,
 ): Promise<Outcome<ReturnOrigin[]>> {
   return atStore(context, storeId, (store, createdAt) => {
-    const registered = store.returnOrigins.list(storeId);
-    const knownOrigin = registered.find((one) => one.origin === origin);
-    if (knownOrigin === undefined && registered.length >= MAX_RETURN_ORIGINS) {
+    const origins = store.returnOrigins.list(storeId);
+    const knownOrigin = origins.find((entry) => entry.origin === origin);
+    if (knownOrigin === undefined && origins.length >= MAX_RETURN_ORIGINS) {
       return refuseFact("too_many_return_origins", { most: MAX_RETURN_ORIGINS });
     }
     store.returnOrigins.put({ storeId, origin, path: path ?? knownOrigin?.path ?? ROOT_PATH, createdAt });

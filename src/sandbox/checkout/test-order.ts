@@ -37,7 +37,7 @@ export async function createTestOrder(
     ...amount,
   });
   if (!request.ok) return request;
-  const created = await createCheckout(context, {
+  const outcome = await createCheckout(context, {
     storeId,
     object,
     path: CREATE_PATHS[object],
@@ -46,17 +46,17 @@ export async function createTestOrder(
     requestId,
     isOwnCommand: () => true,
   });
-  if (!created.ok) return created;
-  const made = store.checkouts.live(storeId, orderId);
-  if (made === undefined) throw new Error(`the test order ${orderId} was created, but cannot be found`);
-  return accept({ id: made.id, orderId, status: made.status });
+  if (!outcome.ok) return outcome;
+  const checkout = store.checkouts.live(storeId, orderId);
+  if (checkout === undefined) throw new Error(`the test order ${orderId} was created, but cannot be found`);
+  return accept({ id: checkout.id, orderId, status: checkout.status });
 }
 
 /** The terms without a price; undefined without an active method or currency. */
 function defaultTerms({ store }: ServiceContext, storeId: string): object | undefined {
-  const active = store.capabilities.of(storeId).filter((one) => one.active);
-  const method = active.find(({ kind }) => kind === "payment_method")?.name;
-  const currency = active.find(({ kind }) => kind === "currency")?.name;
+  const activeCapabilities = store.capabilities.of(storeId).filter((capability) => capability.active);
+  const method = activeCapabilities.find(({ kind }) => kind === "payment_method")?.name;
+  const currency = activeCapabilities.find(({ kind }) => kind === "currency")?.name;
   if (method === undefined || currency === undefined) return undefined;
   return { amount_minor: AMOUNT_MINOR, currency, payment_method: method };
 }

@@ -28,14 +28,14 @@ export async function viewCheckout(
   ref: CheckoutRef,
 ): Promise<Outcome<CheckoutView>> {
   const { store } = context;
-  const found = findCheckout(store, ref);
-  if (!found.ok) return found;
-  const { id: checkoutId, storeId } = found.value;
+  const foundCheckout = findCheckout(store, ref);
+  if (!foundCheckout.ok) return foundCheckout;
+  const { id: checkoutId, storeId } = foundCheckout.value;
   const clock = store.clocks.of(storeId);
   const names = store.stores.names(storeId);
   if (clock === undefined || names === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
-  const checkout = await currentCheckout(context, found.value, now);
+  const checkout = await currentCheckout(context, foundCheckout.value, now);
   const [returnOrigin = null] = store.returnOrigins.list(storeId);
   return accept({
     checkout,

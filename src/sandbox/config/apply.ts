@@ -30,16 +30,16 @@ export function planConfig(
 
 /** Applies a configuration (decision 84). Runs inside a transaction, and refuses before its first write. */
 export function applyConfig(context: ConfigContext, configInput: ConfigInput): Outcome<ApplyResult> {
-  const planned = planConfig(context, configInput);
-  if (!planned.ok) return planned;
+  const plan = planConfig(context, configInput);
+  if (!plan.ok) return plan;
   const newStores = new Map<string, NewStore>();
-  for (const change of planned.value) {
+  for (const change of plan.value) {
     // A new store gets its capabilities and prices when it is created.
     const isNew = newStores.has(change.storeId);
     const store = applyChange(context, change, isNew);
     if (store !== undefined) newStores.set(store.id, store);
   }
-  return accept({ changes: planned.value, made: [...newStores.values()] });
+  return accept({ changes: plan.value, made: [...newStores.values()] });
 }
 
 /** Applies one change. Returns the store that it created, if any. */
@@ -112,10 +112,10 @@ function changeCapability(
   at: number,
 ): void {
   if (kind !== "payment_method" && kind !== "currency") return;
-  const active = action === "add" || differences.some(({ to }) => to === true);
+  const isActive = action === "add" || differences.some(({ to }) => to === true);
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
-  else store.capabilities.set(storeId, { name: subject, active });
-  const act = active ? "enable_capability" : "disable_capability";
+  else store.capabilities.set(storeId, { name: subject, active: isActive });
+  const act = isActive ? "enable_capability" : "disable_capability";
   store.adminActions.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
 }
 
@@ -129,8 +129,8 @@ function changePrice(
   if (action === "remove" || wanted === undefined) return;
   const price = priceWithDefaults(wanted);
   store.prices.put(storeId, price);
-  const decided = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
-  const isDecided = price.approved ? action === "add" || decided.length > 0 : decided.includes("approved");
+  const fields = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
+  const isDecided = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");
   if (isDecided) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 

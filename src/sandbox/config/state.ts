@@ -14,7 +14,7 @@ export function configState(tables: Tables, apiKeys: readonly string[] = []): Co
       return owner === undefined ? [] : [[hash, owner] as const];
     }),
   );
-  return { stores: store.stores.all().map((one) => storeState(tables, one)), keys };
+  return { stores: store.stores.all().map((details) => storeState(tables, details)), keys };
 }
 
 function storeState(
@@ -22,7 +22,7 @@ function storeState(
   details: ReturnType<Store["stores"]["all"]>[number],
 ): StoreState {
   const { id, merchantId, merchant, store: name } = details;
-  const sealed = store.signingSecrets.current(id);
+  const sealedSecret = store.signingSecrets.current(id);
   return {
     id,
     name,
@@ -40,6 +40,6 @@ function storeState(
         inOrder,
         ca: ca ?? undefined,
       })),
-    signingSecret: sealed && openSecret(sealed, masterKey),
+    signingSecret: sealedSecret && openSecret(sealedSecret, masterKey),
   };
 }

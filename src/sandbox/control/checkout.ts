@@ -18,12 +18,12 @@ export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const { outcome, leaseId } = body;
     const isDrill = leaseId !== undefined && context.leases.check({ storeId, id: leaseId }).ok;
-    const acting = isDrill ? withoutAssumptionLog(context) : context;
-    const paid = await simulatePayment(acting, { storeId, checkoutId: id }, outcome);
-    if (!paid.ok) return paid;
+    const actingContext = isDrill ? withoutAssumptionLog(context) : context;
+    const payment = await simulatePayment(actingContext, { storeId, checkoutId: id }, outcome);
+    if (!payment.ok) return payment;
     // Paying with this operation skips the steps of a payer on the pages.
-    acting.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
-    const { checkout, late, moves } = paid.value;
+    actingContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
+    const { checkout, late, moves } = payment.value;
     return accept({ ...checkout, late, moves });
   },
   listCheckouts: async (context, { storeId, body }) => {

@@ -5,10 +5,10 @@ import type { HandlersOf } from "./handler.ts";
 export const clockHandlers = {
   showClock: async (context, { storeId }) => showClock(context, storeId),
   moveClock: async (context, { storeId, requestId, body }) => {
-    const moved = await moveClock(context, storeId, body);
-    if (!moved.ok) return moved;
-    context.assumptions.note(CLOCK_DECISIONS, { storeId, requestId, at: moved.value.now });
+    const moveOutcome = await moveClock(context, storeId, body);
+    if (!moveOutcome.ok) return moveOutcome;
+    context.assumptions.note(CLOCK_DECISIONS, { storeId, requestId, at: moveOutcome.value.now });
     await context.wakeStores([storeId]);
-    return moved;
+    return moveOutcome;
   },
 } satisfies HandlersOf<"clock">;

@@ -6,9 +6,9 @@ import { configState } from "../config/state.ts";
 import type { HandlersOf } from "./handler.ts";
 
 function displayStore(store: StoreState) {
-  const active = store.capabilities.filter((capability) => capability.active);
+  const activeRows = store.capabilities.filter((capability) => capability.active);
   const activeNames = (wantedKind: Capability["kind"]): string[] =>
-    active.filter(({ kind }) => kind === wantedKind).map(({ name }) => name);
+    activeRows.filter(({ kind }) => kind === wantedKind).map(({ name }) => name);
   const capabilities = { paymentMethods: activeNames("payment_method"), currencies: activeNames("currency") };
   return { ...store, capabilities };
 }

@@ -56,11 +56,11 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   requestIds: "control",
   admit: admitToControl,
   storeOf: (context, request) => {
-    const found = find(request.method, splitTarget(request.target).path);
-    if (!found.ok || !found.value.route.entersStore) return undefined;
+    const match = find(request.method, splitTarget(request.target).path);
+    if (!match.ok || !match.value.route.entersStore) return undefined;
     const caller = admitToControl(context, request);
     if (!caller.ok) return undefined;
-    const storeId = findStore(context, caller.value, found.value.params["store_id"] ?? "");
+    const storeId = findStore(context, caller.value, match.value.params["store_id"] ?? "");
     return storeId.ok && storeId.value !== "" ? storeId.value : undefined;
   },
   refuse: (context, { requestId }, refusal) => {
@@ -97,8 +97,8 @@ async function answerAs(
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permitted = permit(caller, CONTROL_OPERATIONS[name].least, name);
-  if (!permitted.ok) return permitted;
+  const permission = permit(caller, CONTROL_OPERATIONS[name].least, name);
+  if (!permission.ok) return permission;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
   const read = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
@@ -106,16 +106,16 @@ async function answerAs(
   const givenInput = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
-  const called = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenInput };
-  const running = run(context, name, called);
+  const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenInput };
+  const work = run(context, name, call);
   // Only a GET waits; what writes is never left alone.
   const isWait = CONTROL_OPERATIONS[name].method === "GET";
-  const answer = await (isWait ? whileValid(context, caller, running) : running);
+  const answer = await (isWait ? whileValid(context, caller, work) : work);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
-  const whole = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  const text = caller.role === "viewer" ? withoutSecrets(whole, context.secrets) : whole;
+  const wholeText = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
+  const text = caller.role === "viewer" ? withoutSecrets(wholeText, context.secrets) : wholeText;
   // The line break marks the end of the result; the rest of the body only keeps the lease open.
   const isAllowed = (): boolean => context.tokens.isValid(caller);
   const body = lasting ? context.leases.hold(requestId, `${text}\n`, isAllowed) : text;
@@ -153,9 +153,9 @@ async function run<Name extends OperationName>(
   if (!body.ok) return body;
   // Nothing is awaited between this check and the operation's write, so a lease that ends later also undoes this write.
   const { leaseId } = call;
-  const leased: Outcome<void> =
+  const leaseCheck: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
-  return leased.ok ? runOperation(context, name, { ...call, body: body.value }) : leased;
+  return leaseCheck.ok ? runOperation(context, name, { ...call, body: body.value }) : leaseCheck;
 }
 
 /**
@@ -172,9 +172,9 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const fields = [...new URLSearchParams(query)];
-  const twice = fields.find(([name], at) => fields.findIndex(([otherName]) => otherName === name) !== at);
-  if (twice !== undefined) {
-    const name = printableLiteral(twice[0]);
+  const field = fields.find(([name], at) => fields.findIndex(([otherName]) => otherName === name) !== at);
+  if (field !== undefined) {
+    const name = printableLiteral(field[0]);
     return refuseFact("query_twice", { parameter: name });
   }
   return accept(Object.fromEntries(fields));

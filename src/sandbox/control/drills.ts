@@ -18,8 +18,8 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of the lease is the id of the request that opens and holds it.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
-    const given = await openLease(context, { storeId, id, drill }, timeoutMs);
-    return mapValue(given, (more) => ({ id, storeId, ...more }));
+    const lease = await openLease(context, { storeId, id, drill }, timeoutMs);
+    return mapValue(lease, (leaseFields) => ({ id, storeId, ...leaseFields }));
   },
   endLease: async ({ leases }, { storeId, id }) => mapValue(await leases.end({ storeId, id }), () => ({})),
   recordDrill: async (context, { storeId, body }) =>

@@ -5,13 +5,13 @@ import type { HandlersOf } from "./handler.ts";
 
 export const faultHandlers = {
   addFault: async (context, { storeId, leaseId, body }) => {
-    const added = await addFaults(context, { storeId, leaseId }, body);
-    const [first] = added.ok ? added.value : [];
-    if (!added.ok || first === undefined) return added as Outcome<never>;
+    const addedFaults = await addFaults(context, { storeId, leaseId }, body);
+    const [first] = addedFaults.ok ? addedFaults.value : [];
+    if (!addedFaults.ok || first === undefined) return addedFaults as Outcome<never>;
     const held = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
     // The lease has ended while the faults were written.
     if (!held.ok) await undoEffects(context, leaseId);
-    return mapValue(held, () => ({ fault: first, faults: added.value }));
+    return mapValue(held, () => ({ fault: first, faults: addedFaults.value }));
   },
   listFaults: async (context, { storeId }) => accept({ storeId, faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>

@@ -9,8 +9,8 @@ export const keyHandlers = {
   createKey: (context, { storeId, body: { scopes: wantedScopes = SCOPES } }) =>
     atStore(context, storeId, () => {
       const scopes = SCOPES.filter((scope) => wantedScopes.includes(scope));
-      const { id: keyId, ...made } = createKey(context, { storeId, scopes });
-      return accept({ ...made, keyId });
+      const { id: keyId, ...madeKey } = createKey(context, { storeId, scopes });
+      return accept({ ...madeKey, keyId });
     }),
   listKeys: async ({ store }, { storeId }) =>
     accept({ storeId, keys: store.credentials.of(storeId).map(renameKeyId) }),
@@ -19,10 +19,10 @@ export const keyHandlers = {
   createToken: ({ tokens }, { storeId, body }) => tokens.issue("token", { storeId, ...body }),
   listTokens: async ({ store }, { storeId }) => accept({ storeId, tokens: store.tokens.of(storeId) }),
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),
-  showAccess: async ({ store }, { caller: { role: named, storeId, expiresAt } }) => {
+  showAccess: async ({ store }, { caller: { role: namedRole, storeId, expiresAt } }) => {
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
     // No operation of a viewer is also one of the administrator.
-    const role = named === "administrator" ? "owner" : named;
+    const role = namedRole === "administrator" ? "owner" : namedRole;
     return accept({ role, storeId, storeName, expiresAt });
   },
 } satisfies HandlersOf<"keys">;

@@ -6,12 +6,12 @@ import { signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const portalHandlers = {
-  createSignIn: async (context, { body: { to: asked, storeId, ...rights } }) => {
+  createSignIn: async (context, { body: { to: askedPage, storeId, ...rights } }) => {
     const { portal, tokens } = context;
     if (portal.isOff) return refuseFact("portal_is_off", {});
-    const to = asked && (removeKey(portal.path, asked) ?? asked);
-    const found = requireSearchTarget(context, to ?? "");
-    if (!found.ok) return found;
+    const to = askedPage && (removeKey(portal.path, askedPage) ?? askedPage);
+    const searchTarget = requireSearchTarget(context, to ?? "");
+    if (!searchTarget.ok) return searchTarget;
     if (storeId === undefined) {
       const { code, expiresAt } = portal.issueCode();
       return accept({ signInUrl: signInLink(portal, code, to), expiresAt });

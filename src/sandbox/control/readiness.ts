@@ -16,7 +16,7 @@ export const readinessHandlers = {
     const uses = await context.assumptions.of(storeId);
     const dialect = context.store.stores.dialect(storeId);
     const assumptions = ASSUMPTIONS.map(({ decision, title, chosen, setting, shownBy }) => {
-      const use = uses.find((one) => one.decision === decision);
+      const use = uses.find((entry) => entry.decision === decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
       const words = { title: english(title), chosen: english(chosen), shownBy: shownBy && english(shownBy) };
       const differences = differencesOn(dialect, decision);

@@ -18,20 +18,20 @@ export const requestHandlers = {
     return accept({ storeId, requests: entries, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
-    const found = requests.find(storeId, id);
-    if (found === undefined) return refuseUnknownRequest(requests, id);
-    return accept({ ...entryOf(found), replayedAt: found.replays.map(({ storeAt }) => storeAt) });
+    const request = requests.find(storeId, id);
+    if (request === undefined) return refuseUnknownRequest(requests, id);
+    return accept({ ...entryOf(request), replayedAt: request.replays.map(({ storeAt }) => storeAt) });
   },
   explain: async (context, { storeId, body }) => {
-    const explained = await explain(context, storeId, body);
-    return body.without === undefined ? explained : mapValue(explained, withoutDurations);
+    const explanation = await explain(context, storeId, body);
+    return body.without === undefined ? explanation : mapValue(explanation, withoutDurations);
   },
   saveStory: async (context, { storeId, body }) => {
     const { language = "en" } = body;
     const checkoutId = checkoutOfStory(context, storeId, body);
     if (!checkoutId.ok) return checkoutId;
-    const saved = await context.saveStory({ storeId, id: checkoutId.value, language });
-    return saved.ok ? accept({ checkoutId: checkoutId.value, html: saved.value }) : saved;
+    const story = await context.saveStory({ storeId, id: checkoutId.value, language });
+    return story.ok ? accept({ checkoutId: checkoutId.value, html: story.value }) : story;
   },
 } satisfies HandlersOf<"requests">;
 
@@ -52,17 +52,17 @@ async function awaitRequests(
     from: query.from ?? null,
     limit: query.limit ?? DEFAULT_PAGE,
   };
-  let after = query.after ?? null;
+  let position = query.after ?? null;
   const newestFirst = await pollUntil(
     context,
     { storeId, waitMs },
     {
       read: () => {
-        const found = log.list(storeId, { ...filter, after });
-        if (found.length === 0) after = log.last(storeId);
-        return found;
+        const requests = log.list(storeId, { ...filter, after: position });
+        if (requests.length === 0) position = log.last(storeId);
+        return requests;
       },
-      isEnough: (found) => found.length > 0,
+      isEnough: (items) => items.length > 0,
       next: (leftMs) => log.next(storeId, leftMs),
     },
   );

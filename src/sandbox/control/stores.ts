@@ -23,35 +23,35 @@ export const storesHandlers = {
   createStore: async (context, { body: { name, merchant, dialect } }) => {
     const isNew = merchant === NEW_MERCHANT;
     const id = isNew ? context.world.uuid() : merchant;
-    const wanted = { name, dialect, merchant: id === undefined ? id : { id, isNew } };
-    const made = await createStore(context, wanted);
-    if (!made.ok) return made;
-    const { id: storeId, ...rest } = made.value;
-    return accept({ ...rest, storeId });
+    const storeInput = { name, dialect, merchant: id === undefined ? id : { id, isNew } };
+    const newStore = await createStore(context, storeInput);
+    if (!newStore.ok) return newStore;
+    const { id: storeId, ...storeFields } = newStore.value;
+    return accept({ ...storeFields, storeId });
   },
   listStores: async ({ store }, { caller }) => {
-    const all = store.stores.all().filter(({ id }) => reaches(caller, id));
-    return accept({ stores: all.map(entryOf) });
+    const reachedStores = store.stores.all().filter(({ id }) => reaches(caller, id));
+    return accept({ stores: reachedStores.map(entryOf) });
   },
   storeAccess: async ({ store, masterKey }, { storeId }) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
-    const sealed = store.signingSecrets.current(storeId);
-    if (sealed === undefined) throw new Error(`store ${storeId} has no signing secret`);
-    const signingSecret = openStoredSecret(sealed, masterKey);
+    const sealedSecret = store.signingSecrets.current(storeId);
+    if (sealedSecret === undefined) throw new Error(`store ${storeId} has no signing secret`);
+    const signingSecret = openStoredSecret(sealedSecret, masterKey);
     const { merchantId, store: name } = details;
     const ownSecrets = countEndpointsWithOwnSecret(store, storeId);
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets });
   },
-  reset: async (context, { body: { store: named }, caller }) => {
+  reset: async (context, { body: { store: namedStore }, caller }) => {
     // A limited caller resets only its own store, by id. Every other name is unknown.
-    if (named === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
-    const permitted = permitStore(caller, named);
-    if (!permitted.ok) return permitted;
-    const done = await resetStores(context, named);
-    if (!done.ok) return done;
-    await context.wakeStores(done.value.map(({ storeId }) => storeId));
-    return accept({ stores: done.value });
+    if (namedStore === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
+    const permission = permitStore(caller, namedStore);
+    if (!permission.ok) return permission;
+    const outcome = await resetStores(context, namedStore);
+    if (!outcome.ok) return outcome;
+    await context.wakeStores(outcome.value.map(({ storeId }) => storeId));
+    return accept({ stores: outcome.value });
   },
   createStoreSnapshot: async (context, { storeId, caller, body: { name } }) => {
     const isTaken = context.snapshotStorage.size(name) !== undefined;
@@ -68,12 +68,12 @@ export const storesHandlers = {
     return own.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : own;
   },
   restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
-    const before = context.store.stores.all().map(({ id }) => id);
+    const storesBefore = context.store.stores.all().map(({ id }) => id);
     const restored = await restoreNamedSnapshot(context, name, {
       scope: all === true ? "all" : "as_taken",
       ...options,
     });
-    if (restored.ok) await endLeasesOfGone(context, before);
+    if (restored.ok) await endLeasesOfGone(context, storesBefore);
     return restored;
   },
   removeSnapshot: async (context, { caller, body: { name } }) => {
@@ -81,9 +81,9 @@ export const storesHandlers = {
     return own.ok ? removeSnapshot(context.snapshotStorage, name) : own;
   },
   deleteStore: async (context, { storeId }) => {
-    const deleted = await deleteStore(context, storeId);
-    if (deleted.ok) await endLeasesOfGone(context, [storeId]);
-    return deleted;
+    const outcome = await deleteStore(context, storeId);
+    if (outcome.ok) await endLeasesOfGone(context, [storeId]);
+    return outcome;
   },
 } satisfies HandlersOf<"stores">;
 
@@ -103,8 +103,8 @@ async function endLeasesOfGone(
   { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],
 ): Promise<void> {
-  const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
-  for (const storeId of gone) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
+  const goneIds = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
+  for (const storeId of goneIds) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
 }
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {

@@ -61,23 +61,23 @@ export const webhookHandlers = {
     });
   },
   addEndpoint: async (context, { storeId, body }) => {
-    const added = await addEndpoint(context, storeId, body);
-    if (!added.ok) return added;
-    const [signingSecret = ""] = added.value.secrets.inForce;
-    return accept({ ...currentEndpoint(context, added.value), signingSecret });
+    const outcome = await addEndpoint(context, storeId, body);
+    if (!outcome.ok) return outcome;
+    const [signingSecret = ""] = outcome.value.secrets.inForce;
+    return accept({ ...currentEndpoint(context, outcome.value), signingSecret });
   },
   showEndpoint: (context, { storeId, id, body }) => endpointOnceChanged(context, { storeId, id }, body),
   setEndpointState: async (context, { storeId, id, body: { action } }) => {
     const ref = { storeId, endpointId: id };
-    const changed =
+    const outcome =
       action === "remove"
         ? await removeEndpoint(context, ref)
         : await setEndpointState(context, ref, {
             state: STATE_AFTER[action],
             ...(action === "leave" ? { reason: LISTENER_DISCONNECTED } : {}),
           });
-    if (action === "leave" && changed.ok) context.relay.endOthers(storeId);
-    return changed.ok ? accept(currentEndpoint(context, changed.value)) : changed;
+    if (action === "leave" && outcome.ok) context.relay.endOthers(storeId);
+    return outcome.ok ? accept(currentEndpoint(context, outcome.value)) : outcome;
   },
   showSecret: async (context, { storeId, id }) =>
     mapValue(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
@@ -90,14 +90,14 @@ export const webhookHandlers = {
   testEndpoint: async (context, { storeId, id }) =>
     mapValue(await testEndpoint(context, { storeId, endpointId: id }), (eventId) => ({ eventId })),
   registerListener: async (context, { storeId, body }) => {
-    const registered = await registerListener(context, storeId, body);
-    if (!registered.ok) return registered;
+    const outcome = await registerListener(context, storeId, body);
+    if (!outcome.ok) return outcome;
     if (body.forwardTo === undefined) context.listenerTargets.delete(storeId);
     else context.listenerTargets.set(storeId, body.forwardTo);
-    context.relay.endOthers(storeId, registered.value.url);
-    const { secrets, replayed } = registered.value;
+    context.relay.endOthers(storeId, outcome.value.url);
+    const { secrets, replayed } = outcome.value;
     return accept({
-      ...currentEndpoint(context, registered.value),
+      ...currentEndpoint(context, outcome.value),
       replayed,
       signingSecrets: secrets.inForce,
       storeTime: storeTimeIfMoved(context, storeId),
@@ -105,13 +105,13 @@ export const webhookHandlers = {
   },
   fetchDeliveries: async (context, { storeId, body: { url, known = "", waitMs } }) => {
     const { store, relay } = context;
-    const handled = new Set(known.split(","));
+    const handledIds = new Set(known.split(","));
     const isListening = (): boolean =>
       store.endpoints
         .of(storeId)
         .some((one) => one.kind === "listener" && one.url === url && one.state === "enabled");
     const requests = await awaitFound(context, { storeId, waitMs }, () =>
-      isListening() ? relay.held({ storeId, url }).filter(({ id }) => !handled.has(id)) : [],
+      isListening() ? relay.held({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
     );
     return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
   },
@@ -128,9 +128,9 @@ export const webhookHandlers = {
     if (next?.ok === false) return next;
     const isNewest = since === undefined;
     const query = { ...body, limit: isNewest ? limit + 1 : limit };
-    const found = await awaitEvents(context, storeId, query, next?.value.position);
-    const shownItems = found.slice(-limit);
-    const nextBefore = isNewest && found.length > limit ? (shownItems[0]?.id ?? null) : null;
+    const foundEvents = await awaitEvents(context, storeId, query, next?.value.position);
+    const shownItems = foundEvents.slice(-limit);
+    const nextBefore = isNewest && foundEvents.length > limit ? (shownItems[0]?.id ?? null) : null;
     return accept({ storeId, events: shownItems.map(eventEntry), nextBefore });
   },
   showEvent: async ({ store }, { storeId, id }) => {
@@ -156,14 +156,14 @@ export const webhookHandlers = {
     if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
       return refuseFact("no_delivery_before", { delivery: before });
-    const found = await awaitFound(context, { storeId, waitMs }, () =>
+    const foundDeliveries = await awaitFound(context, { storeId, waitMs }, () =>
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );
-    const deliveries = found.slice(0, limit);
+    const deliveries = foundDeliveries.slice(0, limit);
     return accept({
       storeId,
       deliveries,
-      nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null,
+      nextBefore: foundDeliveries.length > limit ? (deliveries.at(-1)?.id ?? null) : null,
     });
   },
 } satisfies HandlersOf<"webhooks">;
@@ -210,8 +210,8 @@ function checkPage(query: {
 }): Outcome<void> {
   const { before, since, waitMs } = query;
   if (before === undefined || (since === undefined && waitMs === undefined)) return accept(undefined);
-  const newer = since === undefined ? "wait_ms" : "since";
-  return refuseFact("before_and_newer", { newer });
+  const newerField = since === undefined ? "wait_ms" : "since";
+  return refuseFact("before_and_newer", { newer: newerField });
 }
 
 /** Lists events; without `since`, the newest. Each read continues after the previous one. */
@@ -219,19 +219,19 @@ function awaitEvents(
   context: OperationContext,
   storeId: string,
   query: RequestOf<"listEvents">,
-  before?: number,
+  position?: number,
 ): Promise<readonly StoredEvent[]> {
   const { events } = context.store;
   const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, from, waitMs } = query;
-  let after = query.since;
+  let nextPosition = query.since;
   return awaitFound(context, { storeId, waitMs }, () => {
     const eventFilter = { storeId, type, checkoutId, orderId, limit };
-    const found =
-      after === undefined
-        ? events.latest({ ...eventFilter, before })
-        : events.after({ ...eventFilter, after, ...(from !== undefined && { from }) });
-    if (found.length === 0) after = events.lastPosition();
-    return found;
+    const newEvents =
+      nextPosition === undefined
+        ? events.latest({ ...eventFilter, before: position })
+        : events.after({ ...eventFilter, after: nextPosition, ...(from !== undefined && { from }) });
+    if (newEvents.length === 0) nextPosition = events.lastPosition();
+    return newEvents;
   });
 }
 
@@ -247,7 +247,7 @@ function awaitFound<Found>(
     { storeId, waitMs },
     {
       read,
-      isEnough: (found) => found.length > 0,
+      isEnough: (items) => items.length > 0,
       next: (leftMs) => writeSignals.next(storeId, leftMs),
       isOver: writeSignals.isOver,
     },
@@ -283,11 +283,11 @@ function eventEntry(event: StoredEvent): EventEntry {
 }
 
 function attemptEntry(attempt: DeliveryAttempt): DeliveryEntry["attempts"][number] {
-  const { madeBy: by, ...rest } = attempt;
-  const { headers, bodyHash: bodySha256, answer } = rest;
+  const { madeBy: maker, ...attemptFields } = attempt;
+  const { headers, bodyHash: bodySha256, answer } = attemptFields;
   return {
-    ...rest,
-    by,
+    ...attemptFields,
+    by: maker,
     headers: readAuditedHeaders(headers),
     bodySha256,
     answer: answer === null ? null : Buffer.from(answer).toString("utf8"),

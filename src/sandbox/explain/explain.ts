@@ -81,9 +81,9 @@ export async function explain(
   storeId: string,
   subject: Named,
 ): Promise<Outcome<Explanation>> {
-  for (const [kind, looking] of lookups(subject, { context, storeId })) {
-    const found = await KINDS[kind](looking);
-    if (found !== undefined) return accept(found);
+  for (const [kind, query] of lookups(subject, { context, storeId })) {
+    const explanation = await KINDS[kind](query);
+    if (explanation !== undefined) return accept(explanation);
   }
   const noun = subject.as ?? "request, checkout, event, delivery or order_id";
   const failure = context.requests.failure();
@@ -109,22 +109,22 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery)
  * with `not_found`.
  */
 export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Named): Outcome<string> {
-  for (const [kind, looking] of lookups(subject, { context, storeId })) {
-    const found = IDS_OF_CHECKOUTS[kind](looking);
-    if (found !== undefined) return accept(found);
+  for (const [kind, query] of lookups(subject, { context, storeId })) {
+    const checkoutId = IDS_OF_CHECKOUTS[kind](query);
+    if (checkoutId !== undefined) return accept(checkoutId);
   }
-  const received = printableLiteral(subject.id);
+  const receivedText = printableLiteral(subject.id);
   return subject.as === undefined
-    ? refuseFact("no_checkout_for", { received })
-    : refuseFact("no_checkout_of", { what: subject.as, received });
+    ? refuseFact("no_checkout_for", { received: receivedText })
+    : refuseFact("no_checkout_of", { what: subject.as, received: receivedText });
 }
 
 /** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
 function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
-  const found = context.requests.find(storeId, id);
-  if (found === undefined) return undefined;
-  const conflictingId = conflictingCheckout(context.store, storeId, found);
-  const { orderId } = found;
+  const request = context.requests.find(storeId, id);
+  if (request === undefined) return undefined;
+  const conflictingId = conflictingCheckout(context.store, storeId, request);
+  const { orderId } = request;
   if (orderId === null) return conflictingId?.id;
   const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const created = siblings.find((one) => keysOf(context, one.id).some(({ requestId }) => requestId === id));
@@ -137,9 +137,9 @@ function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: st
 }
 
 function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
-  const logged = readLoggedRequest(context, storeId, id);
-  if (!logged.ok) return undefined;
-  const { request, existing, replays } = logged.value;
+  const loggedRequest = readLoggedRequest(context, storeId, id);
+  if (!loggedRequest.ok) return undefined;
+  const { request, existing, replays } = loggedRequest.value;
   return explainRequest(request, existing, replays);
 }
 
@@ -156,15 +156,15 @@ export function readLoggedRequest(
   storeId: string,
   id: string,
 ): Outcome<ReadRequest> {
-  const found = context.requests.find(storeId, id);
-  if (found === undefined) return refuseUnknownRequest(context.requests, id);
-  const { replays, ...request } = found;
-  const existing = conflictOf(context, storeId, request);
-  const keys = existing === undefined ? [] : keysOf(context, existing.id);
+  const loggedRequest = context.requests.find(storeId, id);
+  if (loggedRequest === undefined) return refuseUnknownRequest(context.requests, id);
+  const { replays, ...request } = loggedRequest;
+  const conflict = conflictOf(context, storeId, request);
+  const keys = conflict === undefined ? [] : keysOf(context, conflict.id);
   return accept({
-    request: readStoryRequest(request, existing, keys),
-    replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, existing, keys)),
-    existing,
+    request: readStoryRequest(request, conflict, keys),
+    replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, conflict, keys)),
+    existing: conflict,
   });
 }
 
@@ -179,7 +179,7 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
 /** `keys` are the idempotency keys of the checkouts that the request may have created. */
 function readStoryRequest(
   request: LoggedRequest,
-  existing: ExistingCheckout | undefined,
+  checkout: ExistingCheckout | undefined,
   keys: readonly StoredAnswer[],
 ): StoryRequest {
   const keptKey =
@@ -187,7 +187,7 @@ function readStoryRequest(
   return {
     ...request,
     key: keptKey?.key ?? keyOfRefusal(request),
-    differences: request.code === null ? [] : differencesOf(request, existing),
+    differences: request.code === null ? [] : differencesOf(request, checkout),
     answer: keptKey?.body ?? null,
     fingerprint: keptKey?.fingerprint ?? null,
   };
@@ -202,8 +202,8 @@ function conflictOf(
   storeId: string,
   request: LoggedRequest,
 ): ConflictingCheckout | undefined {
-  const existing = conflictingCheckout(context.store, storeId, request);
-  return existing && { ...existing, fingerprint: keysOf(context, existing.id)[0]?.fingerprint ?? null };
+  const conflict = conflictingCheckout(context.store, storeId, request);
+  return conflict && { ...conflict, fingerprint: keysOf(context, conflict.id)[0]?.fingerprint ?? null };
 }
 
 /**
@@ -220,8 +220,8 @@ function conflictingCheckout(
     code === "idempotency_key_reused" && refused !== null
       ? findHeader(refused.headers, "idempotency-key")
       : undefined;
-  const bound = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
-  if (bound !== undefined) return store.checkouts.find(storeId, bound);
+  const boundCheckout = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
+  if (boundCheckout !== undefined) return store.checkouts.find(storeId, boundCheckout);
   if (orderId === null) return undefined;
   if (code === "order_conflict") return store.checkouts.live(storeId, orderId);
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
@@ -239,25 +239,25 @@ type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" 
 /** Includes the order's requests until its next checkout; the first checkout also has the requests before it. */
 export function readStory(
   context: ExplainContext,
-  viewed: CheckoutFacts,
+  facts: CheckoutFacts,
 ): StoryWithRequests & {
   /** The number of checkouts of the order, at most `MAX_STORY_ITEMS`. */
   readonly ofOrder: number;
 } {
   const { store } = context;
-  const { checkout } = viewed;
+  const { checkout } = facts;
   const { id, storeId, orderId } = checkout;
-  const all = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
+  const allRequests = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
   const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const at = siblings.findIndex((one) => one.id === id);
   const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
   const next = siblings[at - 1]?.createdAt;
   // A request that created a checkout began before the checkout existed, and ended after that.
-  const requests = all.filter(({ path, storeAt, durationMs }) => {
+  const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
   });
-  return { ...withStory(context, viewed), requests, now: viewed.now, ofOrder: siblings.length };
+  return { ...withStory(context, facts), requests, now: facts.now, ofOrder: siblings.length };
 }
 
 function withStory(
@@ -268,18 +268,18 @@ function withStory(
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries
     .ofCheckout(id, MAX_STORY_ITEMS)
-    .map((one) => readDelivery(context, one));
+    .map((delivery) => readDelivery(context, delivery));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = scheduledSettlement(context, checkout);
-  const due = [
+  const items = [
     ...(isFinal(status) ? [] : [{ at: expiresAt, what: "expiry" } as const]),
     ...(settlement === undefined ? [] : [{ at: settlement.dueAt, what: "settlement" } as const]),
   ];
-  return { checkout, story: { attempts, lateResults, views, events, deliveries, due } };
+  return { checkout, story: { attempts, lateResults, views, events, deliveries, due: items } };
 }
 
-async function explainOrderById(looking: ExplainQuery): Promise<Explanation | undefined> {
-  const { context, storeId, id: orderId } = looking;
+async function explainOrderById(query: ExplainQuery): Promise<Explanation | undefined> {
+  const { context, storeId, id: orderId } = query;
   const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
   const keys = checkouts.flatMap(({ id }) => keysOf(context, id));
   const requests = requestsOf(context, storeId, { orderId, keys });
@@ -298,11 +298,11 @@ function requestsOf(
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly StoredAnswer[] },
 ): readonly StoryRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
-  const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_STORY_ITEMS }).toReversed();
-  return found.map((request) => {
+  const requests = context.requests.list(storeId, { ...any, orderId, limit: MAX_STORY_ITEMS }).toReversed();
+  return requests.map((request) => {
     // Only refused requests are compared with a checkout.
-    const existing = request.code === null ? undefined : conflictOf(context, storeId, request);
-    return readStoryRequest(request, existing, keys);
+    const conflict = request.code === null ? undefined : conflictOf(context, storeId, request);
+    return readStoryRequest(request, conflict, keys);
   });
 }
 
@@ -318,7 +318,7 @@ function explainEventById({ context, storeId, id }: ExplainQuery): Explanation |
     state: null,
     limit: MAX_STORY_ITEMS,
   };
-  const deliveries = store.deliveries.list(filter).map((one) => readDelivery(context, one));
+  const deliveries = store.deliveries.list(filter).map((delivery) => readDelivery(context, delivery));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 

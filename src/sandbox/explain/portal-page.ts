@@ -57,8 +57,8 @@ export function requireSearchTarget(context: FindContext, address: string): Outc
 }
 
 function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): string | undefined {
-  const [newest] = store.checkouts.ofOrder({ storeId, orderId, limit: 1 });
-  return newest && `/checkouts/${newest.id}`;
+  const [newestCheckout] = store.checkouts.ofOrder({ storeId, orderId, limit: 1 });
+  return newestCheckout && `/checkouts/${newestCheckout.id}`;
 }
 
 function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
@@ -83,26 +83,26 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
 /** The page for a short id as shown in terminal tables; undefined if several of the newest objects have the same end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
-  const none = { checkoutId: null, limit: MAX_SEARCHED };
+  const noFilter = { checkoutId: null, limit: MAX_SEARCHED };
   const lists = store.checkoutLists;
-  const anyDelivery = { ...none, storeId, endpointId: null, eventId: null, state: null };
+  const anyDelivery = { ...noFilter, storeId, endpointId: null, eventId: null, state: null };
   const ids = [
     ...lists.at(lists.endingIn(storeId, ending)),
     ...store.endpoints.of(storeId),
-    ...store.events.latest({ ...none, storeId, type: null }),
+    ...store.events.latest({ ...noFilter, storeId, type: null }),
     ...store.deliveries.list(anyDelivery),
     ...requests.search(storeId, { limit: MAX_SEARCHED }).found.map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
-  const [only, ...others] = new Set(ids);
-  return only === undefined || others.length > 0 ? undefined : pathOfId(context, storeId, only);
+  const [onlyId, ...otherIds] = new Set(ids);
+  return onlyId === undefined || otherIds.length > 0 ? undefined : pathOfId(context, storeId, onlyId);
 }
 
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
-  const found = requests
+  const foundRequests = requests
     .search(storeId, { limit: MAX_SEARCHED })
     .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
-  return found && `/requests/${found.requestId}`;
+  return foundRequests && `/requests/${foundRequests.requestId}`;
 }
 
 function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {

@@ -37,16 +37,16 @@ export async function searchStore(
   const { store } = context;
   const checkoutList = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = checkoutList.ok ? checkoutList.value : NO_LIST;
-  const { orders: refused, isWhole: isRefusedWhole } = findRefusedOrders(context, storeId, text);
-  const small = text.toLowerCase();
+  const { orders: refusedOrders, isWhole: isRefusedWhole } = findRefusedOrders(context, storeId, text);
+  const lowerText = text.toLowerCase();
   return {
     ...list,
-    refused,
+    refused: refusedOrders,
     isRefusedWhole,
     endpoints: store.endpoints
       .of(storeId)
-      .filter(({ id, url }) => [url, id].some((one) => one.includes(small))),
-    eventTypes: EVENT_TYPES.filter((type) => type.includes(small) && hasHappened(context, storeId, type)),
+      .filter(({ id, url }) => [url, id].some((field) => field.includes(lowerText))),
+    eventTypes: EVENT_TYPES.filter((type) => type.includes(lowerText) && hasHappened(context, storeId, type)),
   };
 }
 
@@ -58,15 +58,15 @@ export function findRefusedOrders(
   storeId: string,
   text: string,
 ): { readonly orders: readonly RefusedOrder[]; readonly isWhole: boolean } {
-  const looked = requests.refusedOf(storeId, text);
-  const groups = Map.groupBy(looked.requests, ({ orderId }) => orderId ?? "");
-  const orders = [...groups].flatMap(([orderId, [newest, ...others]]) => {
+  const result = requests.refusedOf(storeId, text);
+  const groups = Map.groupBy(result.requests, ({ orderId }) => orderId ?? "");
+  const orders = [...groups].flatMap(([orderId, [newestRequest, ...otherRequests]]) => {
     const isMade = store.checkouts.ofOrder({ storeId, orderId, limit: 1 }).length > 0;
-    if (newest === undefined || isMade) return [];
-    const { requestId, status, code, storeAt: at } = newest;
-    return [{ orderId, requestId, status, code, at, count: 1 + others.length }];
+    if (newestRequest === undefined || isMade) return [];
+    const { requestId, status, code, storeAt: at } = newestRequest;
+    return [{ orderId, requestId, status, code, at, count: 1 + otherRequests.length }];
   });
-  return { orders: orders.slice(0, MAX_REFUSED), isWhole: looked.isWhole };
+  return { orders: orders.slice(0, MAX_REFUSED), isWhole: result.isWhole };
 }
 
 function hasHappened({ store }: ServiceContext, storeId: string, type: string): boolean {

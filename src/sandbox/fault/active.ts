@@ -17,8 +17,8 @@ export function removeEndedFaults(
   now: number,
 ): readonly Fault[] {
   return store.faults.now(storeId).filter((fault) => {
-    const over = hasEnded(fault, now);
-    if (over) store.faults.remove(fault.id);
-    return !over;
+    const isOver = hasEnded(fault, now);
+    if (isOver) store.faults.remove(fault.id);
+    return !isOver;
   });
 }

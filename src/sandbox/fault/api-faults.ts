@@ -62,10 +62,10 @@ async function applyFault(context: ApiFaultContext, faultable: FaultableCall): P
   if (fault === undefined) return work();
   const { action } = fault;
   if (isInstead(action)) {
-    const instead = SUBSTITUTE_ANSWERS[action](fault, call.requestId);
+    const substitute = SUBSTITUTE_ANSWERS[action](fault, call.requestId);
     const { storeId, clock } = caller;
-    const logged = { refusal: undefined, ...instead.logged, storeId, clock, orderId, decisions: [] };
-    return accept(addFaultName({ ...instead, logged }, fault));
+    const logFields = { refusal: undefined, ...substitute.logged, storeId, clock, orderId, decisions: [] };
+    return accept(addFaultName({ ...substitute, logged: logFields }, fault));
   }
   const outcome = await work();
   const answer = addFaultName(outcome.ok ? outcome.value : refuse(outcome.refusal), fault);
@@ -107,8 +107,8 @@ const ANSWER_EFFECTS: Readonly<
   empty: (answer) => ({ ...answer, body: "" }),
   truncate: (answer) => createStreamed(answer, firstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
-    createStreamed(answer, (whole) =>
-      slowly(whole, () => pause((latencyMs ?? FAULT_PARAMETERS.latencyMs.default) / PIECES)),
+    createStreamed(answer, (bytes) =>
+      slowly(bytes, () => pause((latencyMs ?? FAULT_PARAMETERS.latencyMs.default) / PIECES)),
     ),
 };
 
@@ -158,13 +158,13 @@ function createUnanswered(requestId: string): Answer {
 function createStreamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;
-  const whole = Buffer.from(body);
-  const headers = { ...answer.headers, "Content-Length": String(whole.length) };
-  return { ...answer, headers, body: inParts(whole) };
+  const wholeBody = Buffer.from(body);
+  const headers = { ...answer.headers, "Content-Length": String(wholeBody.length) };
+  return { ...answer, headers, body: inParts(wholeBody) };
 }
 
-async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {
-  yield whole.subarray(0, Math.floor(whole.length / 2));
+async function* firstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes.subarray(0, Math.floor(bytes.length / 2));
   // The server closes the connection when a body fails.
   throw new Error("a fault truncates this body");
 }
@@ -172,11 +172,11 @@ async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {
 /** Number of pieces of a slow body. */
 const PIECES = 16;
 
-async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
-  const size = Math.ceil(whole.length / PIECES);
-  for (let at = 0; at < whole.length; at += size) {
+async function* slowly(bytes: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
+  const size = Math.ceil(bytes.length / PIECES);
+  for (let at = 0; at < bytes.length; at += size) {
     await pause();
-    yield whole.subarray(at, at + size);
+    yield bytes.subarray(at, at + size);
   }
 }
 

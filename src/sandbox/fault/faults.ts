@@ -27,30 +27,30 @@ const SEED_BYTES = 8;
 export function addFaults(
   context: FaultsContext,
   { storeId, leaseId }: { readonly storeId: string; readonly leaseId: string | undefined },
-  wanted: FaultsRequest,
+  request: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
-  const terms = requestedFaults(wanted);
+  const terms = requestedFaults(request);
   return atStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
-    const known = removeEndedFaults(context, storeId, now);
-    if (known.length + terms.value.length > MAX_FAULTS)
+    const knownFaults = removeEndedFaults(context, storeId, now);
+    if (knownFaults.length + terms.value.length > MAX_FAULTS)
       return refuseFact("too_many_faults", { most: MAX_FAULTS });
     const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
-    const made: Fault[] = [];
-    for (const one of terms.value) {
-      const missing = missingOf(context, storeId, one);
+    const newFaults: Fault[] = [];
+    for (const faultTerms of terms.value) {
+      const missing = missingOf(context, storeId, faultTerms);
       if (missing !== undefined) return missing;
-      if (one.until !== null && one.until <= now)
+      if (faultTerms.until !== null && faultTerms.until <= now)
         return inField("until", refuseFact("until_past", { now: toIso(now) }));
       const counts = { matched: 0, applied: 0, createdAt: now };
       const id = context.world.uuid(`${storeId} faults`);
-      made.push({ ...one, id, storeId, seed: one.seed ?? seed, ...counts });
+      newFaults.push({ ...faultTerms, id, storeId, seed: faultTerms.seed ?? seed, ...counts });
     }
-    for (const fault of made) {
+    for (const fault of newFaults) {
       store.faults.insert(fault);
       if (leaseId !== undefined) store.leaseEffects.note({ leaseId, storeId, faultId: fault.id });
     }
-    return accept(made);
+    return accept(newFaults);
   });
 }
 
@@ -66,18 +66,18 @@ export function listFaults(
 /** Removes a fault. Refuses with `not_found`, for another store's fault too. */
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
   return atStore(context, storeId, (store, now) => {
-    const found = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);
-    if (found === undefined) return refuseFact("no_fault", { id });
+    const foundFault = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);
+    if (foundFault === undefined) return refuseFact("no_fault", { id });
     store.faults.remove(id);
-    return accept(found);
+    return accept(foundFault);
   });
 }
 
 export function clearFaults(context: FaultsContext, storeId: string): Promise<Outcome<readonly Fault[]>> {
   return atStore(context, storeId, (store, now) => {
-    const found = removeEndedFaults(context, storeId, now);
-    for (const { id } of found) store.faults.remove(id);
-    return accept(found);
+    const faults = removeEndedFaults(context, storeId, now);
+    for (const { id } of faults) store.faults.remove(id);
+    return accept(faults);
   });
 }
 

@@ -10,13 +10,13 @@ export function takeFault<Wanted extends Fault>(
 ): Wanted | undefined {
   const { faults } = context.store;
   let takenFault: Wanted | undefined;
-  for (const one of removeEndedFaults(context, storeId, now).filter(matches)) {
-    const { fault, applies } = countMatch(one);
+  for (const candidate of removeEndedFaults(context, storeId, now).filter(matches)) {
+    const { fault, applies } = countMatch(candidate);
     const isTaken = applies && takenFault === undefined;
-    if (isTaken) takenFault = one;
-    const applied = fault.applied + (isTaken ? 1 : 0);
-    if (fault.times !== null && applied >= fault.times) faults.remove(fault.id);
-    else faults.count({ ...fault, applied });
+    if (isTaken) takenFault = candidate;
+    const appliedCount = fault.applied + (isTaken ? 1 : 0);
+    if (fault.times !== null && appliedCount >= fault.times) faults.remove(fault.id);
+    else faults.count({ ...fault, applied: appliedCount });
   }
   return takenFault;
 }

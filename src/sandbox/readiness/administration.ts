@@ -23,14 +23,14 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
-    const standing = {
+    const production = {
       active: details.active,
       capabilities: store.capabilities.of(storeId),
       prices: store.prices.of(storeId),
       production: productionOf(store.adminActions.of(storeId)),
     };
-    const allowed = decideAction(standing, input);
-    if (!allowed.ok) return allowed;
+    const decision = decideAction(production, input);
+    if (!decision.ok) return decision;
     apply(store, input);
     return accept(store.adminActions.insert({ ...input, at }));
   });
@@ -68,7 +68,7 @@ function setCapability(
   { name, active }: { readonly name: string; readonly active: boolean },
 ): void {
   const kind = capabilityKindOf(name);
-  const isNew = capabilities.of(storeId).every((one) => one.name !== name);
+  const isNew = capabilities.of(storeId).every((capability) => capability.name !== name);
   if (isNew && active && kind !== undefined) capabilities.insert(storeId, { kind, name });
   else capabilities.set(storeId, { name, active });
 }

@@ -25,8 +25,8 @@ export function createAssumptionLog(
   const workers = createWorkers({ work: writeDown, onFailure: report });
 
   const knownOf = (storeId: string): Set<number> => {
-    const found = knownUses.get(storeId);
-    if (found !== undefined) return found;
+    const usesOfStore = knownUses.get(storeId);
+    if (usesOfStore !== undefined) return usesOfStore;
     const read = new Set(store.assumptionUses.of(storeId).map(({ decision }) => decision));
     knownUses.set(storeId, read);
     return read;

@@ -26,8 +26,8 @@ export function recordDrill(
   return atStore(context, storeId, (store, at) => {
     const { kind, subject, steps } = body;
     if (kind === "duplicates") {
-      const checked = checkSubject(context, storeId, subject);
-      if (!checked.ok) return checked;
+      const check = checkSubject(context, storeId, subject);
+      if (!check.ok) return check;
     }
     const drill: RecordedDrill = {
       id: context.world.uuid(),
@@ -45,8 +45,8 @@ export function recordDrill(
 
 /** Refuses with `state_conflict` if the enabled endpoints are not this subject. */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
-  const released = refuseHeld(context, storeId);
-  if (!released.ok) return released;
+  const holdCheck = refuseHeld(context, storeId);
+  if (!holdCheck.ok) return holdCheck;
   const endpoints = context.store.endpoints
     .of(storeId)
     .filter(({ kind, state }) => kind === "url" && state === "enabled");
@@ -59,16 +59,16 @@ function endpointToDrill(
   storeId: string,
   endpointId: string,
 ): Outcome<Endpoint> {
-  const released = refuseHeld(context, storeId);
-  if (!released.ok) return released;
-  const named = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
-  if (named === undefined) return refuseFact("no_endpoint", { endpoint: endpointId });
-  if (named.state !== "enabled")
-    return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: named.state });
-  if (named.kind === "url") return accept(named);
+  const holdCheck = refuseHeld(context, storeId);
+  if (!holdCheck.ok) return holdCheck;
+  const endpoint = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
+  if (endpoint === undefined) return refuseFact("no_endpoint", { endpoint: endpointId });
+  if (endpoint.state !== "enabled")
+    return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: endpoint.state });
+  if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
   // The forwarding address is one of the listener's machine.
-  if (url !== undefined && !isPolledAddress(named.url)) return accept({ ...named, url });
+  if (url !== undefined && !isPolledAddress(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 
@@ -81,11 +81,11 @@ type Post = Parameters<typeof postToReceiver>[1];
 
 /** Again over a new connection if the receiver has closed the kept one. */
 async function postAgain(context: DrillsContext, post: Post): Promise<PostResult> {
-  const posted = await postToReceiver(context, post);
-  const { result } = posted;
+  const answer = await postToReceiver(context, post);
+  const { result } = answer;
   const isStale =
     result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
-  return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : posted;
+  return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : answer;
 }
 
 /** Sends requests at the same moment. Refuses an ended lease, and as `endpointToDrill`. */
@@ -94,16 +94,16 @@ export async function postToEndpoint(
   storeId: string,
   { leaseId, posts }: RequestOf<"postToEndpoint">,
 ): Promise<Outcome<AnswerOf<"postToEndpoint">>> {
-  const held = context.leases.check({ storeId, id: leaseId });
-  if (!held.ok) return held;
-  const sending: (() => Promise<PostedAnswer>)[] = [];
+  const leaseCheck = context.leases.check({ storeId, id: leaseId });
+  if (!leaseCheck.ok) return leaseCheck;
+  const requestsToSend: (() => Promise<PostedAnswer>)[] = [];
   for (const { endpointId, method, suffix, headers, body, connection, inParts } of posts) {
     const endpoint = endpointToDrill(context, storeId, endpointId);
     if (!endpoint.ok) return endpoint;
     const { url, ca } = endpoint.value;
     const values = Map.groupBy(headers, ({ name }) => name);
-    const lines = [...values].flatMap(([name, all]) =>
-      all.length > 1 ? [[name, all.map(({ value }) => value)]] : [],
+    const lines = [...values].flatMap(([name, sameNamed]) =>
+      sameNamed.length > 1 ? [[name, sameNamed.map(({ value }) => value)]] : [],
     );
     const post = {
       storeId,
@@ -116,9 +116,9 @@ export async function postToEndpoint(
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
       lines: Object.fromEntries(lines),
     };
-    sending.push(() => postAgain(context, post).then((posted) => postedAnswer(url, posted)));
+    requestsToSend.push(() => postAgain(context, post).then((answer) => postedAnswer(url, answer)));
   }
-  return accept({ answers: await Promise.all(sending.map((send) => send())) });
+  return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
 /** Longer than a receiver needs to read what has arrived, in milliseconds. */
@@ -136,16 +136,16 @@ type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 
 function postedAnswer(url: string, { result, milliseconds }: PostResult): PostedAnswer {
   const empty = { status: null, body: "", retryAfter: null, error: null, message: "", fault: null } as const;
-  const none = { url, milliseconds, ...empty };
+  const noAnswer = { url, milliseconds, ...empty };
   if (result === "forbidden")
-    return { ...none, error: "target_forbidden", message: "the sandbox may not send to this address" };
+    return { ...noAnswer, error: "target_forbidden", message: "the sandbox may not send to this address" };
   if (result.ok) {
     const { status, body, headers } = result;
-    return { ...none, status, body, retryAfter: headers["retry-after"] ?? null };
+    return { ...noAnswer, status, body, retryAfter: headers["retry-after"] ?? null };
   }
   const { fault, elsewhere } = result.facts ?? {};
   return {
-    ...none,
+    ...noAnswer,
     error: deliveryErrorOf(result),
     message: result.message,
     fault: fault === "refused" && elsewhere !== undefined ? "elsewhere" : (fault ?? null),

@@ -20,12 +20,12 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
   const acts = store.adminActions.of(storeId);
-  const switched = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
+  const lastSwitch = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
   return accept({
     storeId,
     now,
     active: details.active,
-    activeSince: switched?.at ?? details.createdAt,
+    activeSince: lastSwitch?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(acts),
     returnOrigins: store.returnOrigins.of(storeId),

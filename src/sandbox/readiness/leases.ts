@@ -28,24 +28,24 @@ export type Leases = ReturnType<typeof createLeases>;
  * In memory, as long as their connections: no effect of a drill outlives its command (decision 66). A failure of `undo`
  * is reported, and the lease ends anyway. `changed`: the leases of a store have changed.
  */
-export function createLeases(world: Pick<World, "after">, reported: Reported) {
-  const { changed } = reported;
-  const held = new Map<string, OpenLease>();
-  const finish = (id: string): Promise<void> => finishLease(held, id, reported);
+export function createLeases(world: Pick<World, "after">, ports: Reported) {
+  const { changed } = ports;
+  const leases = new Map<string, OpenLease>();
+  const finish = (id: string): Promise<void> => finishLease(leases, id, ports);
   /** Refuses with `not_found` if a lease has ended, belongs to another store, or to another drill than this. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
-    const lease = held.get(id)?.lease;
+    const lease = leases.get(id)?.lease;
     const isIt = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
     return isIt ? accept(undefined) : refuseFact("lease_ended", { lease: id });
   };
   /** The leases of a store, oldest first. */
   const of = (storeId: string): readonly Lease[] =>
-    [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
+    [...leases.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
   return {
     /** Opens a lease for at most this long. */
     open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
-      held.set(lease.id, { lease, undo, retrieved: [], announce: () => undefined });
+      leases.set(lease.id, { lease, undo, retrieved: [], announce: () => undefined });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
@@ -55,7 +55,7 @@ export function createLeases(world: Pick<World, "after">, reported: Reported) {
       createHeldBody(text, {
         isOver: async () => {
           if (!isAllowed()) await finish(id);
-          return awaitBeat(world, held.get(id));
+          return awaitBeat(world, leases.get(id));
         },
         finish: () => finish(id),
       }),
@@ -69,21 +69,21 @@ export function createLeases(world: Pick<World, "after">, reported: Reported) {
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
     ): void => {
-      if (held.size === 0 || status !== "succeeded" || isOwnCommand(request)) return;
-      for (const { lease, retrieved } of held.values())
+      if (leases.size === 0 || status !== "succeeded" || isOwnCommand(request)) return;
+      for (const { lease, retrieved } of leases.values())
         if (lease.storeId === storeId && retrieved.length < MAX_RETRIEVED) retrieved.push(id);
     },
     /** The paid checkouts that were retrieved since a lease began, one entry for each retrieve. */
-    retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(held.get(id)?.retrieved ?? [])],
+    retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrieved ?? [])],
     /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
     end: async (ref: LeaseRef): Promise<Outcome<void>> => {
-      const known = check(ref);
-      if (known.ok) await finish(ref.id);
-      return known;
+      const leaseCheck = check(ref);
+      if (leaseCheck.ok) await finish(ref.id);
+      return leaseCheck;
     },
     /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
     endAll: async (): Promise<void> => {
-      await Promise.all([...held.keys()].map(finish));
+      await Promise.all([...leases.keys()].map(finish));
     },
   };
 }
@@ -94,20 +94,20 @@ type Reported = {
 };
 
 async function finishLease(
-  held: Map<string, OpenLease>,
+  leases: Map<string, OpenLease>,
   id: string,
   { report, changed }: Reported,
 ): Promise<void> {
-  const one = held.get(id);
-  if (one === undefined) return;
-  held.delete(id);
+  const lease = leases.get(id);
+  if (lease === undefined) return;
+  leases.delete(id);
   try {
-    await one.undo();
+    await lease.undo();
   } catch (error) {
     report(error);
   } finally {
-    one.announce();
-    changed(one.lease.storeId);
+    lease.announce();
+    changed(lease.lease.storeId);
   }
 }
 

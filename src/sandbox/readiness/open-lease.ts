@@ -37,7 +37,7 @@ export function openLease(
   const { store, leases, wakeDispatcher, wakeStores } = context;
   const { storeId } = ref;
   return atStore(context, storeId, (_store, since) =>
-    mapValue(BEGIN[drill](context, ref), ({ end, ...given }) => {
+    mapValue(BEGIN[drill](context, ref), ({ end, ...leaseFields }) => {
       const undo = async (): Promise<void> => {
         await end?.();
         await undoEffects(context, ref.id);
@@ -45,7 +45,7 @@ export function openLease(
         if (drill === "explore") await wakeStores([storeId]);
       };
       leases.open({ ...ref, drill, since }, { timeoutMs, undo });
-      return given;
+      return leaseFields;
     }),
   );
 }

@@ -66,19 +66,19 @@ export function createAccessLog(
     return isJson ? toJsonLine(entry) : toTextLine({ ...entry, requestId: shownId(entry.requestId) });
   };
   let entries: (AccessEntry | DeliveryAttemptEntry)[] = [];
-  let dropped = 0;
+  let droppedCount = 0;
 
   const flush = (): void => {
     if (entries.length === 0) return;
     if (stream.writableNeedDrain) {
-      dropped += entries.length;
+      droppedCount += entries.length;
       entries = [];
       return;
     }
-    const lostText = dropped === 0 ? "" : lostLine(dropped, options.format);
+    const lostText = droppedCount === 0 ? "" : lostLine(droppedCount, options.format);
     stream.write(lostText + entries.map(lineOf).join(""));
     entries = [];
-    dropped = 0;
+    droppedCount = 0;
   };
   const add = (entry: AccessEntry | DeliveryAttemptEntry): void => {
     entries.push(entry);

@@ -17,32 +17,32 @@ export function createAlarm(
     readonly report: (error: unknown) => void;
   },
 ) {
-  const due = new Map<string, number>();
+  const dueTimes = new Map<string, number>();
   let armedFor = Number.POSITIVE_INFINITY;
-  let stopped = false;
+  let isStopped = false;
 
   /** Sets the real time at which the work of a key is due; the earliest time counts. */
   const expect = (key: string, realTime: number): void => {
-    due.set(key, Math.min(realTime, due.get(key) ?? realTime));
+    dueTimes.set(key, Math.min(realTime, dueTimes.get(key) ?? realTime));
     arm(realTime);
   };
 
   const arm = (realTime: number): void => {
     const at = Math.min(realTime, world.now() + MAX_WAIT_MS);
-    if (at >= armedFor || stopped) return;
+    if (at >= armedFor || isStopped) return;
     armedFor = at;
     world.after(Math.max(0, at - world.now()), () => {
       // A timer for an earlier time has replaced this one.
-      if (armedFor === at && !stopped) ring();
+      if (armedFor === at && !isStopped) ring();
     });
   };
 
   const ring = (): void => {
     armedFor = Number.POSITIVE_INFINITY;
     const now = world.now();
-    const keys = [...due].filter(([, at]) => at <= now).map(([key]) => key);
-    for (const key of keys) due.delete(key);
-    if (due.size > 0) arm([...due.values()].reduce((first, at) => Math.min(first, at)));
+    const keys = [...dueTimes].filter(([, at]) => at <= now).map(([key]) => key);
+    for (const key of keys) dueTimes.delete(key);
+    if (dueTimes.size > 0) arm([...dueTimes.values()].reduce((first, at) => Math.min(first, at)));
     if (keys.length === 0) return;
     options.ring(keys).catch((error: unknown) => {
       options.report(error);
@@ -50,5 +50,5 @@ export function createAlarm(
     });
   };
 
-  return { expect, stop: (): void => void (stopped = true) };
+  return { expect, stop: (): void => void (isStopped = true) };
 }

@@ -71,46 +71,46 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   await drain();
   // Read after sending, because sending takes real time.
   const realNow = world.now();
-  const before = store.clocks.of(storeId) ?? REAL_CLOCK;
-  const after = moveStoreClock(before, act, realNow);
-  const now = storeNow(after, realNow);
+  const oldClock = store.clocks.of(storeId) ?? REAL_CLOCK;
+  const newClock = moveStoreClock(oldClock, act, realNow);
+  const now = storeNow(newClock, realNow);
   if (!isMoment(now)) return refuseFact("clock_years", {});
   const fired: StatusChangeEntry[] = [];
-  const clockAt = (at: number): StoreClock => setClock(before, at, realNow);
-  for (let [reached, isOver] = [storeNow(before, realNow), false]; !isOver;) {
+  const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
+  for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
     // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
-    const stop = nextStop(context, storeId, reached);
+    const stop = nextStop(context, storeId, reachedTime);
     const isLast = stop >= now || world.monotonic() >= until;
     // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
     const { moves, more } = await store.write(() => {
-      const due = applyDueItems(context, storeId, { until: isLast ? now : stop });
-      const at = due.more ? due.moves.at(-1)?.at : stop;
-      if (isLast && !due.more) store.clocks.set(storeId, after);
+      const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stop });
+      const at = dueWork.more ? dueWork.moves.at(-1)?.at : stop;
+      if (isLast && !dueWork.more) store.clocks.set(storeId, newClock);
       else if (at !== undefined) store.clocks.set(storeId, clockAt(at));
-      return due;
+      return dueWork;
     });
     fired.push(...moves);
     progress.fire(moves);
     if (more) continue;
     await drain();
-    [reached, isOver] = [stop, isLast];
+    [reachedTime, isOver] = [stop, isLast];
   }
-  const undelivered = movesOn ? countDue(context, storeId, now) : 0;
-  return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
+  const undeliveredCount = movesOn ? countDue(context, storeId, now) : 0;
+  return accept({ now, frozen: newClock.frozenAt !== null, fired, delivered, undelivered: undeliveredCount });
 }
 
 export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
-  const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
-  return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
+  const enabledEndpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
+  return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
 /** Later than `after`; infinite if there is none. Only deliveries to enabled endpoints count. */
-function nextStop({ store }: ServiceContext, storeId: string, after: number): number {
+function nextStop({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;
   const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id).map(({ nextAt }) => nextAt));
   const happens = store.settlements.next(storeId)?.dueAt ?? [];
-  return Math.min(...[...deliveries, happens].flat().filter((at) => at > after));
+  return Math.min(...[...deliveries, happens].flat().filter((at) => at > time));
 }
 
 function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {

@@ -32,12 +32,12 @@ export type ErasureContext = {
  */
 export async function resetStores(
   context: ErasureContext,
-  wanted: string | undefined,
+  wantedStore: string | undefined,
 ): Promise<Outcome<readonly ErasedStore[]>> {
   const { store, storeGate, world } = context;
-  const chosen = chooseStores(context, wanted);
-  if (!chosen.ok) return chosen;
-  const ids = chosen.value.map(({ storeId }) => storeId);
+  const chosenStores = chooseStores(context, wantedStore);
+  if (!chosenStores.ok) return chosenStores;
+  const ids = chosenStores.value.map(({ storeId }) => storeId);
   return storeGate.alone(ids, async () => {
     await store.write(() => {
       // Stores may have been deleted while this reset waited.
@@ -48,8 +48,8 @@ export async function resetStores(
     context.instanceChanged();
     await finishErasures(context, ids);
     // A store whose interrupted deletion was completed no longer exists.
-    const left = chosen.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
-    return left.length === 0 && wanted !== undefined ? refuseUnknownStore(wanted) : accept(left);
+    const left = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
+    return left.length === 0 && wantedStore !== undefined ? refuseUnknownStore(wantedStore) : accept(left);
   });
 }
 
@@ -61,15 +61,15 @@ export async function resetStores(
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
   return storeGate.alone([storeId], async () => {
-    const begun = await store.write((): Outcome<ErasedStore> => {
-      const found = store.stores.details(storeId);
-      if (found === undefined) return refuseUnknownStore(storeId);
+    const erasure = await store.write((): Outcome<ErasedStore> => {
+      const details = store.stores.details(storeId);
+      if (details === undefined) return refuseUnknownStore(storeId);
       if (store.stores.first()?.id === storeId) return refuseFact("first_store", {});
       store.erasures.begin({ storeId, kind: "delete" });
-      return accept({ storeId, name: found.store });
+      return accept({ storeId, name: details.store });
     });
-    if (begun.ok) await finishErasures(context, [storeId]);
-    return begun;
+    if (erasure.ok) await finishErasures(context, [storeId]);
+    return erasure;
   });
 }
 
@@ -97,13 +97,13 @@ type FinishingContext = Omit<ErasureContext, "world" | "storeGate" | "instanceCh
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(
   { store }: Pick<ErasureContext, "store">,
-  wanted: string | undefined,
+  wantedStore: string | undefined,
 ): Outcome<readonly ErasedStore[]> {
-  const all = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
-  if (wanted === undefined) return accept(all);
-  const byId = all.filter(({ storeId }) => storeId === wanted.toLowerCase());
-  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === wanted);
-  const ids = found.map(({ storeId }) => storeId);
-  if (ids.length > 1) return refuseFact("several_stores", { name: wanted, stores: ids });
-  return ids.length === 0 ? refuseUnknownStore(wanted) : accept(found);
+  const allStores = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
+  if (wantedStore === undefined) return accept(allStores);
+  const byId = allStores.filter(({ storeId }) => storeId === wantedStore.toLowerCase());
+  const matches = byId.length > 0 ? byId : allStores.filter(({ name }) => name === wantedStore);
+  const ids = matches.map(({ storeId }) => storeId);
+  if (ids.length > 1) return refuseFact("several_stores", { name: wantedStore, stores: ids });
+  return ids.length === 0 ? refuseUnknownStore(wantedStore) : accept(matches);
 }

@@ -11,11 +11,11 @@ export function holdOfStore({ store, folderHold }: HoldContext, storeId: string)
 /** Why nothing is delivered from the sandbox, or from some of its stores; undefined if deliveries are sent. */
 export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefined {
   if (folderHold !== undefined) return folderHold;
-  const [held, ...others] = store.heldStores.all();
-  if (held === undefined) return undefined;
-  return others.length === 0
-    ? partOf("foreign_store", { store: held })
-    : partOf("foreign_stores", { count: others.length + 1 });
+  const [heldStore, ...otherStores] = store.heldStores.all();
+  if (heldStore === undefined) return undefined;
+  return otherStores.length === 0
+    ? partOf("foreign_store", { store: heldStore })
+    : partOf("foreign_stores", { count: otherStores.length + 1 });
 }
 
 type HoldContext = {
@@ -33,8 +33,8 @@ export async function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
 ): Promise<Hold | undefined> {
-  const known = store.home.path();
-  if (known !== undefined && !adopt) return holdElsewhere(known, path, "checkout sandbox start");
+  const knownPath = store.home.path();
+  if (knownPath !== undefined && !adopt) return holdElsewhere(knownPath, path, "checkout sandbox start");
   await store.write(() => {
     if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
     store.home.record(path);
@@ -43,6 +43,6 @@ export async function recordHome(
 }
 
 /** Why nothing is delivered from a state that belongs to another folder than the folder in which it is started. */
-export function holdElsewhere(known: string, path: string, start: string): Hold | undefined {
-  return known === path ? undefined : partOf("other_folder", { folder: printable(known), start });
+export function holdElsewhere(knownPath: string, path: string, start: string): Hold | undefined {
+  return knownPath === path ? undefined : partOf("other_folder", { folder: printable(knownPath), start });
 }

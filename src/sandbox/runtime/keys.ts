@@ -51,12 +51,12 @@ export function revokeKey(
 ): Promise<Outcome<KeySummary & { readonly revokedAt: number; readonly keysLeft: number }>> {
   return atStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
-    const found = keys.find((key) => key.id === id);
-    if (found === undefined) return refuseFact("no_key", { id });
-    const revokedAt = found.revokedAt ?? now;
-    if (found.revokedAt === null) credentials.revoke(id, revokedAt);
+    const entry = keys.find((key) => key.id === id);
+    if (entry === undefined) return refuseFact("no_key", { id });
+    const revokedAt = entry.revokedAt ?? now;
+    if (entry.revokedAt === null) credentials.revoke(id, revokedAt);
     const keysLeft = selectActiveKeys(keys).filter((key) => key.id !== id).length;
-    return accept({ ...found, revokedAt, keysLeft });
+    return accept({ ...entry, revokedAt, keysLeft });
   });
 }
 

@@ -85,8 +85,8 @@ export function createPortalAccess(
     ): Promise<Outcome<PortalSession>> => {
       const owner = signedIn?.limit === undefined ? signedIn : undefined;
       if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
-      const begun = await ofStores.useLink(code);
-      const session = begun && sessions.find("merchant", begun.token);
+      const login = await ofStores.useLink(code);
+      const session = login && sessions.find("merchant", login.token);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
     /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
@@ -110,14 +110,14 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   return {
     /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
     issue: () => {
-      const issued = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
-      codes = [...codes, issued].slice(-MAX_CODES);
-      return issued;
+      const issuedCode = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
+      codes = [...codes, issuedCode].slice(-MAX_CODES);
+      return issuedCode;
     },
-    use: (presented: string): boolean => {
-      const used = codes.find(({ code }) => isSameSecret(presented, code));
-      codes = codes.filter((code) => code !== used);
-      return used !== undefined && now() < used.expiresAt;
+    use: (presentedCode: string): boolean => {
+      const usedCode = codes.find(({ code }) => isSameSecret(presentedCode, code));
+      codes = codes.filter((code) => code !== usedCode);
+      return usedCode !== undefined && now() < usedCode.expiresAt;
     },
     forget: (): void => {
       codes = [];
@@ -127,17 +127,17 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
 
 /** Counts wrong tokens. Above the limit, no token is compared, so that a correct guess is not revealed either. */
 function createTokens({ now }: Pick<World, "now">, adminToken: string) {
-  let wrong: readonly number[] = [];
+  let wrongGuesses: readonly number[] = [];
   return {
     check: (token: string): Outcome<void> => {
-      wrong = wrong.filter((at) => at > now() - GUESSES_MS);
-      const [oldest] = wrong;
-      if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
+      wrongGuesses = wrongGuesses.filter((at) => at > now() - GUESSES_MS);
+      const [oldestGuess] = wrongGuesses;
+      if (oldestGuess !== undefined && wrongGuesses.length >= MAX_GUESSES) {
+        const retryAfterSeconds = Math.max(1, Math.ceil((oldestGuess + GUESSES_MS - now()) / 1000));
         return refuseFact("wrong_tokens", { seconds: retryAfterSeconds }, { retryAfterSeconds });
       }
       if (isSameSecret(token, adminToken)) return accept(undefined);
-      wrong = [...wrong, now()];
+      wrongGuesses = [...wrongGuesses, now()];
       return refuseFact("not_admin_token", {});
     },
   };
@@ -151,13 +151,13 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     for (const [ticket, { owner }] of keptTexts) if (owner === id) keptTexts.delete(ticket);
   };
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
-    const added = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
-    sessions.set(session.id, added);
+    const newSession = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
+    sessions.set(session.id, newSession);
     // The session of a link is found again by its row.
     const [first] = sessions.values();
-    const oldest = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? first;
-    if (sessions.size > MAX_SESSIONS && oldest !== undefined) end(oldest);
-    return added;
+    const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? first;
+    if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
+    return newSession;
   };
   return {
     begin: (role: PortalRole): PortalSession => add({ id: freshId(), role }),
@@ -179,15 +179,15 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {
       const ticket = freshId();
       keptTexts.set(ticket, { owner, text });
-      const [oldest] = keptTexts.keys();
-      if (keptTexts.size > MAX_KEPT && oldest !== undefined) keptTexts.delete(oldest);
+      const [oldestTicket] = keptTexts.keys();
+      if (keptTexts.size > MAX_KEPT && oldestTicket !== undefined) keptTexts.delete(oldestTicket);
       return ticket;
     },
     takeOnce: ({ id }: PortalSession, ticket: string): string | undefined => {
-      const found = keptTexts.get(ticket);
-      if (found?.owner !== id) return undefined;
+      const entry = keptTexts.get(ticket);
+      if (entry?.owner !== id) return undefined;
       keptTexts.delete(ticket);
-      return found.text;
+      return entry.text;
     },
     end,
     endAll: (): number => {
@@ -212,18 +212,18 @@ function createActions() {
       run: () => Promise<RedirectOutcome>,
     ): Promise<RedirectOutcome> => {
       const name = `${id} ${form}`;
-      const before = acts.get(name);
-      if (before !== undefined) return before;
-      const running = run();
-      acts.set(name, running);
-      const [oldest] = acts.keys();
-      if (acts.size > MAX_ACTIONS && oldest !== undefined) acts.delete(oldest);
-      const isDone = await running.then(
+      const earlierAct = acts.get(name);
+      if (earlierAct !== undefined) return earlierAct;
+      const act = run();
+      acts.set(name, act);
+      const [oldestAct] = acts.keys();
+      if (acts.size > MAX_ACTIONS && oldestAct !== undefined) acts.delete(oldestAct);
+      const isDone = await act.then(
         ({ ok }) => ok,
         () => false,
       );
-      if (!isDone && acts.get(name) === running) acts.delete(name);
-      return running;
+      if (!isDone && acts.get(name) === act) acts.delete(name);
+      return act;
     },
   };
 }

@@ -81,15 +81,15 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
       const lastOf = (storeId: string): number => positions.last(requests, storeId);
       const batches = batchesOf(batch, { ...options, lastOf });
       requests.append(batches, options.kept);
-      for (const { storeId, requests: logged } of batches) {
-        positions.note(storeId, logged.at(-1)?.position ?? 0);
-        signals.notify(storeId, logged);
+      for (const { storeId, requests: entries } of batches) {
+        positions.note(storeId, entries.at(-1)?.position ?? 0);
+        signals.notify(storeId, entries);
       }
     });
   };
 
   /** Reads the file after writing all answered requests; undefined if it cannot be read. */
-  const reading = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
+  const readOpened = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
     return file.using(read);
   };
@@ -104,14 +104,14 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     },
     /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
-      reading((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
+      readOpened((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      reading((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
-    find: (storeId: string, requestId: string) => reading((log) => log.find(storeId, requestId)),
+      readOpened((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
+    find: (storeId: string, requestId: string) => readOpened((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
-      reading((log) =>
+      readOpened((log) =>
         log.refusedOf(storeId, text, {
           after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
           limit: MAX_FOUND,
@@ -121,13 +121,13 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     failure: file.failure,
     /** The position of a store's newest answered request; 0 if it has none. */
     last: (storeId: string): number =>
-      reading((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
+      readOpened((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
     /** Signals of a store's logged requests; the list is undefined after the store's requests were deleted. */
     next: signals.next,
     follow: signals.follow,
     /** Deletes all requests of a store so far. Positions continue to grow. */
     forget: (storeId: string): void => {
-      reading((log) => positions.forget(log, storeId));
+      readOpened((log) => positions.forget(log, storeId));
       signals.notify(storeId);
     },
     close: (): void => {
@@ -140,7 +140,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
 function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
   let file: RequestFile | "unusable" | undefined;
   let failure: string | undefined;
-  const opened = (): RequestFile | undefined => {
+  const openedFile = (): RequestFile | undefined => {
     if (file === undefined) {
       const result = options.open();
       file = result.ok ? result.value : "unusable";
@@ -169,10 +169,10 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return isNew;
   };
   /** Undefined without a file, or after a failure, which is reported. Repeated with a new file after damage. */
-  const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
+  const useFile = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
       try {
-        const requests = opened();
+        const requests = openedFile();
         return requests && work(requests);
       } catch (error) {
         if (!leaveAfter(error)) return undefined;
@@ -181,7 +181,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return undefined;
   };
   return {
-    using,
+    using: useFile,
     /** Closes a file that another program deleted or replaced; the next use opens a new one. */
     leaveDeleted: (): void =>
       reportErrorsOf(options, () => {
@@ -189,7 +189,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
       }),
     isUnusable: (): boolean => file === "unusable",
     failure: (): string | undefined => {
-      if (options.kept > 0) using(() => undefined);
+      if (options.kept > 0) useFile(() => undefined);
       return failure;
     },
     close: (): void => leave("unusable"),
@@ -207,15 +207,15 @@ function lastForgotten(
 
 /** They only grow, even if the file has forgotten the requests, or was replaced. */
 function createPositions() {
-  const highest = new Map<string, number>();
+  const highestPositions = new Map<string, number>();
   /** The position of the last written request, possibly by another process. */
   const last = (requests: RequestFile | undefined, storeId: string): number =>
-    Math.max(highest.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
+    Math.max(highestPositions.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
     last,
-    note: (storeId: string, position: number): void => void highest.set(storeId, position),
+    note: (storeId: string, position: number): void => void highestPositions.set(storeId, position),
     forget: (requests: RequestFile | undefined, storeId: string): void => {
-      highest.set(storeId, last(requests, storeId));
+      highestPositions.set(storeId, last(requests, storeId));
       requests?.forget(storeId);
     },
   };
@@ -230,15 +230,15 @@ function batchesOf(
     startClock,
   }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly lastOf: (storeId: string) => number },
 ): RequestBatch[] {
-  const owned = notedEntries.map((one) => {
+  const ownedEntries = notedEntries.map((one) => {
     const { storeId = "", clock = startClock } = one.owner ?? ("request" in one ? ownerOf(one.request) : {});
     return { one, storeId, clock };
   });
-  return [...Map.groupBy(owned, ({ storeId }) => storeId)].map(([storeId, ones]) => {
+  return [...Map.groupBy(ownedEntries, ({ storeId }) => storeId)].map(([storeId, entries]) => {
     const last = lastOf(storeId);
     return {
       storeId,
-      requests: ones.map(({ one, clock = REAL_CLOCK }, index) => {
+      requests: entries.map(({ one, clock = REAL_CLOCK }, index) => {
         const { cameAt } = one;
         const storeAt = storeNow(clock, cameAt);
         const at = startClock === undefined || startClock.frozenAt === null ? cameAt : storeAt;
@@ -308,8 +308,8 @@ function factsOf({
   const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logged ?? {};
   const hide = (text: string): string => redactValues(text, secrets);
   const sentBody = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
-  const ordered = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;
-  const redact = (text: string): string => redactStored(hide(text), ordered);
+  const foundId = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;
+  const redact = (text: string): string => redactStored(hide(text), foundId);
   const summary = {
     requestId: requestIdOf(answer),
     durationMs: times.milliseconds,
@@ -318,7 +318,7 @@ function factsOf({
     status: answer.status,
     decisions,
     fault,
-    orderId: ordered === null ? null : hide(ordered),
+    orderId: foundId === null ? null : hide(foundId),
     byDrill,
   };
   if (refusal === undefined) return { ...summary, code: null, refused: null };

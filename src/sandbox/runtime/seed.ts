@@ -92,23 +92,23 @@ export type SeedHook = () => Outcome<readonly NewStore[]>;
 export async function seed(
   store: Store,
   maker: StoreMaker,
-  before?: SeedHook,
+  seedHook?: SeedHook,
 ): Promise<Outcome<FirstStore, SeedRefusal | Refusal>> {
   const findOrCreate = (): Outcome<FirstStore, SeedRefusal | Refusal> => {
     const refusal = refusalOfFirstStore(store, maker);
     if (refusal !== undefined) return { ok: false, refusal };
     // A state that was started before keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
-    const made = before?.() ?? accept([]);
-    if (!made.ok) return made;
+    const setup = seedHook?.() ?? accept([]);
+    if (!setup.ok) return setup;
     const first = store.stores.first();
     if (first === undefined) return accept(insertStore(store, maker));
-    const known = made.value.find(({ id }) => id === first.id) ?? maker.given;
-    return accept({ id: first.id, apiKey: known?.apiKey ?? null });
+    const knownStore = setup.value.find(({ id }) => id === first.id) ?? maker.given;
+    return accept({ id: first.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
   // Not a write, so that a start whose port is refused changes no file.
-  return isStarted && before === undefined ? findOrCreate() : store.write(findOrCreate);
+  return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
 /** If the given secrets are others, or its secret cannot be decrypted. Writes nothing. */
@@ -119,8 +119,8 @@ export function refusalOfFirstStore(
   const first = store.stores.first();
   if (first === undefined) return undefined;
   const { apiKey } = given;
-  const sealed = store.signingSecrets.current(first.id);
-  const signingSecret = sealed && openSecret(sealed, masterKey);
+  const sealedSecret = store.signingSecrets.current(first.id);
+  const signingSecret = sealedSecret && openSecret(sealedSecret, masterKey);
   if (signingSecret === undefined) return "master_key";
   if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== first.id)
     return "other_api_key";
@@ -151,11 +151,11 @@ export async function createStore(
   const isThere = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
   const noMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
   if (!isThere()) return noMerchant();
-  const given = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
-  await maker.keepKeySoon(given);
-  const kept = { ...maker, keepKey: () => undefined };
+  const givenStore = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
+  await maker.keepKeySoon(givenStore);
+  const quietMaker = { ...maker, keepKey: () => undefined };
   return store.write(() =>
-    isThere() ? accept(insertStore(store, kept, { ...given, merchant, dialect })) : noMerchant(),
+    isThere() ? accept(insertStore(store, quietMaker, { ...givenStore, merchant, dialect })) : noMerchant(),
   );
 }
 
@@ -163,7 +163,7 @@ export async function createStore(
 export function insertStore(
   store: Store,
   { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK, ...maker }: StoreMaker,
-  given: GivenStore = {},
+  givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
   const first = store.stores.first();
@@ -171,21 +171,21 @@ export function insertStore(
     name = DEFAULT_STORE_NAME,
     paymentMethods = PAYMENT_METHODS,
     currencies = SEEDED_CURRENCIES,
-  } = given;
-  const id = given.id ?? world.uuid();
-  const merchantId = given.merchant?.id ?? first?.merchantId ?? world.uuid();
+  } = givenStore;
+  const id = givenStore.id ?? world.uuid();
+  const merchantId = givenStore.merchant?.id ?? first?.merchantId ?? world.uuid();
   const secretId = world.uuid(`${id} secrets`);
   const secrets = first === undefined ? outside : NOT_GIVEN;
-  const apiKey = secrets.apiKey ?? given.apiKey ?? newApiKey(world);
-  const signingSecret = secrets.signingSecret ?? given.signingSecret ?? newSigningSecret(world);
+  const apiKey = secrets.apiKey ?? givenStore.apiKey ?? newApiKey(world);
+  const signingSecret = secrets.signingSecret ?? givenStore.signingSecret ?? newSigningSecret(world);
   const place = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
 
   store.stores.insertMerchant({
     id: merchantId,
-    name: given.merchant?.name ?? "Sandbox Merchant",
+    name: givenStore.merchant?.name ?? "Sandbox Merchant",
     createdAt,
   });
-  store.stores.insert({ id, merchantId, name, createdAt }, given.dialect ?? maker.dialect);
+  store.stores.insert({ id, merchantId, name, createdAt }, givenStore.dialect ?? maker.dialect);
   if (startClock !== REAL_CLOCK) store.clocks.set(id, startClock);
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });
@@ -196,10 +196,10 @@ export function insertStore(
     endpointId: null,
     retiredAt: null,
   });
-  for (const item of given.prices ?? SEEDED_PRICES) store.prices.put(id, item);
-  const made = { id, merchantId, name, apiKey, signingSecret };
-  keepKey(made, first === undefined);
-  return made;
+  for (const item of givenStore.prices ?? SEEDED_PRICES) store.prices.put(id, item);
+  const newStore = { id, merchantId, name, apiKey, signingSecret };
+  keepKey(newStore, first === undefined);
+  return newStore;
 }
 
 const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };

@@ -72,7 +72,7 @@ function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope
   const reseal = createResealer(world, {
     from: masterKey,
     to: key,
-    failure: (sealed) => new SecretUnreadable(sealed),
+    failure: (sealedSecret) => new SecretUnreadable(sealedSecret),
   });
   const origin = { masterKey, home: store.home.path() };
   return { storeId, takenAt: world.now(), key, reseal, origin };
@@ -104,19 +104,19 @@ export async function restoreSnapshot(
 ): Promise<Outcome<RestoreSummary>> {
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
-  const opened = store.snapshots.open(bytes, isOwn);
-  if (!opened.ok) return unfit(opened.refusal.message);
-  const image = opened.value;
+  const outcome = store.snapshots.open(bytes, isOwn);
+  if (!outcome.ok) return unfit(outcome.refusal.message);
+  const image = outcome.value;
   try {
-    const chosen = chooseStores(image, scope);
-    if (!chosen.ok) return chosen;
+    const chosenStores = chooseStores(image, scope);
+    if (!chosenStores.ok) return chosenStores;
     if (!isOwn && !trust) return refuseFact("untrusted_snapshot", {});
     const rules = { now: context.world.now(), isAdministrator };
-    const broken = isOwn ? undefined : foreignFault(image.connection, rules);
-    if (broken !== undefined) return unfit(broken);
+    const fault = isOwn ? undefined : foreignFault(image.connection, rules);
+    if (fault !== undefined) return unfit(fault);
     // The stores of this sandbox's own snapshot are held back if they were held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
-    return await replaceStores(context, image, { ...chosen.value, isOwn, hold });
+    return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
   } finally {
     image.connection.close();
   }
@@ -153,30 +153,30 @@ async function replaceStores(
     to: masterKey,
     failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
   });
-  const [only = ""] = storeIds;
-  const rows = isAll ? "all" : { storeId: only };
+  const [onlyStore = ""] = storeIds;
+  const rows = isAll ? "all" : { storeId: onlyStore };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
-  const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
-  return storeGate.alone([...new Set([...storeIds, ...here()])], async () => {
-    const before = storeIds.map((id) => [id, dialectOf(id)] as const);
-    const replaced = await refusingUnfit(() =>
+  const currentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
+  return storeGate.alone([...new Set([...storeIds, ...currentIds()])], async () => {
+    const dialects = storeIds.map((id) => [id, dialectOf(id)] as const);
+    const restoration = await refusingUnfit(() =>
       store.write(() => {
-        const gone = here().filter((id) => !storeIds.includes(id));
-        store.snapshots.restore(image, { isOwn, rows, storeIds, gone, reseal });
+        const goneIds = currentIds().filter((id) => !storeIds.includes(id));
+        store.snapshots.restore(image, { isOwn, rows, storeIds, gone: goneIds, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
-        for (const id of [...storeIds, ...gone]) assumptions.forget(id);
-        return gone;
+        for (const id of [...storeIds, ...goneIds]) assumptions.forget(id);
+        return goneIds;
       }),
     );
-    if (!replaced.ok) return replaced;
+    if (!restoration.ok) return restoration;
     context.instanceChanged();
-    for (const storeId of replaced.value) await forgetStore({ storeId, kind: "delete" });
+    for (const storeId of restoration.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
     const held = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
     const reason = held === undefined ? NO_HOLD : { heldBack: english(partWords(held)), hold: held };
-    const newDialects = before.flatMap(([id, dialect]) => (dialect === dialectOf(id) ? [] : [id]));
+    const newDialects = dialects.flatMap(([id, dialect]) => (dialect === dialectOf(id) ? [] : [id]));
     return accept({ stores, ...reason, ...(newDialects.length > 0 && { newDialects }) });
   });
 }
@@ -211,10 +211,10 @@ function createResealer(
     readonly failure: (sealed: SealedSecret) => Error;
   },
 ): (sealed: SealedSecret) => SealedSecret {
-  return (sealed) => {
-    const secret = openSecret(sealed, from);
-    if (secret === undefined || !isSigningSecret(secret)) throw failure(sealed);
-    const { id, storeId } = sealed;
+  return (sealedSecret) => {
+    const secret = openSecret(sealedSecret, from);
+    if (secret === undefined || !isSigningSecret(secret)) throw failure(sealedSecret);
+    const { id, storeId } = sealedSecret;
     return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
   };
 }

@@ -16,10 +16,10 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
   /** Each with a function that is called when it leaves. */
   const open = new Map<OpenRequest, () => void>();
   /** The closed stores, each with a promise that resolves when it reopens. */
-  const closed = new Map<string, Promise<void>>();
+  const closedStores = new Map<string, Promise<void>>();
 
   const opening = (request: OpenRequest): Promise<void> | undefined =>
-    closed.size === 0 ? undefined : closed.get(request() ?? "");
+    closedStores.size === 0 ? undefined : closedStores.get(request() ?? "");
 
   async function enterLater(request: OpenRequest): Promise<void> {
     for (let opens = opening(request); opens !== undefined; opens = opening(request)) await opens;
@@ -28,8 +28,8 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function emptied(storeIds: readonly string[]): Promise<boolean> {
-    const inside = [...open.keys()].filter((request) => storeIds.includes(request() ?? ""));
-    const requestsDone = inside.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
+    const visits = [...open.keys()].filter((request) => storeIds.includes(request() ?? ""));
+    const requestsDone = visits.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
     return requestsDone.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestsDone));
   }
 
@@ -47,23 +47,23 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
     },
 
     /** Whether a store is closed. A request that waits for something in the store then answers without it. */
-    isClosed: (storeId: string): boolean => closed.has(storeId),
+    isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
     /** Refuses with `state_conflict` if open requests take too long. Finally, opens the stores again. */
     alone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,
     ): Promise<Outcome<Value>> => {
-      while (storeIds.some((storeId) => closed.has(storeId)))
-        await Promise.all(storeIds.flatMap((storeId) => closed.get(storeId) ?? []));
+      while (storeIds.some((storeId) => closedStores.has(storeId)))
+        await Promise.all(storeIds.flatMap((storeId) => closedStores.get(storeId) ?? []));
       const { promise, resolve } = Promise.withResolvers<void>();
-      for (const storeId of storeIds) closed.set(storeId, promise);
+      for (const storeId of storeIds) closedStores.set(storeId, promise);
       storeIds.forEach(closes);
       try {
         if (await emptied(storeIds)) return await work();
         return refuseFact("requests_open", { seconds: MAX_WAIT_MS / 1000 }, { retryAfterSeconds: 1 });
       } finally {
-        for (const storeId of storeIds) closed.delete(storeId);
+        for (const storeId of storeIds) closedStores.delete(storeId);
         resolve();
       }
     },

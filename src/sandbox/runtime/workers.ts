@@ -6,13 +6,13 @@ export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;
 }) {
-  const running = new Map<string, Promise<void>>();
+  const runningWork = new Map<string, Promise<void>>();
   const wantedKeys = new Set<string>();
 
   /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
   const wake = (key: string): void => {
-    if (running.has(key)) wantedKeys.add(key);
-    else running.set(key, run(key));
+    if (runningWork.has(key)) wantedKeys.add(key);
+    else runningWork.set(key, run(key));
   };
 
   async function run(key: string): Promise<void> {
@@ -21,7 +21,7 @@ export function createWorkers(options: {
     } catch (error) {
       options.onFailure(error, key);
     }
-    running.delete(key);
+    runningWork.delete(key);
     if (wantedKeys.delete(key)) wake(key);
   }
 
@@ -30,7 +30,7 @@ export function createWorkers(options: {
     /** Resolves when no worker of these keys runs. Default: of any key. */
     idle: async (keys?: readonly string[]): Promise<void> => {
       for (;;) {
-        const leftWorkers = [...running].filter(([key]) => keys === undefined || keys.includes(key));
+        const leftWorkers = [...runningWork].filter(([key]) => keys === undefined || keys.includes(key));
         if (leftWorkers.length === 0) return;
         await Promise.all(leftWorkers.map(([, worker]) => worker));
       }

@@ -22,27 +22,27 @@ export type WriteSignals<News = WriteNotice> = {
 
 /** Creates the signals; no request waits yet. */
 export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): WriteSignals<News> {
-  const waiting = new Map<string, Set<(news: News | undefined) => void>>();
-  let over = false;
+  const waiters = new Map<string, Set<(news: News | undefined) => void>>();
+  let isClosed = false;
   const follow: WriteSignals<News>["follow"] = (storeId, hear) => {
-    const ofStore = waiting.get(storeId) ?? new Set();
-    waiting.set(storeId, ofStore.add(hear));
+    const ofStore = waiters.get(storeId) ?? new Set();
+    waiters.set(storeId, ofStore.add(hear));
     return () => {
       ofStore.delete(hear);
-      if (ofStore.size === 0 && waiting.get(storeId) === ofStore) waiting.delete(storeId);
+      if (ofStore.size === 0 && waiters.get(storeId) === ofStore) waiters.delete(storeId);
     };
   };
   return {
     end: () => {
-      over = true;
-      for (const ofStore of waiting.values()) for (const hear of ofStore) hear(undefined);
+      isClosed = true;
+      for (const ofStore of waiters.values()) for (const hear of ofStore) hear(undefined);
     },
-    isOver: () => over,
-    notify: (storeId, news) => waiting.get(storeId)?.forEach((hear) => hear(news)),
+    isOver: () => isClosed,
+    notify: (storeId, news) => waiters.get(storeId)?.forEach((hear) => hear(news)),
     next: async (storeId, waitMs) => {
-      const signalled = new AbortController();
-      const unfollow = follow(storeId, () => signalled.abort());
-      await sleep(waitMs, signalled.signal);
+      const controller = new AbortController();
+      const unfollow = follow(storeId, () => controller.abort());
+      await sleep(waitMs, controller.signal);
       unfollow();
     },
     follow,

@@ -29,9 +29,9 @@ export async function createSnapshot(
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined)
     return refuseUnknownStore(scope.storeId);
   if (store.erasures.pending().length > 0) return refuseFact("snapshot_waits", {}, { retryAfterSeconds: 1 });
-  const replaced = storage.size(name) !== undefined;
+  const isReplaced = storage.size(name) !== undefined;
   const facts = await takeInto(context, name, scope);
-  return accept({ snapshot: describeSnapshot(name, storage.size(name) ?? 0, facts), replaced });
+  return accept({ snapshot: describeSnapshot(name, storage.size(name) ?? 0, facts), replaced: isReplaced });
 }
 
 async function takeInto(
@@ -59,10 +59,10 @@ export function listSnapshots(
         return [describeUnreadable(name, size, english(partWords(TOO_LARGE)))];
       const bytes = storage.read(name);
       if (bytes === undefined) return [];
-      const opened = store.snapshots.open(bytes);
-      if (!opened.ok) return [describeUnreadable(name, bytes.length, opened.refusal.message)];
-      opened.value.connection.close();
-      return [describeSnapshot(name, bytes.length, opened.value)];
+      const outcome = store.snapshots.open(bytes);
+      if (!outcome.ok) return [describeUnreadable(name, bytes.length, outcome.refusal.message)];
+      outcome.value.connection.close();
+      return [describeSnapshot(name, bytes.length, outcome.value)];
     });
 }
 

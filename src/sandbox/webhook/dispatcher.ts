@@ -10,7 +10,7 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(ended: FinishedAttempt) => void>();
-  const onEnded = (ended: FinishedAttempt): void => listeners.forEach((listen) => listen(ended));
+  const onEnded = (attempt: FinishedAttempt): void => listeners.forEach((listen) => listen(attempt));
   const { wake, idle, stop } = createEndpointQueues(context, { report, onEnded });
   return {
     wake,
@@ -20,13 +20,13 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     },
     /** Waits at most this long, and returns the attempts in the order of their starts. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
-      const expected = countDue(context, storeId);
-      if (expected.size === 0 || context.heldBack(storeId) !== undefined) return [];
+      const expectedCounts = countDue(context, storeId);
+      if (expectedCounts.size === 0 || context.heldBack(storeId) !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
-      const tries = collectAttempts(listeners, expected);
-      for (const id of expected.keys()) wake(id);
+      const tries = collectAttempts(listeners, expectedCounts);
+      for (const id of expectedCounts.keys()) wake(id);
       const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
-      await Promise.race([tries.complete, idle([...expected.keys()]), timeIsUp]);
+      await Promise.race([tries.complete, idle([...expectedCounts.keys()]), timeIsUp]);
       return tries.end();
     },
     /** Starts no new deliveries, and waits for running ones, at most this long. */
@@ -48,30 +48,30 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
 /** `complete` resolves once each endpoint has had its expected number of attempts. */
 function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
-  expected: ReadonlyMap<string, number>,
+  expectedCounts: ReadonlyMap<string, number>,
 ): { readonly complete: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
-  const leftAttempts = new Map(expected);
-  const tried: FinishedAttempt[] = [];
-  let complete = (): void => undefined;
-  const completed = new Promise<void>((resolve) => (complete = resolve));
-  const listen = (ended: FinishedAttempt): void => {
-    const { endpointId } = ended.dispatched;
+  const leftAttempts = new Map(expectedCounts);
+  const attempts: FinishedAttempt[] = [];
+  let completeWait = (): void => undefined;
+  const completed = new Promise<void>((resolve) => (completeWait = resolve));
+  const listen = (attempt: FinishedAttempt): void => {
+    const { endpointId } = attempt.dispatched;
     const count = leftAttempts.get(endpointId);
     if (count === undefined) return;
-    tried.push(ended);
-    const { at, nextAt } = ended.dispatched;
+    attempts.push(attempt);
+    const { at, nextAt } = attempt.dispatched;
     // A delivery whose attempt is repeated immediately is still due.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) leftAttempts.delete(endpointId);
     else leftAttempts.set(endpointId, count - 1);
-    if (leftAttempts.size === 0) complete();
+    if (leftAttempts.size === 0) completeWait();
   };
   listeners.add(listen);
   return {
     complete: completed,
     end: () => {
       listeners.delete(listen);
-      return tried.toSorted((one, other) => one.place - other.place).map(({ dispatched }) => dispatched);
+      return attempts.toSorted((left, right) => left.place - right.place).map(({ dispatched }) => dispatched);
     },
   };
 }

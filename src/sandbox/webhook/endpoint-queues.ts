@@ -52,7 +52,7 @@ export function createEndpointQueues(
   const { report, onEnded } = options;
   const queues = new Map<string, EndpointQueue>();
   let places = 0;
-  let stopped = false;
+  let isStopped = false;
 
   const workers = createWorkers({
     work: deliverDue,
@@ -63,7 +63,7 @@ export function createEndpointQueues(
   });
   /** Reports that a delivery to an endpoint may be due. */
   const wake = (endpointId: string): void => {
-    if (!stopped) workers.wake(endpointId);
+    if (!isStopped) workers.wake(endpointId);
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
@@ -75,8 +75,8 @@ export function createEndpointQueues(
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
     const { ended, recorded, started, isFull } = await recordAndTake(context, queue, {
       take: (underWay) =>
-        stopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay, expect }),
-      isStopped: () => stopped,
+        isStopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay, expect }),
+      isStopped: () => isStopped,
       report,
     });
     // Attempts that ended meanwhile come after these in the list.
@@ -108,7 +108,7 @@ export function createEndpointQueues(
     },
     /** Starts no new attempts; attempts in flight are still recorded. */
     stop: (): void => {
-      stopped = true;
+      isStopped = true;
       alarm.stop();
     },
   };
@@ -119,10 +119,10 @@ async function yieldToOthers(
   { soon }: Pick<World, "soon">,
   { sending, ended }: EndpointQueue,
 ): Promise<void> {
-  for (let quiet = 0; sending.size > 0 && quiet < QUIET_ITERATIONS; quiet += 1) {
-    const before = ended.length;
+  for (let quietCount = 0; sending.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
+    const endedCount = ended.length;
     await new Promise<void>((resolve) => soon(resolve));
-    if (ended.length > before) quiet = 0;
+    if (ended.length > endedCount) quietCount = 0;
   }
 }
 
@@ -131,9 +131,9 @@ async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
 ): Promise<boolean> {
-  const sending = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
-  if (sending.length > 0) await Promise.race(sending);
-  return sending.length > 0;
+  const attempts = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
+  if (attempts.length > 0) await Promise.race(attempts);
+  return attempts.length > 0;
 }
 
 function newQueue(): EndpointQueue {
@@ -153,8 +153,8 @@ function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue)
   if (clock === undefined) return [];
   return ended.flatMap(({ place, end }) => {
     const isNewest = newest.get(end.delivery.id) === place;
-    const dispatched = isNewest ? recordAttemptResult(context, end, clock) : undefined;
-    return dispatched === undefined ? [] : [{ place, dispatched }];
+    const attempt = isNewest ? recordAttemptResult(context, end, clock) : undefined;
+    return attempt === undefined ? [] : [{ place, dispatched: attempt }];
   });
 }
 

@@ -15,10 +15,10 @@ export function endpointSecrets(
   endpoint: Pick<Endpoint, "id" | "storeId">,
   now: number,
 ): EndpointSecrets {
-  const own = store.signingSecrets.ofEndpoint(endpoint.id);
-  return own.length === 0
+  const ownSecrets = store.signingSecrets.ofEndpoint(endpoint.id);
+  return ownSecrets.length === 0
     ? storeSecret({ store, masterKey }, endpoint.storeId)
-    : decryptAt(own, { at: now, masterKey });
+    : decryptAt(ownSecrets, { at: now, masterKey });
 }
 
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
@@ -34,14 +34,14 @@ export function endpointSecretsAt(
   endpoint: Pick<Endpoint, "id" | "storeId">,
   at: number,
 ): SecretsAtTime {
-  const all = store.signingSecrets.ofEndpoint(endpoint.id);
-  const isUncertain = all.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
-  const own = all.filter(({ createdAt }) => createdAt <= at);
+  const allSecrets = store.signingSecrets.ofEndpoint(endpoint.id);
+  const isUncertain = allSecrets.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
+  const earlierSecrets = allSecrets.filter(({ createdAt }) => createdAt <= at);
   const { inForce, retired } =
-    own.length === 0
+    earlierSecrets.length === 0
       ? storeSecret({ store, masterKey }, endpoint.storeId)
-      : decryptAt(own, { at, masterKey });
-  return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
+      : decryptAt(earlierSecrets, { at, masterKey });
+  return { inForce, retired, owner: earlierSecrets.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
 export function countEndpointsWithOwnSecret(
@@ -58,15 +58,15 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
 
 /** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */
 function decryptAt(
-  own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
+  secrets: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },
 ): EndpointSecrets {
-  const isOver = ({ retiredAt }: (typeof own)[number]): boolean => retiredAt !== null && retiredAt <= at;
+  const isOver = ({ retiredAt }: (typeof secrets)[number]): boolean => retiredAt !== null && retiredAt <= at;
   return {
-    inForce: own
+    inForce: secrets
       .filter((secret) => !isOver(secret))
       .slice(0, MAX_SIGNATURES)
-      .map((one) => openStoredSecret(one, masterKey)),
-    retired: own.filter(isOver).map((one) => openStoredSecret(one, masterKey)),
+      .map((entry) => openStoredSecret(entry, masterKey)),
+    retired: secrets.filter(isOver).map((entry) => openStoredSecret(entry, masterKey)),
   };
 }

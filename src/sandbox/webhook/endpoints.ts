@@ -55,18 +55,18 @@ const MAX_REPLAYED = 100_000;
 export function addEndpoint(
   context: EndpointsContext,
   storeId: string,
-  wanted: EndpointForm & {
+  endpointForm: EndpointForm & {
     /** Whether the endpoint gets one delivery at a time. Default: several (decision 93). */
     readonly inOrder?: boolean | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
-  const { inOrder = false, ca = null } = wanted;
-  const form = checkForm(context, wanted);
+  const { inOrder = false, ca = null } = endpointForm;
+  const form = checkForm(context, endpointForm);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const knownEndpoints = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
-    const same = knownEndpoints.find(({ url }) => url === form.value.url);
-    if (same !== undefined) return refuseFact("endpoint_exists", { endpoint: same.id });
+    const knownEndpoint = knownEndpoints.find(({ url }) => url === form.value.url);
+    if (knownEndpoint !== undefined) return refuseFact("endpoint_exists", { endpoint: knownEndpoint.id });
     if (knownEndpoints.length >= MAX_ENDPOINTS) {
       return refuseFact("too_many_endpoints", { most: MAX_ENDPOINTS });
     }
@@ -82,30 +82,30 @@ export function addEndpoint(
 export function registerListener(
   context: EndpointsContext,
   storeId: string,
-  wanted: Omit<EndpointForm, "ca"> & {
+  listenerForm: Omit<EndpointForm, "ca"> & {
     /** An event after which, or a time from which, all events are redelivered. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
   // Nothing connects to a listener that fetches its deliveries.
   const { targets } = context;
-  const isPolled = isPolledAddress(wanted.url);
-  const reached = isPolled ? [...targets.allowedHosts, new URL(wanted.url).host] : targets.allowedHosts;
-  const form = checkForm({ targets: { ...targets, allowedHosts: reached } }, wanted);
+  const isPolled = isPolledAddress(listenerForm.url);
+  const hosts = isPolled ? [...targets.allowedHosts, new URL(listenerForm.url).host] : targets.allowedHosts;
+  const form = checkForm({ targets: { ...targets, allowedHosts: hosts } }, listenerForm);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
-    const events = eventsSince(context, storeId, wanted.since);
+    const events = eventsSince(context, storeId, listenerForm.since);
     if (!events.ok) return events;
     const knownListener = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
     const target = { ...form.value, inOrder: false, ca: null };
     const endpoint = knownListener ?? insert(context, { storeId, kind: "listener", ...target }, now);
     store.endpoints.setTarget(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
-    const current = { ...endpoint, ...target, state: "enabled", reason: null } as const;
-    const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
+    const newEndpoint = { ...endpoint, ...target, state: "enabled", reason: null } as const;
+    const replay = replayAll(context, { endpoint: newEndpoint, events: events.value }, now);
     store.deliveries.makeAllDue(endpoint.id, now);
     context.wakeDispatcher(endpoint.id);
-    return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed });
+    return accept({ ...newEndpoint, secrets: endpointSecrets(context, endpoint, now), replayed: replay });
   });
 }
 
@@ -151,13 +151,13 @@ export function rotateSecret(
 ): Promise<Outcome<EndpointSecrets>> {
   const { signingSecrets } = context.store;
   return atEndpoint(context, ref, (endpoint, now) => {
-    const [current] = endpointSecrets(context, endpoint, now).inForce;
+    const [currentSecret] = endpointSecrets(context, endpoint, now).inForce;
     const hasOwn = signingSecrets.ofEndpoint(endpoint.id).length > 0;
-    const over = now + overlapMs;
+    const endTime = now + overlapMs;
     // The store's secret stays valid for other endpoints: this endpoint gets a copy that expires.
-    if (hasOwn) signingSecrets.retire(endpoint.id, over);
-    else if (current !== undefined)
-      keepSecret(context, endpoint, { secret: current, createdAt: now, retiredAt: over });
+    if (hasOwn) signingSecrets.retire(endpoint.id, endTime);
+    else if (currentSecret !== undefined)
+      keepSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
     const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
     keepSecret(context, endpoint, { secret, createdAt: now, retiredAt: null });
     return accept(endpointSecrets(context, endpoint, now));
@@ -271,8 +271,8 @@ function checkForm(
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = addField("url", parseTarget(form.url, targets));
   if (!target.ok) return target;
-  const trusted = addField("ca", checkTrust(form.url, form.ca, targets));
-  if (!trusted.ok) return trusted;
+  const trustCheck = addField("ca", checkTrust(form.url, form.ca, targets));
+  if (!trustCheck.ok) return trustCheck;
   // Only a new address: an endpoint of an older state keeps working.
   if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(

@@ -31,7 +31,7 @@ export async function postToReceiver(
   {
     storeId,
     ca,
-    ...wanted
+    ...requestFields
   }: Omit<
     OutboundRequest,
     "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined" | "onEnd" | "tls"
@@ -44,19 +44,19 @@ export async function postToReceiver(
     readonly method?: OutboundRequest["method"];
   },
 ): Promise<PostResult> {
-  const { url } = wanted;
-  const before = world.monotonic();
+  const { url } = requestFields;
+  const startedAt = world.monotonic();
   let endedAt: number | undefined;
   const end = (result: PostResult["result"]): PostResult => ({
     // Answers are stored, and receivers may echo the webhook or print their secrets.
     result:
       result !== "forbidden" && result.ok && result.body !== ""
-        ? { ...result, body: redactStored(result.body, orderIdIn(String(wanted.body))) }
+        ? { ...result, body: redactStored(result.body, orderIdIn(String(requestFields.body))) }
         : result,
-    milliseconds: Math.round((endedAt ?? world.monotonic()) - before),
+    milliseconds: Math.round((endedAt ?? world.monotonic()) - startedAt),
   });
   if (isPolledAddress(url) && heldBack(storeId) === undefined) {
-    const { headers, body } = wanted;
+    const { headers, body } = requestFields;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
     return end(await relay.send(request, deliveryTimeoutMs));
   }
@@ -68,7 +68,7 @@ export async function postToReceiver(
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED_HOST : "forbidden");
   const result = await world.send({
     method: "POST",
-    ...wanted,
+    ...requestFields,
     timeoutMs: deliveryTimeoutMs,
     maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
@@ -99,8 +99,8 @@ const UNRESOLVED_HOST: OutboundResult = {
 /** The facts of a result that its status or error does not state; null if there are none. */
 export function factsOf(result: PostResult["result"]): AttemptFacts | null {
   if (result === "forbidden") return null;
-  const observed = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };
-  const facts = Object.entries(observed).map(([name, value]) => [
+  const answerFields = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };
+  const facts = Object.entries(answerFields).map(([name, value]) => [
     name,
     typeof value === "string" ? cutText(redactSecrets(value), MAX_FACT_TEXT) : value,
   ]);

@@ -37,16 +37,16 @@ export function reconstructAttempt(
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,
   attempt: Pick<DeliveryAttempt, "startedAt" | "headers" | "bodyHash">,
 ): SentAttempt {
-  const audited = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
+  const auditedParts = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
   const headers = readAuditedHeaders(attempt.headers);
-  const then = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
-  const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = then;
+  const secretsThen = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
+  const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = secretsThen;
   const body = context.store.events.find(eventId)?.body;
   const dialect = context.store.stores.dialect(storeId);
   const again =
     body === undefined
       ? undefined
-      : reconstructDeliveryRequest(audited, { eventId, body, secrets, retiredSecrets, dialect });
+      : reconstructDeliveryRequest(auditedParts, { eventId, body, secrets, retiredSecrets, dialect });
   if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
   if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
   const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = again;

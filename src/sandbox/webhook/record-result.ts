@@ -94,10 +94,10 @@ function settleByReplay(
   { replay, number }: { readonly replay: Delivery; readonly number: number },
   now: number,
 ): void {
-  for (const waiting of store.deliveries.waitingBefore(replay)) {
-    store.deliveryAttempts.copyOfReplay({ deliveryId: replay.id, number }, waiting.id);
-    store.deliveries.settle(waiting, { state: "succeeded", tries: waiting.tries, nextAt: now });
-    if (waiting.inOrder) store.deliveries.releaseFollowers(waiting, now);
+  for (const delivery of store.deliveries.waitingBefore(replay)) {
+    store.deliveryAttempts.copyOfReplay({ deliveryId: replay.id, number }, delivery.id);
+    store.deliveries.settle(delivery, { state: "succeeded", tries: delivery.tries, nextAt: now });
+    if (delivery.inOrder) store.deliveries.releaseFollowers(delivery, now);
   }
 }
 

@@ -25,28 +25,28 @@ const GONE = { ok: false, failure: "connection_lost", message: "the listener wen
  */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
-  changed: (storeId: string) => void,
+  notifyChange: (storeId: string) => void,
 ) {
   const requests = new Map<string, HeldRequest>();
-  const fetched = new Map<string, { readonly url: string; readonly at: number }>();
+  const fetchedUrls = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
      * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
      * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
-      const last = fetched.get(request.storeId);
+      const last = fetchedUrls.get(request.storeId);
       if (last?.url !== request.url || monotonic() - last.at > ABSENT_MS) return ABSENT;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
       requests.set(id, { ...request, id, end: resolve });
       after(timeoutMs, () => resolve(NO_ANSWER));
-      changed(request.storeId);
+      notifyChange(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
     /** The requests without an answer to the store's enabled listener, oldest first. */
     held: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
-      fetched.set(storeId, { url, at: monotonic() });
+      fetchedUrls.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((held) => held.storeId === storeId && held.url === url);
     },
     /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
@@ -58,8 +58,8 @@ export function createRelay(
     },
     /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
     endOthers: (storeId: string, url?: string): void => {
-      if (url === undefined) fetched.delete(storeId);
-      else fetched.set(storeId, { url, at: monotonic() });
+      if (url === undefined) fetchedUrls.delete(storeId);
+      else fetchedUrls.set(storeId, { url, at: monotonic() });
       for (const held of requests.values()) if (held.storeId === storeId && held.url !== url) held.end(GONE);
     },
   };

@@ -70,24 +70,24 @@ export function replayFailed(
     if (hold !== undefined) return isHeldBack(hold);
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
     let left = MAX_REPLAYED_FAILED;
-    let retried = 0;
+    let retriedCount = 0;
     let hasMore = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
       const isSending = endpoint.state === "enabled";
       const replayFilter = { endpoint, orderId: null, since, minTries: 1 };
-      const waiting = isSending ? retryEndpoint(context, replayFilter, now) : NONE_RETRIED;
-      retried += waiting.retried;
-      hasMore ||= waiting.more;
-      const failed = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
-      hasMore ||= failed.length > left;
-      for (const eventId of failed.slice(0, left).toReversed()) {
+      const waitingRetries = isSending ? retryEndpoint(context, replayFilter, now) : NONE_RETRIED;
+      retriedCount += waitingRetries.retried;
+      hasMore ||= waitingRetries.more;
+      const failedIds = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
+      hasMore ||= failedIds.length > left;
+      for (const eventId of failedIds.slice(0, left).toReversed()) {
         const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
         enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
       }
-      left -= Math.min(left, failed.length);
+      left -= Math.min(left, failedIds.length);
     }
-    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried, more: hasMore });
+    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried: retriedCount, more: hasMore });
   });
 }
 
@@ -95,9 +95,9 @@ export function replayFailed(
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
-  { endpointId, orderId: only }: RequestOf<"retryDeliveries">,
+  { endpointId, orderId: onlyOrder }: RequestOf<"retryDeliveries">,
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
-  const orderId = only ?? null;
+  const orderId = onlyOrder ?? null;
   return atStore(context, storeId, (store, now) => {
     const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (chosen?.ok === false) return chosen;
@@ -106,12 +106,12 @@ export function retryDeliveries(
     const hold = context.heldBack(storeId);
     if (hold !== undefined) return isHeldBack(hold);
     const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
-    const each = endpoints
+    const retries = endpoints
       .filter(({ state }) => state === "enabled")
       .map((endpoint) => retryEndpoint(context, { endpoint, orderId, since: 0, minTries: 0 }, now));
     return accept({
-      retried: each.reduce((sum, { retried }) => sum + retried, 0),
-      more: each.some(({ more }) => more),
+      retried: retries.reduce((sum, { retried }) => sum + retried, 0),
+      more: retries.some(({ more }) => more),
     });
   });
 }
@@ -127,15 +127,15 @@ function retryEndpoint(
   now: number,
 ): AnswerOf<"retryDeliveries"> {
   const filter = { endpointId, ...wanted, now };
-  const retried = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
-  if (retried > 0) wakeDispatcher(endpointId);
-  return { retried, more: store.deliveries.isWaiting(filter) };
+  const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
+  if (retriedCount > 0) wakeDispatcher(endpointId);
+  return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };
 }
 
 /** If its listener went away, enabling the endpoint would deliver to a closed port. */
 function isPaused(endpoint: Endpoint): Outcome<never> {
-  const { pausedBy, ...effective } = effectiveEndpoint(endpoint, undefined);
-  const values = { endpoint: endpoint.id, why: reasonOf(effective) };
+  const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
+  const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };
   return pausedBy === "listener"
     ? refuseFact("endpoint_without_its_listener", values, { next: "checkout listen" })
     : refuseFact("endpoint_paused", values);

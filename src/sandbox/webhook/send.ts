@@ -19,9 +19,9 @@ export async function sendAttempt(
   started: StartedAttempt,
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
-  const ended = await sendSafely(context, started, report);
-  context.log.addDelivery(logEntryOf(ended, context.world.now()));
-  return ended;
+  const endedAttempt = await sendSafely(context, started, report);
+  context.log.addDelivery(logEntryOf(endedAttempt, context.world.now()));
+  return endedAttempt;
 }
 
 async function sendSafely(

@@ -16,13 +16,13 @@ export class SecretUnreadable extends Error {
 }
 
 /** Rows are cached briefly (store/webhook/signing-secrets.ts), and a row is decrypted once for all its deliveries. */
-const opened = new WeakMap<SealedSecret, string>();
+const openedSecrets = new WeakMap<SealedSecret, string>();
 
 /** Decrypts a stored signing secret. Throws `SecretUnreadable`. */
-export function openStoredSecret(sealed: SealedSecret, masterKey: Uint8Array): string {
-  const secret = opened.get(sealed) ?? openSecret(sealed, masterKey);
-  if (secret === undefined) throw new SecretUnreadable(sealed);
-  opened.set(sealed, secret);
+export function openStoredSecret(sealedSecret: SealedSecret, masterKey: Uint8Array): string {
+  const secret = openedSecrets.get(sealedSecret) ?? openSecret(sealedSecret, masterKey);
+  if (secret === undefined) throw new SecretUnreadable(sealedSecret);
+  openedSecrets.set(sealedSecret, secret);
   return secret;
 }
 

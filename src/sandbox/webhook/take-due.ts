@@ -71,7 +71,7 @@ export function takeDueDeliveries(
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
   const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
-  const taking = { endpoint, clock, now, secrets, expect: options.expect };
+  const takeContext = { endpoint, clock, now, secrets, expect: options.expect };
   const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
   const started: StartedAttempt[] = [];
   for (let looks = 0; started.length < room; looks += 1) {
@@ -79,7 +79,7 @@ export function takeDueDeliveries(
       options.expect(world.now());
       break;
     }
-    const { taken, shouldContinue } = takeSome(context, taking, room - started.length);
+    const { taken, shouldContinue } = takeSome(context, takeContext, room - started.length);
     started.push(...taken);
     if (!shouldContinue) break;
   }

@@ -66,7 +66,7 @@ export function attemptsTable(connection: Connection) {
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
     /** Records a late result, once. */
-    recordLate: (late: LateRow): void => void insertLate.run(late),
+    recordLate: (row: LateRow): void => void insertLate.run(row),
 
     lateResults: (checkoutId: string): LateRow[] => selectLate.all(checkoutId),
   };

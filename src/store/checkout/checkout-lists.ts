@@ -83,21 +83,21 @@ export function checkoutLists(connection: Connection) {
       { before, limit }: ListRange,
     ): CheckoutSearchResult => {
       const { storeId } = filter;
-      const newest = sql.newest.get({ storeId, before, limit: 1 });
+      const place = sql.newest.get({ storeId, before, limit: 1 });
       const [end, beyond] = sql.endOfSearch.all({ storeId, before, skipped: MAX_SEARCHED - 1 });
       const last = end ?? sql.oldest.get({ storeId, before });
       const count = end === undefined ? undefined : MAX_SEARCHED;
-      if (newest === undefined || last === undefined) return { positions: [], last, isWhole: true, count };
-      const like = text === null ? null : `%${text.replaceAll("%", "_")}%`;
-      const wanted = { ...filter, newest, last, text, like, limit };
-      const isDense = newest - last < MAX_DENSITY * MAX_SEARCHED;
-      const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(wanted);
+      if (place === undefined || last === undefined) return { positions: [], last, isWhole: true, count };
+      const pattern = text === null ? null : `%${text.replaceAll("%", "_")}%`;
+      const bindings = { ...filter, newest: place, last, text, like: pattern, limit };
+      const isDense = place - last < MAX_DENSITY * MAX_SEARCHED;
+      const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(bindings);
       return { positions, last, isWhole: beyond === undefined, count };
     },
 
     /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
-    count: (storeId: string, from: CheckoutPosition, before: CheckoutPosition): number =>
-      sql.count.get({ storeId, from, before }) ?? 0,
+    count: (storeId: string, from: CheckoutPosition, endPlace: CheckoutPosition): number =>
+      sql.count.get({ storeId, from, before: endPlace }) ?? 0,
   };
 }
 
@@ -111,8 +111,8 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
   const statuses: readonly Status[] = status === null ? STATUSES : [status];
   const objects = object === null ? OBJECTS : [object];
   const methods = paymentMethod === null ? PAYMENT_METHODS : [paymentMethod];
-  return statuses.flatMap((one) =>
-    objects.flatMap((two) => methods.map((three) => ({ status: one, object: two, paymentMethod: three }))),
+  return statuses.flatMap((name) =>
+    objects.flatMap((two) => methods.map((method) => ({ status: name, object: two, paymentMethod: method }))),
   );
 }
 
@@ -186,7 +186,7 @@ type SearchQuery = CheckoutFilter & {
  * so `search` replaces each % of the text by _ in the pattern, and `instr` checks the rows that match.
  */
 function prepareSearch(connection: Connection) {
-  const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
+  const condition = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${FILTER_CONDITION}
     AND (@like IS NULL OR (order_id LIKE @like AND instr(lower(order_id), lower(@text)))
       OR (description LIKE @like AND instr(lower(description), lower(@text))))
@@ -194,11 +194,11 @@ function prepareSearch(connection: Connection) {
   return {
     search: connection
       .prepare<SearchQuery, CheckoutPosition>(
-        `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store WHERE ${found}`,
+        `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store WHERE ${condition}`,
       )
       .pluck(),
     searchWithoutIndex: connection
-      .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${found}`)
+      .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${condition}`)
       .pluck(),
     endOfSearch: connection
       .prepare<StoreKey & Pick<ListRange, "before"> & { readonly skipped: number }, CheckoutPosition>(

@@ -91,14 +91,14 @@ export function checkoutsTable(connection: Connection) {
     live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
-    ofOrder: (wanted: OrderQuery): Checkout[] => {
+    ofOrder: (query: OrderQuery): Checkout[] => {
       // The live checkout was created after all others had ended.
-      const live = selectLive.get(wanted.storeId, wanted.orderId);
-      return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
+      const live = selectLive.get(query.storeId, query.orderId);
+      return [...(live === undefined ? [] : [live]), ...selectEnded.all(query)].slice(0, query.limit);
     },
 
     /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
-    ofOrdersFrom: (wanted: OrderIdPrefix): string[] => selectBeginning.all(wanted).map(({ id }) => id),
+    ofOrdersFrom: (query: OrderIdPrefix): string[] => selectBeginning.all(query).map(({ id }) => id),
   };
 }
 

@@ -89,8 +89,8 @@ export function eventsTable(connection: Connection) {
     },
 
     /** The newest matching events, oldest first; only those before a position, if one is given. */
-    latest: (wanted: EventFilter & { readonly before?: number | undefined }): StoredEvent[] => {
-      const filter = { ...wanted, before: wanted.before ?? AFTER_ALL };
+    latest: (query: EventFilter & { readonly before?: number | undefined }): StoredEvent[] => {
+      const filter = { ...query, before: query.before ?? AFTER_ALL };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
       if (checkoutId !== null && orderId === undefined) return selectLatestOf.all(filter).toReversed();

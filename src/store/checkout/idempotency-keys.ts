@@ -46,8 +46,8 @@ export function idempotencyKeysTable(connection: Connection) {
 
     /** The answer of a key; undefined if the key is unused. A key past its 30 days is deleted, and counts as unused. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
-      const found = select.get(storeId, key);
-      if (found === undefined || found.createdAt > now - IDEMPOTENCY_RETENTION_MS) return found;
+      const row = select.get(storeId, key);
+      if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;
       remove.run({ storeId, key });
       return undefined;
     },

@@ -27,9 +27,9 @@ CREATE TABLE prices (
 const PRICE = columnsOf<Row>("prices", PRICES_DDL);
 
 export function pricesTable(connection: Connection) {
-  const given = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
+  const assignments = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
   const upsert = connection.prepare<Row>(
-    `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${given.join(", ")}`,
+    `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${assignments.join(", ")}`,
   );
   const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
   const select = connection.prepare<[string, string], Row>(

@@ -30,19 +30,19 @@ type DatabaseFiles = {
 
 /** Undefined if it is not a disk failure. The cause is stored for every later catch of the error. */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
-  const named = causeOfError(error);
-  if (named === undefined || !isSqliteError(error) || hasCause(error)) return named;
-  return noteCause(error, explainError(files, error, named) ?? named);
+  const namedCause = causeOfError(error);
+  if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
+  return noteCause(error, explainError(files, error, namedCause) ?? namedCause);
 }
 
 /** Repeats the operation: SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
 function explainError(
   { path, isOpen = false, readAgain }: DatabaseFiles,
   error: { readonly code: string },
-  named: Cause,
+  namedCause: Cause,
 ): Cause | undefined {
-  const { code } = named.failure;
-  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(named);
+  const { code } = namedCause.failure;
+  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(namedCause);
   if (!REPEATED.has(code) || READ_ERRORS.test(error.code)) return undefined;
   try {
     openAll(path, { isOpen });
@@ -68,7 +68,7 @@ const PART_BYTES = 1024 * 1024;
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);
   try {
-    for (const name of [path, `${path}-wal`].filter((one) => existsSync(one))) {
+    for (const name of [path, `${path}-wal`].filter((file) => existsSync(file))) {
       const file = openSync(name, "r");
       try {
         for (let at = 0, length = -1; length !== 0; at += length)
@@ -95,15 +95,15 @@ const ENDINGS = ["", "-wal", "-shm"] as const;
  * the files of an open database: closing a descriptor of one would drop SQLite's locks.
  */
 function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
-  const opened: number[] = [];
+  const openedFiles: number[] = [];
   try {
     for (const ending of ENDINGS) {
       const isThere = ending === "" || existsSync(path + ending);
       if (isThere) accessSync(path + ending, constants.R_OK | constants.W_OK);
-      opened.push(isThere && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
+      openedFiles.push(isThere && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
     }
   } finally {
-    for (const file of opened) closeSync(file);
+    for (const file of openedFiles) closeSync(file);
   }
 }
 

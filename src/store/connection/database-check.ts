@@ -65,19 +65,19 @@ export function checkDatabase(
 
 /** Checks the pages and rows of a copy; refusals name the path of the original. */
 function checkCopy(path: string, copy: string, options: CheckOptions, bytes: number) {
-  let [format, unreadable] = [0, 0];
+  let [format, unreadableCount] = [0, 0];
   const refusal = checkForDamage(path, options.kind, () =>
     inspectContent(path, options, {
       open: () => openToRead(copy, options),
       checksPages: true,
       read: (connection) => {
         format = schemaVersion(connection);
-        unreadable = options.countUnreadable?.(connection) ?? 0;
+        unreadableCount = options.countUnreadable?.(connection) ?? 0;
       },
     }),
   );
   if (refusal !== undefined) return { ok: false, refusal } as const;
-  return accept<CheckedFile>({ bytes, format, unreadable });
+  return accept<CheckedFile>({ bytes, format, unreadable: unreadableCount });
 }
 
 /**
@@ -90,11 +90,11 @@ function copyWhole(path: string, { scratch, kind }: CheckOptions): string | unde
   const log = `${path}-wal`;
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     rmSync(`${copy}-wal`, { force: true });
-    const before = readPart(log, 0, LOG_HEADER_BYTES);
+    const header = readPart(log, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copy);
     if (existsSync(log) && judgeLog(path, firstBoundVersion(kind)) === "own")
       copyFileSync(log, `${copy}-wal`);
-    if (readPart(log, 0, LOG_HEADER_BYTES).equals(before)) return copy;
+    if (readPart(log, 0, LOG_HEADER_BYTES).equals(header)) return copy;
   }
   return undefined;
 }

@@ -138,7 +138,7 @@ export function findCause(
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isOpen, readAgain: (named) => readAgain(path, options, named) }, error);
+  return causeOf({ path, isOpen, readAgain: (namedCause) => readAgain(path, options, namedCause) }, error);
 }
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
@@ -149,7 +149,7 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
 function readAgain(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
-  named: Cause,
+  namedCause: Cause,
 ): Cause | undefined {
   try {
     const connection = openToRead(path, options);
@@ -157,7 +157,7 @@ function readAgain(
       const detail = quickCheck(connection);
       const failure = failureInVerdict(detail);
       if (failure !== undefined) return { failure, detail };
-      return detail === "ok" ? causeOfMisread(named) : undefined;
+      return detail === "ok" ? causeOfMisread(namedCause) : undefined;
     } finally {
       connection.close();
     }
@@ -223,8 +223,8 @@ export function checkForDamage(
 ): FileRefusal | undefined {
   const first = orMalformed(path, kind, check);
   if (first?.reason !== "damaged") return first;
-  const unreadable = causeOfRawRead(path, { isOpen: false });
-  if (unreadable !== undefined) return unusableFile(path, unreadable);
+  const readFailure = causeOfRawRead(path, { isOpen: false });
+  if (readFailure !== undefined) return unusableFile(path, readFailure);
   return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
 }
 
@@ -265,8 +265,8 @@ export function inspectContent(
   let connection: FileConnection | undefined;
   try {
     connection = open();
-    const refused = inspectSchemaVersion(schemaVersion(connection), path, kind);
-    if (refused !== undefined) return refused;
+    const fault = inspectSchemaVersion(schemaVersion(connection), path, kind);
+    if (fault !== undefined) return fault;
     if (!checksPages) return undefined;
     const verdict = quickCheck(connection);
     if (verdict === "ok") {
@@ -313,8 +313,8 @@ function refusal(
   };
 }
 
-function refuseDamaged(path: string, kind: FileKind, what: string): FileRefusal {
-  return refusal("damaged", path, { kind, what });
+function refuseDamaged(path: string, kind: FileKind, damage: string): FileRefusal {
+  return refusal("damaged", path, { kind, what: damage });
 }
 
 function refuseUnknownLog(path: string): FileRefusal {
@@ -352,8 +352,8 @@ function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
   const examine = (error: unknown): void => EXAMINERS.get(connection)?.(error);
   Object.assign(connection, {
-    prepare: (named: string) => {
-      const { sql, valuesOf } = byPosition(named);
+    prepare: (namedSql: string) => {
+      const { sql, valuesOf } = byPosition(namedSql);
       return atFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
     },
   });
@@ -379,47 +379,47 @@ type Compiled = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
  * half of the start's time.
  */
 function atFirstUse({ make, valuesOf, examine }: Compiled): LazyStatement {
-  let made: Statement | undefined;
+  let madeStatement: Statement | undefined;
   const changes: ((statement: Statement) => void)[] = [];
-  const examined =
+  const examineCall =
     <Value>(call: (...values: unknown[]) => Value) =>
-    (...given: unknown[]): Value => {
+    (...values: unknown[]): Value => {
       try {
-        return call(...valuesOf(given));
+        return call(...valuesOf(values));
       } catch (error) {
         examine(error);
         throw error;
       }
     };
   const statement = (): Statement => {
-    if (made === undefined) {
-      made = make();
-      for (const change of changes) change(made);
+    if (madeStatement === undefined) {
+      madeStatement = make();
+      for (const change of changes) change(madeStatement);
       // From now on a call reaches the statement with one copy of its values: each is a fifth of an INSERT.
       for (const name of ["run", "get", "all"] as const)
-        Object.assign(self, { [name]: examined(made[name].bind(made)) });
+        Object.assign(self, { [name]: examineCall(madeStatement[name].bind(madeStatement)) });
     }
-    return made;
+    return madeStatement;
   };
-  const changed = (change: (statement: Statement) => void): LazyStatement => {
-    if (made === undefined) changes.push(change);
-    else change(made);
+  const withChange = (change: (statement: Statement) => void): LazyStatement => {
+    if (madeStatement === undefined) changes.push(change);
+    else change(madeStatement);
     return self;
   };
   const self: LazyStatement = {
-    run: examined((...values) => statement().run(...values)),
-    get: examined((...values) => statement().get(...values)),
-    all: examined((...values) => statement().all(...values)),
-    *iterate(...given: unknown[]) {
+    run: examineCall((...values) => statement().run(...values)),
+    get: examineCall((...values) => statement().get(...values)),
+    all: examineCall((...values) => statement().all(...values)),
+    *iterate(...values: unknown[]) {
       try {
-        yield* statement().iterate(...valuesOf(given));
+        yield* statement().iterate(...valuesOf(values));
       } catch (error) {
         examine(error);
         throw error;
       }
     },
-    pluck: () => changed((one) => one.pluck()),
-    raw: () => changed((one) => one.raw()),
+    pluck: () => withChange((prepared) => prepared.pluck()),
+    raw: () => withChange((prepared) => prepared.raw()),
   };
   return self;
 }

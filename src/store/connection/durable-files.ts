@@ -19,10 +19,10 @@ type Owner = { readonly pid?: number | undefined };
 
 /** Replaces a small file atomically; it is on disk when this returns. */
 export function replaceFile(path: string, text: string, owner: Owner): void {
-  inFolderBeside(path, owner, (unfinished) => {
-    writeFileSync(unfinished, text);
-    flush(unfinished);
-    renameSync(unfinished, path);
+  inFolderBeside(path, owner, (temporaryPath) => {
+    writeFileSync(temporaryPath, text);
+    flush(temporaryPath);
+    renameSync(temporaryPath, path);
     flushFolder(dirname(path));
   });
 }
@@ -34,11 +34,11 @@ export function inFolderBeside<Value>(
   make: (unfinished: string) => Value,
 ): Value {
   const folder = mkdtempSync(`${path}.${pid}.new-`);
-  const unfinished = join(folder, "whole.db");
+  const temporaryPath = join(folder, "whole.db");
   try {
     // SQLite would create the file with the umask of the process. Its log and index get the mode of the file.
-    closeSync(openSync(unfinished, "wx", 0o600));
-    return make(unfinished);
+    closeSync(openSync(temporaryPath, "wx", 0o600));
+    return make(temporaryPath);
   } finally {
     discard(folder);
   }
@@ -55,14 +55,14 @@ function discard(folder: string): boolean {
 }
 
 /** Gives a finished file its name, unless another process was faster. */
-export function nameOnce(unfinished: string, path: string): void {
+export function nameOnce(temporaryPath: string, path: string): void {
   try {
-    linkSync(unfinished, path);
+    linkSync(temporaryPath, path);
   } catch (error) {
     if (existsSync(path)) return;
     // Some file systems have no hard links: there the last process wins.
     if (!isError(error)) throw error;
-    renameSync(unfinished, path);
+    renameSync(temporaryPath, path);
   }
 }
 
@@ -83,8 +83,8 @@ export function flushFolder(folder: string): void {
     file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
-    const refused = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
-    if (!refused) throw error;
+    const isRefusedFlush = isError(error) && "code" in error && REFUSED_FLUSH_CODES.has(error.code);
+    if (!isRefusedFlush) throw error;
   } finally {
     if (file !== undefined) closeSync(file);
   }

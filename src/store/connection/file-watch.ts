@@ -8,12 +8,12 @@ export type FileWatch = ReturnType<typeof watchFiles>;
  */
 export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
-  const known = new Map(names.map((name) => [name, statSync(name)]));
+  const knownStats = new Map(names.map((name) => [name, statSync(name)]));
   const isSame = (name: string): boolean => {
-    const [before, now] = [known.get(name), statOf(name)];
-    if (before === undefined || now === undefined) return false;
-    if (now.ino !== before.ino || now.dev !== before.dev || now.size < before.size) return false;
-    known.set(name, now);
+    const [stat, now] = [knownStats.get(name), statOf(name)];
+    if (stat === undefined || now === undefined) return false;
+    if (now.ino !== stat.ino || now.dev !== stat.dev || now.size < stat.size) return false;
+    knownStats.set(name, now);
     return true;
   };
   return {

@@ -91,9 +91,9 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     if (scheduled) scheduler.soon(flush);
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
-      const told: Result = results?.[index] ?? { ok: false, error: lockError() };
-      if (!told.ok && told.error instanceof StorageUnavailable) failure ??= told.error;
-      job.settle(told);
+      const outcome: Result = results?.[index] ?? { ok: false, error: lockError() };
+      if (!outcome.ok && outcome.error instanceof StorageUnavailable) failure ??= outcome.error;
+      job.settle(outcome);
     }
     ended?.(failure);
   }
@@ -120,9 +120,9 @@ export function createTransactor({
 }: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
   const commit = createCommit(prepare(connection), connection, files);
   return (work) => {
-    const done = commit(() => [work()] as const);
-    if (done === undefined) throw lockError();
-    return done[0];
+    const committed = commit(() => [work()] as const);
+    if (committed === undefined) throw lockError();
+    return committed[0];
   };
 }
 

@@ -34,20 +34,20 @@ const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
 export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
   return withFileRefusal(path, options, () => {
-    const refused = existsSync(path)
+    const refusal = existsSync(path)
       ? inspectOwn(path, options)
       : (refuseOrphanedLog(path) ?? createWhole(path, options));
-    return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
+    return refusal === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refusal };
   });
 }
 
 /** Checks a file, and moves a log that does not belong to it aside before SQLite can use it (decision 69). */
 function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined {
-  const refused = inspectHead(path, options.kind);
-  if (refused !== undefined) return refused;
+  const refusal = inspectHead(path, options.kind);
+  if (refusal !== undefined) return refusal;
   if (judgeLog(path, firstBoundVersion(options.kind)) === "other") {
-    const aside = moveLogAside(path);
-    options.movedAside?.(aside);
+    const asidePath = moveLogAside(path);
+    options.movedAside?.(asidePath);
   }
   return inspectPages(path, options);
 }
@@ -70,16 +70,16 @@ function openWhole(path: string, options: OpenOptions): FileConnection {
  * up with one file. Refuses a file that the disk did not store correctly.
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
-  return inFolderBeside(path, options, (unfinished) => {
+  return inFolderBeside(path, options, (temporaryPath) => {
     const bytes = newFile(options);
-    writeFileSync(unfinished, bytes);
-    flush(unfinished);
-    if (!readFileSync(unfinished).equals(bytes))
+    writeFileSync(temporaryPath, bytes);
+    flush(temporaryPath);
+    if (!readFileSync(temporaryPath).equals(bytes))
       return unusableFile(path, {
         failure: storageFailure("disk_io_error"),
-        detail: `${unfinished} reads back differently than it was written`,
+        detail: `${temporaryPath} reads back differently than it was written`,
       });
-    nameOnce(unfinished, path);
+    nameOnce(temporaryPath, path);
     flushFolder(dirname(path));
     return undefined;
   });
@@ -91,12 +91,12 @@ const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
 /** The bytes of a new database, with all tables and no rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
-  const made = NEW_DATABASES.get(kind);
-  if (made !== undefined) return made;
-  const connection = openConnection(IN_MEMORY, options, (fresh) => {
-    withoutFiles(fresh);
-    fresh.pragma(`application_id = ${kind.applicationId}`);
-    applyMigrations(fresh, kind);
+  const madeFile = NEW_DATABASES.get(kind);
+  if (madeFile !== undefined) return madeFile;
+  const connection = openConnection(IN_MEMORY, options, (newConnection) => {
+    withoutFiles(newConnection);
+    newConnection.pragma(`application_id = ${kind.applicationId}`);
+    applyMigrations(newConnection, kind);
   });
   const bytes = connection.serialize();
   connection.close();
@@ -159,13 +159,13 @@ function backUp(
   path: string,
   { backup, ...options }: OpenOptions & { readonly backup: string },
 ): void {
-  inFolderBeside(path, options, (unfinished) => {
-    connection.prepare("VACUUM INTO ?").run(unfinished);
-    openConnection(unfinished, options, renewMark).close();
-    const refused = inspectFile(unfinished, options);
-    if (refused !== undefined) throw new CorruptCopy(`the backup is incomplete: ${refused.message}`);
-    flush(unfinished);
-    renameSync(unfinished, backup);
+  inFolderBeside(path, options, (temporaryPath) => {
+    connection.prepare("VACUUM INTO ?").run(temporaryPath);
+    openConnection(temporaryPath, options, renewMark).close();
+    const refusal = inspectFile(temporaryPath, options);
+    if (refusal !== undefined) throw new CorruptCopy(`the backup is incomplete: ${refusal.message}`);
+    flush(temporaryPath);
+    renameSync(temporaryPath, backup);
     flushFolder(dirname(path));
   });
 }

@@ -81,9 +81,9 @@ export function judgeLog(path: string, firstVersion: number): LogVerdict {
 export function moveLogAside(path: string): string {
   let number = 1;
   while (existsSync(`${path}-wal.aside-${number}`)) number += 1;
-  const aside = `${path}-wal.aside-${number}`;
-  renameSync(`${path}-wal`, aside);
-  return aside;
+  const asidePath = `${path}-wal.aside-${number}`;
+  renameSync(`${path}-wal`, asidePath);
+  return asidePath;
 }
 
 function lookAt(path: string, firstVersion: number): LogVerdict {
@@ -126,7 +126,7 @@ export function createLogBinding(
      FROM log_mark, sqlite_schema, pragma_page_size WHERE name = 'log_mark'`,
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
-  let [own, transactions] = ["", 0];
+  let [ownMark, transactions] = ["", 0];
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
@@ -135,27 +135,27 @@ export function createLogBinding(
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);
     const { present, next, ...place } = row;
-    own = next + present.slice(0, ID_DIGITS);
+    ownMark = next + present.slice(0, ID_DIGITS);
     const salt = currentSalt(path);
-    const earlier = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY]);
-    const marks = [...earlier.filter((mark) => mark !== present), present, own];
+    const earlierMarks = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY]);
+    const marks = [...earlierMarks.filter((mark) => mark !== present), present, ownMark];
     write({ ...place, salt, marks });
     update.run(Buffer.from(next, "hex"));
   };
 
   /** Records the salt, and forgets the marks before one that the database file has. */
-  const record = (copied?: string): void => {
-    const known = readOpenings(path);
-    if (known === undefined) return;
-    const at = copied === undefined ? 0 : Math.max(known.marks.indexOf(copied), 0);
-    write({ ...known, salt: currentSalt(path), marks: known.marks.slice(at) });
+  const record = (copiedMark?: string): void => {
+    const openings = readOpenings(path);
+    if (openings === undefined) return;
+    const at = copiedMark === undefined ? 0 : Math.max(openings.marks.indexOf(copiedMark), 0);
+    write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(at) });
   };
 
   return (inTransaction) => {
     if (transactions === 0) {
       if (!inTransaction(renew)) return false;
-      const copied = copyLog(connection) ? own : undefined;
-      if (!inTransaction(() => record(copied))) return false;
+      const copiedMark = copyLog(connection) ? ownMark : undefined;
+      if (!inTransaction(() => record(copiedMark))) return false;
     } else if (transactions % COMMITS_PER_SALT === 0) inTransaction(record);
     transactions += 1;
     return true;

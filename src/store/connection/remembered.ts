@@ -18,15 +18,15 @@ export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,
   read: (key: string) => Value,
 ): CachedRead<Value> {
-  const known = new Map<string, Value>();
-  const forget = (): void => known.clear();
+  const knownValues = new Map<string, Value>();
+  const forget = (): void => knownValues.clear();
   const look = (key: string): Value => {
-    const found = known.get(key);
+    const found = knownValues.get(key);
     if (found !== undefined) return found;
     const value = read(key);
     if (value === undefined) return value;
-    if (known.size === 0) scheduler.after(REMEMBER_MS, forget);
-    known.set(key, value);
+    if (knownValues.size === 0) scheduler.after(REMEMBER_MS, forget);
+    knownValues.set(key, value);
     return value;
   };
   return Object.assign(look, { forget });

@@ -17,14 +17,14 @@ const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+
 
 /** The columns of a table, from its DDL, with one line per column, and from the migrations that add columns. */
 export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
-  const own = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
-  const columns = own.flatMap((text) =>
-    Array.from(text.matchAll(COLUMN), ([, created, added = ""]) => created ?? added),
+  const ownStatements = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
+  const columns = ownStatements.flatMap((text) =>
+    Array.from(text.matchAll(COLUMN), ([, createdColumn, addedColumn = ""]) => createdColumn ?? addedColumn),
   );
   const names = columns.map(camelCase);
   return {
     select: names.map(selectAs).join(", "),
-    some: (...wanted) => wanted.map(selectAs).join(", "),
+    some: (...wantedNames) => wantedNames.map(selectAs).join(", "),
     values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
     but: (...left) => columns.filter((_, at) => !left.some((name) => name === names[at])),
   };
@@ -50,11 +50,11 @@ type Positional = {
  */
 export function byPosition(sql: string): Positional {
   const names = Array.from(sql.matchAll(NAMED), ([, name = ""]) => name);
-  if (names.length === 0) return { sql, valuesOf: (given) => given };
+  if (names.length === 0) return { sql, valuesOf: (values) => values };
   return {
     sql: sql.replaceAll(NAMED, "?"),
-    valuesOf: ([given]) => {
-      const values = given as Readonly<Record<string, unknown>>;
+    valuesOf: ([bindings]) => {
+      const values = bindings as Readonly<Record<string, unknown>>;
       return names.map((name) => values[name]);
     },
   };

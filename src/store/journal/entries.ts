@@ -63,15 +63,15 @@ export function entriesTable(database: WatchedDatabase): Journal {
     const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
     const row = sql.select.get(key);
     const entry = row && fromRow(row);
-    const known = entry !== undefined && isOfInstance(entry, intent) ? entry : undefined;
-    if (entry !== undefined && known === undefined) sql.remove.run(key);
-    const refusal = known && keyRefusal(known, intent, now);
+    const knownEntry = entry !== undefined && isOfInstance(entry, intent) ? entry : undefined;
+    if (entry !== undefined && knownEntry === undefined) sql.remove.run(key);
+    const refusal = knownEntry && keyRefusal(knownEntry, intent, now);
     if (refusal !== undefined) return { ok: false, refusal };
     const { instance, service, storeId, endpoint, orderId } = intent;
     sql.upsert.run({ key, instance, service, storeId, endpoint, orderId, attempt, body, now });
-    const begun = sql.select.get(key);
-    if (begun === undefined) throw new Error(`the journal lost ${key}`);
-    return accept(fromRow(begun));
+    const begunEntry = sql.select.get(key);
+    if (begunEntry === undefined) throw new Error(`the journal lost ${key}`);
+    return accept(fromRow(begunEntry));
   };
 
   return {

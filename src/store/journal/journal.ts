@@ -36,8 +36,8 @@ export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
-    entriesTable(opened),
+  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (database) =>
+    entriesTable(database),
   );
 }
 
@@ -46,7 +46,7 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (opened) =>
-    seenEventsTable(opened, now),
+  return mapValue(openWatchedDatabase(path, { ...options, kind: JOURNAL_FILE }), (database) =>
+    seenEventsTable(database, now),
   );
 }

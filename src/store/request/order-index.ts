@@ -12,7 +12,7 @@ export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
 ) {
-  const known = new Map<string, OrdersOfStore>();
+  const knownStores = new Map<string, OrdersOfStore>();
   const range = connection.prepare<
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
@@ -29,7 +29,7 @@ export function createOrderIndex(
   const upToNow = (storeId: string): OrdersOfStore | undefined => {
     const { oldest, newest } = range.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_REMEMBERED) return undefined;
-    const before = known.get(storeId);
+    const before = knownStores.get(storeId);
     // Numbers of deleted batches accumulate in the index, and another process may have started a new log.
     const isUsable =
       before !== undefined && before.noted <= 2 * MAX_REMEMBERED && before.upTo <= (newest ?? 0);
@@ -44,7 +44,7 @@ export function createOrderIndex(
       }
       orders.upTo = last;
     }
-    known.set(storeId, orders);
+    knownStores.set(storeId, orders);
     return orders;
   };
 
@@ -63,6 +63,6 @@ export function createOrderIndex(
       return orders && requestsIn(storeId, orderId, orders.lasts.get(orderId) ?? []);
     },
 
-    forget: (storeId: string): void => void known.delete(storeId),
+    forget: (storeId: string): void => void knownStores.delete(storeId),
   };
 }

@@ -21,20 +21,20 @@ export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
 ) {
-  const known = new Map<string, RefusedOfStore>();
-  const newest = connection
+  const knownStores = new Map<string, RefusedOfStore>();
+  const newestNumber = connection
     .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
     .pluck();
-  const later = connection
+  const laterLines = connection
     .prepare<[string, number], string>(
       "SELECT requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last DESC",
     )
     .pluck();
 
   /** The newest refused requests in the batches after a position, newest first. */
-  const readLater = (storeId: string, after: number): RefusedLine[] => {
+  const readLater = (storeId: string, start: number): RefusedLine[] => {
     const lines: RefusedLine[] = [];
-    for (const batch of later.iterate(storeId, after)) {
+    for (const batch of laterLines.iterate(storeId, start)) {
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
         if (lines.length > MAX_SEARCHED) return lines;
@@ -46,17 +46,17 @@ export function createRefusedIndex(
   };
 
   /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED` if there are more. */
-  const upToNow = (storeId: string, after: number): readonly RefusedLine[] => {
-    const before = known.get(storeId);
-    const upTo = newest.get(storeId) ?? 0;
+  const upToNow = (storeId: string, start: number): readonly RefusedLine[] => {
+    const before = knownStores.get(storeId);
+    const upTo = newestNumber.get(storeId) ?? 0;
     // Another process may have started a new log.
-    const kept = before !== undefined && before.upTo <= upTo ? before : { upTo: after, lines: [] };
-    const added = kept.upTo === upTo ? [] : readLater(storeId, kept.upTo);
-    const lines = added
-      .concat(kept.lines)
-      .filter(({ position }) => position > after)
+    const keptLines = before !== undefined && before.upTo <= upTo ? before : { upTo: start, lines: [] };
+    const addedLines = keptLines.upTo === upTo ? [] : readLater(storeId, keptLines.upTo);
+    const lines = addedLines
+      .concat(keptLines.lines)
+      .filter(({ position }) => position > start)
       .slice(0, MAX_SEARCHED + 1);
-    known.set(storeId, { upTo, lines });
+    knownStores.set(storeId, { upTo, lines });
     return lines;
   };
 
@@ -67,16 +67,16 @@ export function createRefusedIndex(
       text: string,
       { after, limit }: RefusedQuery,
     ): { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean } => {
-      const small = text.toLowerCase();
+      const lowerText = text.toLowerCase();
       const requests: RefusedLine[] = [];
       for (const [at, line] of upToNow(storeId, after).entries()) {
         if (at >= MAX_SEARCHED || requests.length >= limit) return { requests, isWhole: false };
-        if (line.orderId?.toLowerCase().includes(small) === true) requests.push(line);
+        if (line.orderId?.toLowerCase().includes(lowerText) === true) requests.push(line);
       }
       return { requests, isWhole: true };
     },
 
-    forget: (storeId: string): void => void known.delete(storeId),
+    forget: (storeId: string): void => void knownStores.delete(storeId),
   };
 }
 

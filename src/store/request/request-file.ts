@@ -60,10 +60,10 @@ export function openRequestFile(
   path: string,
   options: RequestFileOptions,
 ): Outcome<RequestFile, FileRefusal> {
-  const opened = openFile(path, options);
-  if (opened.ok || path === IN_MEMORY || !mustBeSetAside(opened.refusal)) return opened;
+  const outcome = openFile(path, options);
+  if (outcome.ok || path === IN_MEMORY || !mustBeSetAside(outcome.refusal)) return outcome;
   return withFileRefusal(path, options, () => {
-    setAside(path, options, opened.refusal.message);
+    setAside(path, options, outcome.refusal.message);
     return openFile(path, options);
   });
 }
@@ -71,9 +71,9 @@ export function openRequestFile(
 function openFile(path: string, options: RequestFileOptions): Outcome<RequestFile, FileRefusal> {
   if (path !== IN_MEMORY && !existsSync(path))
     for (const part of ["-wal", "-shm"]) rmSync(`${path}${part}`, { force: true });
-  const opened = openDatabase(path, { ...options, kind: REQUESTS_FILE });
-  if (!opened.ok) return opened;
-  const connection = opened.value;
+  const outcome = openDatabase(path, { ...options, kind: REQUESTS_FILE });
+  if (!outcome.ok) return outcome;
+  const connection = outcome.value;
   try {
     return accept(requestFile(path, connection, options));
   } catch (error) {

@@ -49,28 +49,28 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 
 /** The newest requests of each store. `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
-  const parsed = batchReader(noteUnreadable);
+  const readBatch = batchReader(noteUnreadable);
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
-  const orders = createOrderIndex(connection, parsed);
-  const refused = createRefusedIndex(connection, parsed);
+  const orders = createOrderIndex(connection, readBatch);
+  const refusedIndex = createRefusedIndex(connection, readBatch);
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
-      const newest = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newest, formatLines(requests.slice(-kept)));
-      trim.run(storeId, newest - kept);
+      const newestPosition = requests.at(-1)?.position ?? 0;
+      insert.run(storeId, newestPosition, formatLines(requests.slice(-kept)));
+      trim.run(storeId, newestPosition - kept);
     }
   });
 
   /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
-  function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of newestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
-      yield* parsed(batch, text).toReversed();
+  function* newestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
+    for (const batch of newestHolding.iterate({ storeId, after: start, holds: searchTextOf(text) }))
+      yield* readBatch(batch, text).toReversed();
   }
 
   /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
-  function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after, holds: searchTextOf(text) }))
-      yield* parsed(batch, text);
+  function* oldestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
+    for (const batch of oldestHolding.iterate({ storeId, after: start, holds: searchTextOf(text) }))
+      yield* readBatch(batch, text);
   }
 
   return {
@@ -80,30 +80,30 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     forget: (storeId: string): void => {
       remove.run(storeId);
       orders.forget(storeId);
-      refused.forget(storeId);
+      refusedIndex.forget(storeId);
     },
 
     /** The position of a store's newest request; 0 if it has none. */
     last: (storeId: string): number => last.get(storeId) ?? 0,
 
-    search: createSearch(connection, parsed),
+    search: createSearch(connection, readBatch),
 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
-    refusedOf: refused.find,
+    refusedOf: refusedIndex.find,
 
     /** Newest first. With the filter's position, the requests that follow it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
-      const found: LoggedRequest[] = [];
+      const matches: LoggedRequest[] = [];
       const read = filter.after === null ? newestFirst : oldestFirst;
-      const known = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
-      for (const request of known ?? read(storeId, start, filter.orderId)) {
-        if (found.length >= filter.limit) break;
-        if (request.position > start && matchesFilter(filter, request)) found.push(request);
+      const knownNumbers = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
+      for (const request of knownNumbers ?? read(storeId, start, filter.orderId)) {
+        if (matches.length >= filter.limit) break;
+        if (request.position > start && matchesFilter(filter, request)) matches.push(request);
       }
-      return filter.after === null ? found : found.toReversed();
+      return filter.after === null ? matches : matches.toReversed();
     },
   };
 }
@@ -131,9 +131,9 @@ function batchReader(noteUnreadable: () => void) {
 
 export function countUnreadable(connection: Connection): number {
   let count = 0;
-  const parsed = batchReader(() => (count += 1));
+  const readBatch = batchReader(() => (count += 1));
   const batches = connection.prepare<[], string>("SELECT requests FROM request_batches").pluck();
-  for (const batch of batches.iterate()) parsed(batch);
+  for (const batch of batches.iterate()) readBatch(batch);
   return count;
 }
 
@@ -159,7 +159,7 @@ function statements(connection: Connection) {
 /** Newest first. The first batch that reaches the end of the range is the last batch needed. */
 function createSearch(
   connection: Connection,
-  parsed: ReturnType<typeof batchReader>,
+  readBatch: ReturnType<typeof batchReader>,
 ): (storeId: string, after: number, search: RequestSearch) => RequestSearchResult {
   const batches = connection
     .prepare<PositionRange, string>(
@@ -168,20 +168,20 @@ function createSearch(
          ORDER BY last DESC`,
     )
     .pluck();
-  return (storeId, after, { before = Number.MAX_SAFE_INTEGER, limit, maxRead = Infinity, isMatch }) => {
-    const found: LoggedRequest[] = [];
+  return (storeId, start, { before = Number.MAX_SAFE_INTEGER, limit, maxRead = Infinity, isMatch }) => {
+    const matches: LoggedRequest[] = [];
     let read = 0;
     let position = before;
-    for (const batch of batches.iterate({ storeId, after, before }))
-      for (const request of parsed(batch).toReversed()) {
-        if (request.position <= after || request.position >= before) continue;
-        if (read === maxRead) return { found, read, next: position };
+    for (const batch of batches.iterate({ storeId, after: start, before }))
+      for (const request of readBatch(batch).toReversed()) {
+        if (request.position <= start || request.position >= before) continue;
+        if (read === maxRead) return { found: matches, read, next: position };
         read += 1;
         ({ position } = request);
         if (isMatch?.(request) === false) continue;
-        if (found.length === limit) return { found, read, next: found.at(-1)?.position ?? null };
-        found.push(request);
+        if (matches.length === limit) return { found: matches, read, next: matches.at(-1)?.position ?? null };
+        matches.push(request);
       }
-    return { found, read, next: null };
+    return { found: matches, read, next: null };
   };
 }

@@ -34,13 +34,13 @@ function columnFault(connection: Connection, { name, columns, integers }: Copied
     return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID }] : [];
   });
   if (rules.length === 0) return undefined;
-  const wrong = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
-  const found = connection
-    .prepare<[], (number | null)[]>(`SELECT ${wrong.join(", ")} FROM ${name}`)
+  const wrongColumns = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
+  const row = connection
+    .prepare<[], (number | null)[]>(`SELECT ${wrongColumns.join(", ")} FROM ${name}`)
     .raw()
     .get();
-  const broken = rules.find((_, at) => found?.[at] === 1);
-  return broken && `${broken.column} is not ${broken.expected}`;
+  const brokenRule = rules.find((_, at) => row?.[at] === 1);
+  return brokenRule && `${brokenRule.column} is not ${brokenRule.expected}`;
 }
 
 type ColumnRule = typeof INTEGER & { readonly column: string };

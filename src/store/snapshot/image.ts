@@ -115,13 +115,13 @@ const PART_BYTES = 1024 * 1024;
 
 async function readParts(
   file: promises.FileHandle,
-  each: (part: Buffer, isFirst: boolean) => void,
+  onPart: (part: Buffer, isFirst: boolean) => void,
 ): Promise<void> {
   const buffer = Buffer.alloc(PART_BYTES);
   for (let at = 0; ;) {
     const { bytesRead } = await file.read(buffer, 0, PART_BYTES, at);
     if (bytesRead === 0) return;
-    each(buffer.subarray(0, bytesRead), at === 0);
+    onPart(buffer.subarray(0, bytesRead), at === 0);
     at += bytesRead;
   }
 }
@@ -149,8 +149,8 @@ export function writeChecksum(bytes: Buffer): Buffer {
 }
 
 function checksumOf(bytes: Buffer): number {
-  const after = bytes.subarray(CHECKSUM_OFFSET + CHECKSUM_BYTES);
-  return crc32(after, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
+  const tail = bytes.subarray(CHECKSUM_OFFSET + CHECKSUM_BYTES);
+  return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
 /** Checks kind, bytes, schema, pages, indexes and references. An older one is migrated in memory. */
@@ -158,8 +158,8 @@ export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },
 ): Outcome<SnapshotImage, SnapshotRefusal> {
-  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const header = whole.subarray(0, HEADER_BYTES);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const header = buffer.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
     return refuseSnapshot("foreign", "it is not a snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
@@ -168,10 +168,10 @@ export function openImage(
     return refuseDamaged("it was changed by another program");
   let connection: FileConnection | undefined;
   try {
-    connection = openBytes(whole, options);
-    const checked = checkImage(connection, options, whole);
-    if (!checked.ok) connection.close();
-    return checked;
+    connection = openBytes(buffer, options);
+    const check = checkImage(connection, options, buffer);
+    if (!check.ok) connection.close();
+    return check;
   } catch (error) {
     connection?.close();
     // The bytes must be at fault: they are in memory, so no disk can have failed.
@@ -187,11 +187,11 @@ function checkImage(
 ): Outcome<SnapshotImage, SnapshotRefusal> {
   const { kind } = options;
   const version = schemaVersion(connection);
-  const newest = currentSchemaVersion(kind);
-  if (version > newest)
+  const newestVersion = currentSchemaVersion(kind);
+  if (version > newestVersion)
     return refuseSnapshot(
       "newer",
-      `it was written by a newer version of checkout (schema version ${version}; this version supports up to ${newest}); update checkout`,
+      `it was written by a newer version of checkout (schema version ${version}; this version supports up to ${newestVersion}); update checkout`,
     );
   if (version < kind.firstVersion)
     return refuseSnapshot(
@@ -208,16 +208,16 @@ function checkImage(
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);
-  if (version < newest) applyMigrations(connection, kind);
-  const stray = connection.pragma("foreign_key_check") as readonly unknown[];
-  const about = connection
+  if (version < newestVersion) applyMigrations(connection, kind);
+  const strayRows = connection.pragma("foreign_key_check") as readonly unknown[];
+  const header = connection
     .prepare<[], Pick<SnapshotImage, "storeId" | "takenAt" | "key">>(
       "SELECT store_id AS storeId, taken_at AS takenAt, key FROM snapshot",
     )
     .get();
   const storeIds = connection.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
-  const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
-  if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
+  const isWhole = header?.storeId === null || (storeIds.length === 1 && storeIds[0] === header?.storeId);
+  if (strayRows.length > 0 || header === undefined || !isWhole || storeIds.length === 0)
     return refuseDamaged("some of its rows are missing");
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
@@ -225,15 +225,15 @@ function checkImage(
   // A sandbox writes no such row, and of its own snapshots no bit has changed.
   if (options.isOwn !== true && hasStrayDeliveries(connection))
     return refuseDamaged("deliveries differ from their events");
-  return accept({ ...about, format: version, connection, storeIds });
+  return accept({ ...header, format: version, connection, storeIds });
 }
 
 function templateOf(options: ImageOptions, version: number): Template {
   const { kind } = options;
-  const known = templates.get(kind) ?? new Map<number, Template>();
-  templates.set(kind, known);
-  const template = known.get(version) ?? makeTemplate(options, version);
-  known.set(version, template);
+  const knownTemplates = templates.get(kind) ?? new Map<number, Template>();
+  templates.set(kind, knownTemplates);
+  const template = knownTemplates.get(version) ?? makeTemplate(options, version);
+  knownTemplates.set(version, template);
   return template;
 }
 

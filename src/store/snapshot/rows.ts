@@ -108,12 +108,12 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
 
 /** Whether a delivery names another store, checkout or position than its event: no foreign key holds these columns. */
 export function hasStrayDeliveries(connection: Connection): boolean {
-  const stray = connection.prepare(
+  const strayDelivery = connection.prepare(
     `SELECT 1 FROM deliveries AS delivery JOIN events AS event ON event.id = delivery.event_id
      WHERE (delivery.store_id, delivery.checkout_id, delivery.sequence)
        IS NOT (event.store_id, event.checkout_id, event.sequence) LIMIT 1`,
   );
-  return stray.get() !== undefined;
+  return strayDelivery.get() !== undefined;
 }
 
 export function hasReferencesAcrossStores(connection: Connection): boolean {
@@ -147,22 +147,22 @@ export function selectRows(
   { name, columns, isOrdered }: CopiedTable,
   of: RowSelection,
 ): IterableIterator<Row> {
-  const where = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
-  const [how, order] = isOrdered ? ["NOT INDEXED", "ORDER BY rowid"] : ["", ""];
-  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${how} ${where} ${order}`;
+  const whereClause = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+  const [indexClause, order] = isOrdered ? ["NOT INDEXED", "ORDER BY rowid"] : ["", ""];
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${indexClause} ${whereClause} ${order}`;
   const select = statementOf(connection, sql);
   return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
 }
 
 function whereOf(...conditions: readonly (string | undefined)[]): string {
-  const given = conditions.filter((one) => one !== undefined);
-  return given.length === 0 ? "" : `WHERE ${given.join(" AND ")}`;
+  const givenConditions = conditions.filter((condition) => condition !== undefined);
+  return givenConditions.length === 0 ? "" : `WHERE ${givenConditions.join(" AND ")}`;
 }
 
 function storeCondition(name: string): string {
-  const owned = OWNED_TABLES.get(name);
-  if (owned === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
-  return `${owned.by} IN (SELECT id FROM ${owned.owner} WHERE ${storeCondition(owned.owner)})`;
+  const ownership = OWNED_TABLES.get(name);
+  if (ownership === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
+  return `${ownership.by} IN (SELECT id FROM ${ownership.owner} WHERE ${storeCondition(ownership.owner)})`;
 }
 
 /** Reads the rows of a table, some at a time. */
@@ -191,35 +191,35 @@ export function insertRows(
   const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
   const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`;
   const statement = statementOf(connection, sql);
-  const inserted = name === "signing_secrets" ? resealRows(table, rows, reseal) : rows;
-  for (const row of inserted) statement.run(...row);
+  const rowsToInsert = name === "signing_secrets" ? resealRows(table, rows, reseal) : rows;
+  for (const row of rowsToInsert) statement.run(...row);
 }
 
 /** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
-const prepared = new WeakMap<Connection, Map<string, RowStatement>>();
+const preparedStatements = new WeakMap<Connection, Map<string, RowStatement>>();
 
 type RowStatement = Statement<unknown[], Row>;
 
 function statementOf(connection: Connection, sql: string): RowStatement {
-  const known = prepared.get(connection) ?? new Map<string, RowStatement>();
-  prepared.set(connection, known);
-  const statement = known.get(sql) ?? connection.prepare<unknown[], Row>(sql);
-  known.set(sql, statement);
+  const knownStatements = preparedStatements.get(connection) ?? new Map<string, RowStatement>();
+  preparedStatements.set(connection, knownStatements);
+  const statement = knownStatements.get(sql) ?? connection.prepare<unknown[], Row>(sql);
+  knownStatements.set(sql, statement);
   return statement;
 }
 
 /** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
 function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
   const at = (name: string): number => columns.indexOf(name);
-  const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
+  const [id, storeId, nonce, sealedColumn] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
   for (const row of rows) {
-    const before = {
+    const oldRow = {
       id: row[id],
       storeId: row[storeId],
       nonce: row[nonce],
-      sealed: row[sealed],
+      sealed: row[sealedColumn],
     } as SealedSecret;
-    const after = reseal(before);
-    yield row.with(nonce, after.nonce).with(sealed, after.sealed);
+    const newRow = reseal(oldRow);
+    yield row.with(nonce, newRow.nonce).with(sealedColumn, newRow.sealed);
   }
 }

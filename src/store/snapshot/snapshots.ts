@@ -74,8 +74,8 @@ function restore(
     for (const table of tables()) {
       if (!isOwn && EVIDENCE_TABLES.has(table.name)) continue;
       const rows = selectRows(image, table, of);
-      const placed = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
-      insertRows(connection, table, { rows: placed, reseal });
+      const placedRows = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
+      insertRows(connection, table, { rows: placedRows, reseal });
     }
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
@@ -114,8 +114,8 @@ function renumberRows(
     .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)
     .pluck()
     .get();
-  const behind = (last ?? 0) + 1 - Number(rows[0]?.[position]);
-  return rows.map((row) => row.with(position, Number(row[position]) + behind));
+  const shift = (last ?? 0) + 1 - Number(rows[0]?.[position]);
+  return rows.map((row) => row.with(position, Number(row[position]) + shift));
 }
 
 /** The position of a store among the stores, so that a replaced store keeps it; undefined if there is no such store. */

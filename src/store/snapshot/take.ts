@@ -35,8 +35,8 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
       const image = createImage(options);
       try {
         // In one transaction, because another process may write meanwhile.
-        const copying = copyTables(connection, image, plan);
-        connection.transaction(() => Array.from(copying))();
+        const copyRun = copyTables(connection, image, plan);
+        connection.transaction(() => Array.from(copyRun))();
         return writeChecksum(writeOrigin(image.serialize(), plan.origin));
       } finally {
         image.close();
@@ -55,10 +55,10 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
         view.exec("BEGIN");
         image = createImageFile(path, options);
         // No pause before the first step: the moment of the snapshot is the moment of the call.
-        const copying = copyTables(view, image, plan);
-        while (copying.next().done !== true) {
+        const copyRun = copyTables(view, image, plan);
+        while (copyRun.next().done !== true) {
           await pause();
-          if (!connection.open) copying.throw(new Error("the state was closed during the snapshot"));
+          if (!connection.open) copyRun.throw(new Error("the state was closed during the snapshot"));
         }
       } finally {
         image?.close();

@@ -147,8 +147,8 @@ export function deliveriesTable(connection: Connection) {
 function deliveryMoves(sql: ReturnType<typeof prepare>) {
   return {
     /** Writes the state after an attempt. */
-    settle: ({ id }: Pick<Delivery, "id">, after: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
-      void sql.update.run({ ...after, id }),
+    settle: ({ id }: Pick<Delivery, "id">, outcome: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
+      void sql.update.run({ ...outcome, id }),
 
     noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
@@ -169,14 +169,14 @@ function deliveryMoves(sql: ReturnType<typeof prepare>) {
     },
 
     /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
-    makeDue: (wanted: WaitingFilter): number => {
-      const waiting = sql.selectWaitingUntil.all(wanted);
-      for (const id of waiting) sql.setNext.run({ id, nextAt: wanted.now });
-      return waiting.length;
+    makeDue: (filter: WaitingFilter): number => {
+      const ids = sql.selectWaitingUntil.all(filter);
+      for (const id of ids) sql.setNext.run({ id, nextAt: filter.now });
+      return ids.length;
     },
 
-    isWaiting: (wanted: Omit<WaitingFilter, "limit">): boolean =>
-      sql.selectWaitingUntil.get({ ...wanted, limit: 1 }) !== undefined,
+    isWaiting: (filter: Omit<WaitingFilter, "limit">): boolean =>
+      sql.selectWaitingUntil.get({ ...filter, limit: 1 }) !== undefined,
 
     makeAllDue: (endpointId: string, now: number): void => void sql.makeAllDue.run({ endpointId, now }),
   };
@@ -195,8 +195,8 @@ function deliveryLists(connection: Connection) {
     /** The newest matching deliveries, newest first. */
     list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
       const { storeId } = filter;
-      const before = id === undefined ? AFTER_ALL : (lists.selectPlace.get({ storeId, id }) ?? 0);
-      return listPart(lists, { ...filter, before });
+      const endPlace = id === undefined ? AFTER_ALL : (lists.selectPlace.get({ storeId, id }) ?? 0);
+      return listPart(lists, { ...filter, before: endPlace });
     },
   };
 }
@@ -315,9 +315,9 @@ function deliveriesAt({ at }: Lists, places: readonly number[]): Delivery[] {
 function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): DeliveryPage {
   const { storeId, limit } = filter;
   const { selectPlace, selectType, at } = lists;
-  const before = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
+  const endPlace = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
   const maxExamined = type === null ? limit + 1 : MAX_EXAMINED;
-  const places = newestPlaces(lists, { ...filter, before, limit: maxExamined });
+  const places = newestPlaces(lists, { ...filter, before: endPlace, limit: maxExamined });
   const found: number[] = [];
   for (const place of places) {
     if (type === null || selectType.get(place) === type) found.push(place);
@@ -344,10 +344,10 @@ function newestPlaces(lists: Lists, part: PlacePart): readonly number[] {
 
 /** Each statement names the index that it uses. */
 function prepareLists(connection: Connection) {
-  const matching = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+  const matchCondition = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
     AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
     AND rowid < @before`;
-  const filtered = `${matching} ORDER BY rowid DESC LIMIT @limit`;
+  const clause = `${matchCondition} ORDER BY rowid DESC LIMIT @limit`;
   return {
     selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, Row>(
       soonestOf(DELIVERY.select, "next_at <= @now"),
@@ -377,11 +377,11 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     selectOfEvent: connection.prepare<Part, Row>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
+      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${clause}`,
     ),
     selectOfCheckout: connection.prepare<Part, Row>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
-       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${filtered}`,
+       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${clause}`,
     ),
     selectOfOrder: connection
       .prepare<Part & { readonly orderId: string }, number>(
@@ -389,7 +389,7 @@ function prepareLists(connection: Connection) {
          WHERE event_id IN (
              SELECT id FROM events WHERE checkout_id IN (
                SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId))
-           AND (@eventId IS NULL OR event_id = @eventId) AND ${matching}`,
+           AND (@eventId IS NULL OR event_id = @eventId) AND ${matchCondition}`,
       )
       .pluck(),
   };

@@ -170,8 +170,8 @@ export function deliveryAttemptsTable(connection: Connection) {
       const last = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {
         const of = `${answer.checkoutId} ${answer.endpointId}`;
-        const known = last.get(of);
-        if (known === undefined || known.finishedAt <= answer.finishedAt) last.set(of, answer);
+        const lastAnswer = last.get(of);
+        if (lastAnswer === undefined || lastAnswer.finishedAt <= answer.finishedAt) last.set(of, answer);
       }
       return Map.groupBy(last.values(), ({ checkoutId }) => checkoutId);
     },

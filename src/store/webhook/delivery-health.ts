@@ -33,25 +33,25 @@ export function deliveryHealth(connection: Connection) {
 
   return {
     /** Newest first. Only the newest 10,000 failed deliveries are examined. */
-    failedSince: (wanted: FailedDeliveryFilter): string[] =>
-      selectFailed.all({ ...wanted, look: LOOK_FAILED }),
+    failedSince: (filter: FailedDeliveryFilter): string[] =>
+      selectFailed.all({ ...filter, look: LOOK_FAILED }),
 
     /** The health by the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
     health: (endpointId: string, since: number): EndpointHealth => {
-      const looked = { endpointId, since, look: LOOK_HEALTH };
+      const bindings = { endpointId, since, look: LOOK_HEALTH };
       const answers = DELIVERY_STATES.flatMap((state) =>
         state === "due"
-          ? (selectAnswersOfDue.get(looked) ?? [])
-          : (selectAnswers.get({ ...looked, state }) ?? []),
+          ? (selectAnswersOfDue.get(bindings) ?? [])
+          : (selectAnswers.get({ ...bindings, state }) ?? []),
       );
       const sum = (of: (one: Answers) => number | null): number =>
-        answers.reduce((total, one) => total + (of(one) ?? 0), 0);
+        answers.reduce((total, answer) => total + (of(answer) ?? 0), 0);
       return {
-        taken: sum((one) => one.taken),
-        redirected: sum((one) => one.redirected),
-        refused: sum((one) => one.refused),
-        broken: sum((one) => one.broken),
-        unanswered: sum((one) => one.unanswered),
+        taken: sum((answer) => answer.taken),
+        redirected: sum((answer) => answer.redirected),
+        refused: sum((answer) => answer.refused),
+        broken: sum((answer) => answer.broken),
+        unanswered: sum((answer) => answer.unanswered),
         nextAt: selectNextDue.get({ endpointId }) ?? null,
         due: countDueUpTo.get({ endpointId, limit: LOOK_HEALTH }) ?? 0,
       };

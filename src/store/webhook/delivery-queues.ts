@@ -102,8 +102,8 @@ export function deliveryQueues(connection: Connection) {
     dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
-    const queued = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
-    return queued.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queued)?.place;
+    const queuedRows = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
+    return queuedRows.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queuedRows)?.place;
   };
   return {
     /** Soonest first, due or not: the heads of queues without a delivery in flight. */
@@ -112,15 +112,15 @@ export function deliveryQueues(connection: Connection) {
       const headsByQueue = new Map<string, number | undefined>();
       let last: Place = BEFORE_ALL;
       // Many deliveries of one queue are due at the same moment, and each read begins with the first of them.
-      for (let most = limit * LOOKS_FOR_EACH; ; most *= 2) {
-        const due = selectDue.all({ ...last, endpointId, limit: most });
-        for (const { place, checkoutId, eventId } of due) {
+      for (let maximum = limit * LOOKS_FOR_EACH; ; maximum *= 2) {
+        const dueRows = selectDue.all({ ...last, endpointId, limit: maximum });
+        for (const { place, checkoutId, eventId } of dueRows) {
           const queue = checkoutId ?? eventId;
           if (!headsByQueue.has(queue)) headsByQueue.set(queue, headOf({ endpointId, checkoutId, eventId }));
           if (headsByQueue.get(queue) === place && heads.push(place) === limit) return heads;
         }
-        const end = due.at(-1);
-        if (end === undefined || due.length < most) return heads;
+        const end = dueRows.at(-1);
+        if (end === undefined || dueRows.length < maximum) return heads;
         last = end;
       }
     },
@@ -130,12 +130,12 @@ export function deliveryQueues(connection: Connection) {
 const BEFORE_ALL: Place = { nextAt: Number.MIN_SAFE_INTEGER, place: 0 };
 
 /** The delivery of a queue that is due first; of the ordered deliveries, only the first in sequence counts. */
-function firstOf(queued: readonly Queued[]): Queued | undefined {
-  const sequences = queued.flatMap(({ inOrder, sequence }) => (inOrder === 1 ? [sequence] : []));
-  const lowest = sequences.reduce((one, other) => Math.min(one, other), Infinity);
-  return queued
-    .filter(({ inOrder, sequence }) => inOrder === 0 || sequence === lowest)
-    .toSorted((one, other) => one.nextAt - other.nextAt || one.place - other.place)[0];
+function firstOf(queuedRows: readonly Queued[]): Queued | undefined {
+  const sequences = queuedRows.flatMap(({ inOrder, sequence }) => (inOrder === 1 ? [sequence] : []));
+  const lowestSequence = sequences.reduce((left, right) => Math.min(left, right), Infinity);
+  return queuedRows
+    .filter(({ inOrder, sequence }) => inOrder === 0 || sequence === lowestSequence)
+    .toSorted((left, right) => left.nextAt - right.nextAt || left.place - right.place)[0];
 }
 
 /** SQL for the events whose deliveries are read: the tables, of which the last is `queued`, and their condition. */

@@ -48,8 +48,8 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
   );
 
   const ofEndpoint = cacheBriefly(scheduler, (id): readonly OwnedSecret[] => selectOfEndpoint.all(id));
-  const current = cacheBriefly(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
-  const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
+  const currentSecret = cacheBriefly(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
+  const forget = (): void => [ofEndpoint, currentSecret].forEach((cache) => cache.forget());
 
   return {
     /** Adds a secret of a store, or of one endpoint, with an optional end. */
@@ -59,7 +59,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     },
 
     /** The newest active secret of a store. */
-    current,
+    current: currentSecret,
 
     /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */
     ofEndpoint,

@@ -82,9 +82,9 @@ async function limited(
   { sleep }: { readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void> },
   make: () => Promise<Pick<CreateRun, "isWrong">>,
 ): Promise<CreateRun> {
-  const over = new AbortController();
+  const controller = new AbortController();
   const run = { hasEnded: true, isDone: false, text: "" };
-  const late = sleep(PURCHASE_LIMIT_MS, over.signal).then(() => ({
+  const timeUp = sleep(PURCHASE_LIMIT_MS, controller.signal).then(() => ({
     ...run,
     hasEnded: false,
     got: "timeout",
@@ -96,9 +96,9 @@ async function limited(
       (error: unknown) => ({ ...run, got: isError(error) ? error.message : String(error) }),
     );
   try {
-    return await Promise.race([madeRun, late]);
+    return await Promise.race([madeRun, timeUp]);
   } finally {
-    over.abort();
+    controller.abort();
   }
 }
 

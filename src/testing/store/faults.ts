@@ -22,12 +22,12 @@ export function faultsOf(calls: Calls, storeId: string): Faults {
   };
 }
 
-function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf<"addFault"> {
-  const { storeId = ownId, ...narrowed } = match ?? {};
+function requestOf({ match, until, ...parameters }: Fault, ownId: string): RequestOf<"addFault"> {
+  const { storeId = ownId, ...fields } = match ?? {};
   if (storeId !== ownId) throw new TypeError(`these are the faults of store ${ownId}; got store ${storeId}`);
   return {
-    ...wanted,
+    ...parameters,
     until: until === undefined ? undefined : parseMomentOption(until),
-    match: match === undefined ? undefined : narrowed,
+    match: match === undefined ? undefined : fields,
   };
 }

@@ -15,12 +15,12 @@ export type Identities = {
 };
 
 /** Creates the record of identities for the handles of stores. */
-export function createIdentities(running: InProcessSandbox, calls: Calls): Identities {
+export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Identities {
   const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = identities.get(storeId)?.apiKey;
-    refuseClosed(running);
-    const { ownerOf } = running.context.store.credentials;
+    refuseClosed(sandbox);
+    const { ownerOf } = sandbox.context.store.credentials;
     // A revoked key stays the key of the store.
     if (apiKey !== undefined && ownerOf(hashKey(apiKey))?.storeId === storeId) return apiKey;
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
@@ -28,9 +28,9 @@ export function createIdentities(running: InProcessSandbox, calls: Calls): Ident
   return {
     add: (identity) => void identities.set(identity.id, identity),
     of: (storeId) => {
-      const found = identities.get(storeId);
-      if (found === undefined) throw new Error("each handle is of a store that is known");
-      return found;
+      const identity = identities.get(storeId);
+      if (identity === undefined) throw new Error("each handle is of a store that is known");
+      return identity;
     },
     renew: async (storeIds) => {
       for (const id of storeIds) {

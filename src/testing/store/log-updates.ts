@@ -25,27 +25,27 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Joins as a wait: receives all existing items, then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
-  let followed: FollowedLog<Item> | undefined;
-  let waiting = 0;
+  let followedLog: FollowedLog<Item> | undefined;
+  let waitingCount = 0;
   const readAll = async (next: Promise<LogUpdates<Item>>): Promise<LogUpdates<Item>> => ({
     items: await source.open()(),
     next,
   });
   return {
     join: () => {
-      const joined = followed ?? follow(source);
-      const next = joined.nextUpdates();
+      const log = followedLog ?? follow(source);
+      const next = log.nextUpdates();
       // The first reader gets all items anyway; a later one also needs the items that were read before it joined.
-      const all = followed === undefined ? next : readAll(next);
-      followed = joined;
-      waiting += 1;
+      const allUpdates = followedLog === undefined ? next : readAll(next);
+      followedLog = log;
+      waitingCount += 1;
       const leave = (): void => {
-        waiting -= 1;
-        if (waiting > 0) return;
-        joined.leave();
-        followed = undefined;
+        waitingCount -= 1;
+        if (waitingCount > 0) return;
+        log.leave();
+        followedLog = undefined;
       };
-      return { all, leave };
+      return { all: allUpdates, leave };
     },
   };
 }

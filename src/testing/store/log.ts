@@ -40,9 +40,9 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     checkFilter("waitFor", match, source);
     return (item) => matchesFilter(item, match);
   };
-  const instead = (came: readonly Item[]): string => {
-    const cameText = came.length === 0 ? "none arrived" : `${came.length} arrived:`;
-    return `${cameText}${came
+  const instead = (items: readonly Item[]): string => {
+    const cameText = items.length === 0 ? "none arrived" : `${items.length} arrived:`;
+    return `${cameText}${items
       .slice(-MAX_LINES)
       .map((item) => `\n  ${line(item)}`)
       .join("")}`;
@@ -59,16 +59,16 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       // Updates are only the new items, so that several are counted over the whole log.
       const find = async (items: readonly Item[]): Promise<Item | undefined> =>
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
-      const over = new AbortController();
-      const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);
+      const controller = new AbortController();
+      const timeUp = world.sleep(timeoutMs, controller.signal).then(() => undefined);
       const { all, leave } = news.join();
       try {
         for (
-          let came: LogUpdates<Item> | undefined = await all;
-          came;
-          came = await Promise.race([came.next, timeUp])
+          let updates: LogUpdates<Item> | undefined = await all;
+          updates;
+          updates = await Promise.race([updates.next, timeUp])
         ) {
-          const found = await find(came.items);
+          const found = await find(updates.items);
           if (found !== undefined) return found;
         }
         const came = await open()();
@@ -88,7 +88,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         });
       } finally {
         leave();
-        over.abort();
+        controller.abort();
       }
     },
   };

@@ -38,11 +38,11 @@ function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in ke
 
 /** The events of a store. */
 export function eventLog(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,
 ): Log<Event, EventType> {
   return createLog<Event>({
-    ...createWaiter(running, storeId),
+    ...createWaiter(sandbox, storeId),
     types: EVENT_TYPES,
     noun: "event",
     fields: EVENT_FILTER_FIELDS,
@@ -69,22 +69,22 @@ export function eventLog(
 
 /** The deliveries of a store. A string matches only a successful delivery. */
 export function deliveryLog(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,
 ): Log<Delivery, EventType> {
   return createLog<Delivery>({
-    ...createWaiter(running, storeId),
+    ...createWaiter(sandbox, storeId),
     types: EVENT_TYPES,
     noun: "delivery",
     named: "accepted delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
       const found: Delivery[] = [];
-      for (let before: string | null | undefined; before !== null;) {
-        const body = { limit: PAGE, before };
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const body = { limit: PAGE, before: cursor };
         const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
         found.push(...deliveries.map(deliveryOf));
-        before = nextBefore;
+        cursor = nextBefore;
       }
       return found.toReversed();
     },
@@ -95,23 +95,23 @@ export function deliveryLog(
 
 /** The v1 requests of a store. */
 export function requestLog(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,
 ): Log<LoggedRequest> {
   return createLog<LoggedRequest>({
-    ...createWaiter(running, storeId),
+    ...createWaiter(sandbox, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
     // Notified when the log writes its collected requests, at most 0.1 s after a request.
-    follow: (hear) => running.context.requests.follow(storeId, hear),
+    follow: (hear) => sandbox.context.requests.follow(storeId, hear),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
       return requests.map((entry) => decodeWith(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
       // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
-      const short = path.replace(/^\/v1(?=\/)/, "");
-      return [`${method} ${path}`, path, `${method} ${short}`, short, requestId, orderId];
+      const shortPath = path.replace(/^\/v1(?=\/)/, "");
+      return [`${method} ${path}`, path, `${method} ${shortPath}`, shortPath, requestId, orderId];
     },
     line: requestSummary,
   });

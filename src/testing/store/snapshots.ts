@@ -13,9 +13,9 @@ const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 type Scope = Parameters<typeof takeSnapshot>[1];
 
 /** Takes a snapshot of a store, or of the whole sandbox. */
-export async function takeSnapshotOf(running: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
-  refuseClosed(running);
-  return takeSnapshot(running.context, scope);
+export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
+  refuseClosed(sandbox);
+  return takeSnapshot(sandbox.context, scope);
 }
 
 /**
@@ -24,7 +24,7 @@ export async function takeSnapshotOf(running: InProcessSandbox, scope: Scope): P
  * contain ids of this one. Throws a CheckoutError.
  */
 export async function restoreInto(
-  running: InProcessSandbox,
+  sandbox: InProcessSandbox,
   scope: Scope,
   {
     snapshot,
@@ -32,17 +32,17 @@ export async function restoreInto(
     identities,
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
-  const restored = await whileOpen(running, async () =>
+  const restored = await whileOpen(sandbox, async () =>
     // A caller without types can pass anything. In jest, a Uint8Array may be from another realm.
-    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
+    ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );
   if (!restored.ok) throw new CheckoutError(answerOfRefusal(restored.refusal));
-  refuseClosed(running);
-  running.renewSeed(running.context.store.events.lastPosition());
+  refuseClosed(sandbox);
+  sandbox.renewSeed(sandbox.context.store.events.lastPosition());
   forget();
   const storeIds = restored.value.stores.map(({ storeId }) => storeId);
   // Elsewhere the log of requests outlives a restore; a test waits only for requests since.
-  for (const storeId of storeIds) await running.context.forgetStore({ storeId, kind: "reset" });
+  for (const storeId of storeIds) await sandbox.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;
 }

@@ -39,7 +39,7 @@ export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerL
   const resting = new Set<Socket>();
   const unread = new Set<Socket>();
   const remove = (socket: Socket): void => {
-    for (const all of [sockets, unheard, resting, unread]) all.delete(socket);
+    for (const group of [sockets, unheard, resting, unread]) group.delete(socket);
   };
   return {
     add: (socket) => {
@@ -112,7 +112,7 @@ function mayWork({ pending, waiting }: RequestQueue): boolean {
   for (const { isLast } of pending) if (isLast) return false;
   // The waiting requests are the last in `pending`.
   const takenEntries = [...pending].slice(0, pending.size - waiting.length);
-  const unread = takenEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
-  const unanswered = takenEntries.filter(({ response }) => !response.writableEnded).length;
-  return unanswered < SERVER_LIMITS.workedOn && unread < SERVER_LIMITS.unreadBytes;
+  const unreadBytes = takenEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
+  const count = takenEntries.filter(({ response }) => !response.writableEnded).length;
+  return count < SERVER_LIMITS.workedOn && unreadBytes < SERVER_LIMITS.unreadBytes;
 }

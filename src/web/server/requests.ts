@@ -63,8 +63,8 @@ function headErrorOf(
   return method.length + url.length + bytesOf(rawHeaders) > limit ? headError(limit) : undefined;
 }
 
-function headError(most: number): Refusal {
-  return refuseFact("head_bytes", { most }).refusal;
+function headError(maximum: number): Refusal {
+  return refuseFact("head_bytes", { most: maximum }).refusal;
 }
 
 /** The bytes of names and values, which Node decodes as Latin-1. */
@@ -76,8 +76,8 @@ function bytesOf(rawHeaders: readonly string[]): number {
 
 export const NO_BODY = new Uint8Array();
 
-export function bodyTooLargeError(most: number): Refusal {
-  return refuseFact("body_too_large", { most }).refusal;
+export function bodyTooLargeError(maximum: number): Refusal {
+  return refuseFact("body_too_large", { most: maximum }).refusal;
 }
 
 /** Receives the whole body; an error if it is above the limit; undefined if the client disconnected. */

@@ -27,12 +27,12 @@ export async function serveHttp(
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  let bound = await bindAll(options, limits);
+  let binding = await bindAll(options, limits);
   // A port that is free at one address may be used at the next.
-  for (let draws = 1; draws < MAX_DRAWS && isTaken(bound) && options.port === 0; draws += 1)
-    bound = await bindAll(options, limits);
-  if (!bound.ok) return bound;
-  const { servers, port, host } = bound.value;
+  for (let draws = 1; draws < MAX_DRAWS && isTaken(binding) && options.port === 0; draws += 1)
+    binding = await bindAll(options, limits);
+  if (!binding.ok) return binding;
+  const { servers, port, host } = binding.value;
   const service = makeService(port, host);
   const sockets = new Set<Socket>();
   const rests = idleConnectionsOf(sockets, limits);
@@ -55,8 +55,8 @@ const MAX_DRAWS = 20;
 
 type Bound = { readonly servers: readonly Server[]; readonly port: number; readonly host: LoopbackHost };
 
-function isTaken(bound: Outcome<Bound, ListenFailure>): boolean {
-  return !bound.ok && bound.refusal.reason === "in_use";
+function isTaken(binding: Outcome<Bound, ListenFailure>): boolean {
+  return !binding.ok && binding.refusal.reason === "in_use";
 }
 
 /** Binds a server to each address; none if one of them fails. */
@@ -69,7 +69,7 @@ async function bindAll(
   let host: LoopbackHost = "127.0.0.1";
   let withoutIpv4: ListenFailure | undefined;
   const refuse = (refusal: ListenFailure): Outcome<never, ListenFailure> => {
-    for (const bound of servers) bound.close();
+    for (const server of servers) server.close();
     return { ok: false, refusal };
   };
   for (const { address, isOptional } of listenAddresses(addresses)) {

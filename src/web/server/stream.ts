@@ -12,21 +12,21 @@ export async function sendStream(
   to: { readonly response: ServerResponse; readonly socket: Socket; readonly silenceMs: number },
 ): Promise<void> {
   const { response, socket, silenceMs } = to;
-  const gone = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
+  const closeEvent = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
   // A disconnection before this point emits no further event.
   const isGone = (): boolean => response.closed || socket.destroyed;
   try {
     while (!isGone() && !response.writableEnded) {
       socket.setTimeout(0);
-      const next = await Promise.race([chunks.next(), gone]);
+      const next = await Promise.race([chunks.next(), closeEvent]);
       if (next === "gone") return;
       if (next.done === true) {
         response.end();
         return;
       }
       socket.setTimeout(silenceMs);
-      if (!response.write(next.value)) await Promise.race([awaitDrain(response), gone]);
+      if (!response.write(next.value)) await Promise.race([awaitDrain(response), closeEvent]);
     }
   } finally {
     // Not awaited: `return` waits for the pending `next`. Errors no longer matter, because there is no reader.

@@ -31,7 +31,7 @@ export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
   const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY_QUERY}` : ""}`;
-  const titled = (title: Words): Html => html`${title} · ${priceText(context)}`;
+  const titleWith = (title: Words): Html => html`${title} · ${priceText(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
     const main = liveMain(context, {
@@ -41,7 +41,7 @@ export function checkoutPage(context: PageContext): Html {
       style: "single",
       content,
     });
-    return payerLayout({ title: titled(PAYMENT_TEXTS.result[status]), main });
+    return payerLayout({ title: titleWith(PAYMENT_TEXTS.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
   const main = liveMain(context, {
@@ -51,7 +51,7 @@ export function checkoutPage(context: PageContext): Html {
     style: "checkout",
     content,
   });
-  return payerLayout({ title: titled(PAYMENT_TEXTS.payTo(view.names.store)), main });
+  return payerLayout({ title: titleWith(PAYMENT_TEXTS.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
@@ -195,8 +195,8 @@ function developerNotes({ view, token }: PageContext): Html {
   const tries = attempts.map(
     ({ number, outcome }) => html`${String(number)}: ${PAYMENT_TEXTS.outcome[outcome ?? "open"]}`,
   );
-  const late = lateResults.map(
-    ({ attempt, result: came }) => html`${String(attempt)}: ${PAYMENT_TEXTS.outcome[came]}`,
+  const lateTexts = lateResults.map(
+    ({ attempt, result: outcome }) => html`${String(attempt)}: ${PAYMENT_TEXTS.outcome[outcome]}`,
   );
   return html`<details class="notes">
     <summary>${PAYMENT_TEXTS.forDevelopers}</summary>
@@ -205,7 +205,7 @@ function developerNotes({ view, token }: PageContext): Html {
       ${factRow(PAYMENT_TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
       ${factRow(PAYMENT_TEXTS.status, html`<code>${checkout.status}</code>`)}
       ${factRow(PAYMENT_TEXTS.attempts, tries.length === 0 ? PAYMENT_TEXTS.noAttempts : joinTexts(tries))}
-      ${late.length === 0 ? "" : factRow(PAYMENT_TEXTS.lateResults, joinTexts(late))}
+      ${lateTexts.length === 0 ? "" : factRow(PAYMENT_TEXTS.lateResults, joinTexts(lateTexts))}
     </dl>
     ${
       returnOrigin === null

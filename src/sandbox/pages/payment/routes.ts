@@ -53,8 +53,8 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
     path,
     role: "payer",
     answer: async (context, call) => {
-      const elsewhere = awayFromPortal(context, call);
-      if (elsewhere !== undefined) return accept(elsewhere);
+      const redirection = awayFromPortal(context, call);
+      if (redirection !== undefined) return accept(redirection);
       const shownPage = await lookAt(context, call);
       if (!shownPage.ok) return shownPage;
       const markup = show(context, shownPage.value, call);
@@ -79,8 +79,8 @@ function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
     path,
     role: "payer",
     answer: async (context, call) => {
-      const elsewhere = awayFromPortal(context, call);
-      if (elsewhere !== undefined) return accept(elsewhere);
+      const redirection = awayFromPortal(context, call);
+      if (redirection !== undefined) return accept(redirection);
       const fields = readOwnForm(context, call);
       if (!fields.ok) return fields;
       const act = readAction(fields.value, call);
@@ -100,10 +100,10 @@ function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
 
 async function lookAt(context: PagesContext, call: AreaRequest): Promise<Outcome<PageContext>> {
   const checkoutId = checkoutIdIn(call);
-  const viewed = await viewCheckout(context, { storeId: null, checkoutId });
-  if (!viewed.ok) return viewed;
+  const checkout = await viewCheckout(context, { storeId: null, checkoutId });
+  if (!checkout.ok) return checkout;
   return accept({
-    view: viewed.value,
+    view: checkout.value,
     token: formToken(context.masterKey, checkoutId),
     origin: originOf(context, call.request),
     requestId: call.requestId,
@@ -122,20 +122,20 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const checkout = findCheckout(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
   if (!checkout.ok) return checkout;
   const { id, storeId } = checkout.value;
-  const kind = PAGE_VIEWS.find((one) => one === fields.value.get("kind"));
-  const [offered] = context.store.returnOrigins.list(storeId);
+  const kind = PAGE_VIEWS.find((candidate) => candidate === fields.value.get("kind"));
+  const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (kind === "opened") context.pageViews.note(id, { kind, target: null });
-  else if (kind === "returned" && offered !== undefined)
-    context.pageViews.note(id, { kind, target: formatReturnOrigin(offered) });
+  else if (kind === "returned" && offeredOrigin !== undefined)
+    context.pageViews.note(id, { kind, target: formatReturnOrigin(offeredOrigin) });
   else return refuseFact("page_view_kind", {});
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
 /** Called when a form is sent, because only our own page can send a form, but any site can send a GET. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
-  const [offered] = context.store.returnOrigins.list(storeId);
-  if (offered === undefined) return;
-  context.assumptions.note(decisionsOfReturn(offered), {
+  const [offeredOrigin] = context.store.returnOrigins.list(storeId);
+  if (offeredOrigin === undefined) return;
+  context.assumptions.note(decisionsOfReturn(offeredOrigin), {
     storeId,
     requestId,
     at: storeTime(context, storeId),
@@ -173,7 +173,7 @@ function afterAction({ store }: PagesContext, call: AreaRequest): string {
 
 function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
   const field = fields.get("outcome");
-  const outcome = WALLET_OUTCOMES.find((one) => one === field);
+  const outcome = WALLET_OUTCOMES.find((candidate) => candidate === field);
   const attempt = attemptIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
   const gotText = printableLiteral(field ?? null);
@@ -211,8 +211,8 @@ function originOf(context: PagesContext, request: HttpRequest): string {
 
 /** A proxy may replace the browser's Host and forward the original in another header. */
 function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
-  const [forwarded = ""] = readForwardedHosts(request);
-  return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwarded);
+  const [forwardedHost = ""] = readForwardedHosts(request);
+  return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwardedHost);
 }
 
 /** It belongs to the portal (decision 1). Stays on this machine: no loop with a proxy that writes `localhost`. */

@@ -102,12 +102,12 @@ function choices(context: PageContext, attempt: Attempt): Html {
 function resultPart(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;
-  const late = wasPaidLate(view);
-  const offersLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !late;
+  const isPaidLate = wasPaidLate(view);
+  const offersLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !isPaidLate;
   const { heading, hint } = wordsAfter(context, attempt);
   return html`<div class="outcome">
       <h2>${heading}</h2>
-      ${late ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
+      ${isPaidLate ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
     </div>
     <a class="primary" href="${checkoutPath(checkout)}">${SHARED_TEXTS.backToCheckout}</a>
     ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: PAYMENT_TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
@@ -120,8 +120,8 @@ function wordsAfter(
 ): { readonly heading: Words; readonly hint: Words } {
   const { checkout, attempts } = view;
   if (!isFinal(checkout.status)) {
-    const another = attempts.some((one) => one.outcome === null);
-    const hint = another
+    const hasOpenAttempt = attempts.some((attempt) => attempt.outcome === null);
+    const hint = hasOpenAttempt
       ? PAYMENT_TEXTS.triesAgain
       : PAYMENT_TEXTS.tryAgain(MAX_PAYMENT_ATTEMPTS - attempts.length);
     return { heading: PAYMENT_TEXTS.walletDeclined, hint };

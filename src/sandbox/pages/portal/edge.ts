@@ -17,8 +17,8 @@ export async function translatePortalPath(
   answer: (request: HttpRequest) => Answer | Promise<Answer>,
 ): Promise<Answer> {
   if (portal.isOff) {
-    const refused = { request, requestId: world.uuid("portal") };
-    return refusalPage(refused, { ...refuseFact("portal_is_off", {}).refusal, code: "not_found" });
+    const refusalContext = { request, requestId: world.uuid("portal") };
+    return refusalPage(refusalContext, { ...refuseFact("portal_is_off", {}).refusal, code: "not_found" });
   }
   const target = removeKey(portal.path, request.target);
   if (target === undefined) return closedPage({ request, requestId: world.uuid("portal") });
@@ -26,7 +26,7 @@ export async function translatePortalPath(
 }
 
 /** The answer to every request without the secret path; it does not depend on the requested path. */
-function closedPage(refused: RefusalContext): Answer {
+function closedPage(refusal: RefusalContext): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">
       <h1>${FRAME_TEXTS.closed}</h1>
@@ -35,7 +35,7 @@ function closedPage(refused: RefusalContext): Answer {
     </section>
   </main>`;
   const markup = payerLayout({ title: FRAME_TEXTS.closed, main });
-  const answer = refusalAnswer(refused, { code: "not_found" }, markup);
+  const answer = refusalAnswer(refusal, { code: "not_found" }, markup);
   return { ...answer, unlogged: true };
 }
 

@@ -102,13 +102,13 @@ export function selectField(
   options: readonly (readonly [value: string, text: Text])[],
   typed?: TypedForm,
 ): Html {
-  const chosen = typed?.fields.get(name);
+  const chosenValue = typed?.fields.get(name);
   return html`<label class="field">
     <span>${label}</span>
     <select name="${name}" ${refusedAttributes(name, typed)}>
       ${options.map(
         ([value, text]) =>
-          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
+          html`<option value="${value}" ${value === chosenValue ? html`selected` : ""}>${text}</option>`,
       )}
     </select>
     ${refusalText(name, typed)}
@@ -144,9 +144,9 @@ export function filledFields(
 /** The field `amount_minor`. The refusal of an amount that is not in minor units names the likely value. */
 export function parseAmount(fields: ReadonlyMap<string, string>, currency: string): Outcome<number> {
   const text = fields.get("amount_minor") ?? "";
-  const expected = explainAmountFault(text, currency);
-  if (expected === undefined) return accept(Number(text));
-  return refuseForm("amount_minor", expected, text);
+  const expectedText = explainAmountFault(text, currency);
+  if (expectedText === undefined) return accept(Number(text));
+  return refuseForm("amount_minor", expectedText, text);
 }
 
 export function refuseForm(field: string, form: Part, text: string): Refused {

@@ -43,10 +43,10 @@ export function actionForm(
   if (!view.may("POST", action)) return html``;
   const hidden = Object.entries({ ...fields, token: view.formToken });
   const typed = typedValues(view, action, fields);
-  const whole =
+  const error =
     typed?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typed.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
-    ${whole} ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${error} ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${content}
     <button type="submit" class="${style}" ${isOff ? html`disabled` : ""}>${label}</button>
   </form>`;

@@ -79,13 +79,13 @@ function queryOf(view: View, names: readonly string[]): ListQuery {
 }
 
 /** A form that only changes the address. */
-function filterForm(all: string, filters: Filters, query: ListQuery): Html {
+function filterForm(allLabel: string, filters: Filters, query: ListQuery): Html {
   const names = Object.keys(filters);
   if (names.length === 0) return html``;
-  return html`<form method="get" action="${all}" class="filters">
+  return html`<form method="get" action="${allLabel}" class="filters">
     ${Object.entries(filters).map(([name, filter]) => filterField(name, filter, query[name] ?? ""))}
     <button type="submit">${COMMON_TEXTS.filter}</button>
-    ${names.some((name) => query[name] !== undefined) ? html`<a href="${all}">${COMMON_TEXTS.clear}</a>` : ""}
+    ${names.some((name) => query[name] !== undefined) ? html`<a href="${allLabel}">${COMMON_TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
@@ -106,14 +106,14 @@ function filterField(
         autocomplete="off"
       />
     </label>`;
-  const pairs = options.map((one) => (typeof one === "string" ? ([one, one] as const) : one));
+  const pairs = options.map((option) => (typeof option === "string" ? ([option, option] as const) : option));
   const isKnownValue =
-    value === "" || pairs.some(([one]) => one === value) ? pairs : [...pairs, [value, value] as const];
+    value === "" || pairs.some(([option]) => option === value) ? pairs : [...pairs, [value, value] as const];
   return html`<label>
     ${label}
     <select name="${name}">
       <option value="">${COMMON_TEXTS.all}</option>
-      ${isKnownValue.map(([one, text]) => html`<option value="${one}" ${one === value ? html`selected` : ""}>${text}</option>`)}
+      ${isKnownValue.map(([option, text]) => html`<option value="${option}" ${option === value ? html`selected` : ""}>${text}</option>`)}
     </select>
   </label>`;
 }
@@ -141,7 +141,7 @@ function rowsOf<Item>(
 function pager<Item>(view: View, path: string, { query, part: { next, searchOn } }: ShownPart<Item>): Html {
   const isFirst = query["before"] === undefined;
   if (isFirst && next === null) return html``;
-  const address = (before: string | null): string => listUrl(view, path, { ...query, before });
+  const address = (cursor: string | null): string => listUrl(view, path, { ...query, before: cursor });
   return html`<nav class="pager" aria-label="${COMMON_TEXTS.pages}">
     ${searchOn === undefined ? "" : html`<span class="hint">${searchOn.hint}</span>`}
     ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${COMMON_TEXTS.newest}</a>`}
@@ -156,10 +156,10 @@ function updatesOf<Item>(
 ): ListUpdates | undefined {
   if (positionOf === undefined) return undefined;
   const seenId = query.get(SEEN_PARAMETER);
-  const [newest] = items;
+  const [newestItem] = items;
   // Only a page that asks again gets the number, which needs a look-up of each position.
   const count = seenId === null ? 0 : items.filter((item) => positionOf(item) > Number(seenId)).length;
-  return { newest: newest === undefined ? 0 : positionOf(newest), count, rows };
+  return { newest: newestItem === undefined ? 0 : positionOf(newestItem), count, rows };
 }
 
 /** The position `before` which a part of a list ends, if it is a number. Refuses others with `invalid_parameter`. */

@@ -11,13 +11,13 @@ import { COMMON_TEXTS } from "./texts.ts";
 
 /** A time in UTC, with the full time on hover. The script shows it in the browser's time zone. */
 export function momentHtml(time: number): Html {
-  const whole = toIso(time);
-  return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
+  const isoText = toIso(time);
+  return html`<time datetime="${isoText}" title="${isoText}">${timeIn(isoText)}</time>`;
 }
 
 export function momentWithDate(time: number): Html {
-  const whole = toIso(time);
-  return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
+  const isoText = toIso(time);
+  return html`<time datetime="${isoText}" title="${isoText}" data-dated>${dayAndTimeIn(isoText)}</time>`;
 }
 
 /** A text in which times are formatted like all other times of the page. */
@@ -29,12 +29,12 @@ export function textWithMoments(text: string, showMoment: (at: number) => Html =
 /** Matches a moment in a text, as `toIso` writes it; the group keeps the moment when the text is split. */
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
-function timeIn(whole: string): string {
-  return whole.slice(11, 23);
+function timeIn(isoText: string): string {
+  return isoText.slice(11, 23);
 }
 
-function dayAndTimeIn(whole: string): string {
-  return `${whole.slice(0, 10)} ${whole.slice(11, 19)}`;
+function dayAndTimeIn(isoText: string): string {
+  return `${isoText.slice(0, 10)} ${isoText.slice(11, 19)}`;
 }
 
 /** An amount with the currency's own decimals, in the viewer's language. */
@@ -63,13 +63,13 @@ export function answerBadge(status: number | null): Html {
 }
 
 /** A badge for one of two states; the first is good. */
-export function goodStateBadge(is: boolean, yes: Text, no: Text): Html {
-  return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
+export function goodStateBadge(isTrue: boolean, yesText: Text, no: Text): Html {
+  return isTrue ? html`<span class="badge good">${yesText}</span>` : html`<span class="badge">${no}</span>`;
 }
 
 /** A badge for one of two states: the first is good, the second bad. */
-export function badStateBadge(is: boolean, good: Text, bad: Text): Html {
-  return html`<span class="badge ${is ? "good" : "bad"}">${is ? good : bad}</span>`;
+export function badStateBadge(isTrue: boolean, goodText: Text, badText: Text): Html {
+  return html`<span class="badge ${isTrue ? "good" : "bad"}">${isTrue ? goodText : badText}</span>`;
 }
 
 /** An id or a command that the script's button copies. */
@@ -132,7 +132,7 @@ export function table<Item>(
 }
 
 function tableCell([column, value, ...as]: Cell): Html {
-  const style = as.find((one) => one === "number" || one === "whole");
+  const style = as.find((candidate) => candidate === "number" || candidate === "whole");
   const attributes = [
     style === undefined ? html`` : html` class="${style}"`,
     as.includes("english") ? html` lang="en"` : html``,
@@ -182,9 +182,9 @@ export function linkButton(address: string, label: Text, style: "primary" | "pla
 /** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
-export function factList(all: Facts): Html {
+export function factList(facts: Facts): Html {
   return html`<dl class="facts">
-    ${all
+    ${facts
       .filter((fact) => fact !== null && fact !== undefined)
       .map(
         ([name, value]) =>
@@ -255,9 +255,9 @@ function depthOf(value: unknown): number {
 
 /** A time without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
 export function listTime(time: number, now: number): Html {
-  const [whole, today] = [toIso(time), toIso(now)];
-  const shownTime = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
-  return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shownTime}</time>`;
+  const [isoText, today] = [toIso(time), toIso(now)];
+  const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);
+  return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
 }
 
 /** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */

@@ -69,8 +69,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const hostCheck = requirePortalHost(portal, request);
     if (!hostCheck.ok) return hostCheck;
     const { path } = splitTarget(request.target);
-    const found = find(request.method, path);
-    const row = found.ok ? found.value.route : undefined;
+    const match = find(request.method, path);
+    const row = match.ok ? match.value.route : undefined;
     const opens = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
     const pageCheck = refuseForeignPages(request, { opens });
     if (!pageCheck.ok) return pageCheck;
@@ -78,9 +78,9 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
   },
   storeOf: ({ store }, request) => {
-    const found = find(request.method, splitTarget(request.target).path);
-    if (!found.ok || !found.value.route.entersStore) return undefined;
-    const { store_id: storeId = DEFAULT_STORE } = found.value.params;
+    const match = find(request.method, splitTarget(request.target).path);
+    if (!match.ok || !match.value.route.entersStore) return undefined;
+    const { store_id: storeId = DEFAULT_STORE } = match.value.params;
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
   refuse: (context, refused, refusal) =>
@@ -94,8 +94,8 @@ function guardRoute(route: PortalRoute): PortalRoute {
     ...route,
     answer: async (context, call) => {
       const { caller: session, params } = call;
-      const allowed = permitRoute(session, { route, params });
-      if (!allowed.ok) return allowed;
+      const permission = permitRoute(session, { route, params });
+      if (!permission.ok) return permission;
       const answer = await route.answer(context, call);
       const isForViewer = route.least !== null && session?.limit?.role === "viewer";
       if (!answer.ok || typeof answer.value.body !== "string" || !isForViewer) return answer;
@@ -107,11 +107,11 @@ function guardRoute(route: PortalRoute): PortalRoute {
 /** The session of a request, and what it may use: a page shows no form and no link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
-  const may: May = (method, address) => {
-    const found = find(method, address.replace(/[?#].*/s, ""));
-    return found.ok && permitRoute(session, found.value).ok;
+  const mayOpen: May = (method, address) => {
+    const match = find(method, address.replace(/[?#].*/s, ""));
+    return match.ok && permitRoute(session, match.value).ok;
   };
-  return session && { ...session, may };
+  return session && { ...session, may: mayOpen };
 }
 
 function permitRoute(
@@ -122,19 +122,19 @@ function permitRoute(
   if (least === null) return accept(undefined);
   if (session === undefined) return refuseFact("not_signed_in", {});
   const caller = callerOfSession(session);
-  const permitted = permit(caller, least, "this page");
-  return permitted.ok ? permitStore(caller, params["store_id"]) : permitted;
+  const permission = permit(caller, least, "this page");
+  return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
 /** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });
-  const { host: named } = new URL(origin);
-  const hosts = new Set([...hostHeaders(origin), `${named}:443`, `${named}:80`, `localhost:${port}`]);
-  const foreign = readForwardedHosts(request).find((name) => !hosts.has(name));
-  if (foreign === undefined) return accept(undefined);
-  return refuseFact("portal_not_at", { origin, received: printableLiteral(foreign) });
+  const { host: ownHost } = new URL(origin);
+  const hosts = new Set([...hostHeaders(origin), `${ownHost}:443`, `${ownHost}:80`, `localhost:${port}`]);
+  const foreignHost = readForwardedHosts(request).find((name) => !hosts.has(name));
+  if (foreignHost === undefined) return accept(undefined);
+  return refuseFact("portal_not_at", { origin, received: printableLiteral(foreignHost) });
 }
 
 /**
@@ -152,11 +152,11 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
     const page = `/portal/${first}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const found = `/portal/${first}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
-    return accept(redirectAfterForm(call, isPage ? `${page}${query}` : found));
+    const findPath = `/portal/${first}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
+    return accept(redirectAfterForm(call, isPage ? `${page}${query}` : findPath));
   });
 }
 
-function ownAsset(one: Asset): PortalRoute {
-  return { ...assetRoute(one), least: null, entersStore: false, onlyOwnPages: true };
+function ownAsset(asset: Asset): PortalRoute {
+  return { ...assetRoute(asset), least: null, entersStore: false, onlyOwnPages: true };
 }

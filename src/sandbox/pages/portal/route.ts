@@ -70,11 +70,11 @@ export async function answerWithPage(
   const view = viewOf(context, call);
   const storeCheck = requireStore(context, view);
   if (!storeCheck.ok) return storeCheck;
-  const short = removeEmptyFields(view);
-  if (short !== undefined) return accept(redirectAfterForm(call, short));
+  const shortAddress = removeEmptyFields(view);
+  if (shortAddress !== undefined) return accept(redirectAfterForm(call, shortAddress));
   const changes = changesOf(context);
-  const again = answerToPoll(changes, view);
-  if (again !== undefined) return accept(again);
+  const pollAnswer = answerToPoll(changes, view);
+  if (pollAnswer !== undefined) return accept(pollAnswer);
   const { storeId, shownOnce } = view;
   // Before the page is read, so that it is shown again after later writes.
   const tagOf = storeId === "" ? undefined : changes.beginPage(view);
@@ -94,19 +94,19 @@ export async function answerWithPage(
 function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
-  const missed = tag === undefined ? "something" : changes.missedSince(view, tag);
-  const nothing = { ...emptyResponse(call.requestId), unlogged: true } as const;
-  if (missed === "nothing") return { ...nothing, status: 304 };
+  const missedTopic = tag === undefined ? "something" : changes.missedSince(view, tag);
+  const noChange = { ...emptyResponse(call.requestId), unlogged: true } as const;
+  if (missedTopic === "nothing") return { ...noChange, status: 304 };
   // A list does not change its rows, so a list whose rows were deleted is loaded again.
-  const isReloaded = missed === "erasure" && query.has(SEEN_PARAMETER);
-  return isReloaded ? { ...nothing, headers: { ...nothing.headers, "HX-Refresh": "true" } } : undefined;
+  const isReloaded = missedTopic === "erasure" && query.has(SEEN_PARAMETER);
+  return isReloaded ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
 
 /** The address of a page without its empty fields; undefined if no field is empty. */
 function removeEmptyFields({ call, query }: View): string | undefined {
-  const filled = [...query].filter(([, value]) => value !== "");
-  if (filled.length === query.size) return undefined;
-  return filled.length === 0 ? call.path : `${call.path}?${new URLSearchParams(filled).toString()}`;
+  const parameters = [...query].filter(([, value]) => value !== "");
+  if (parameters.length === query.size) return undefined;
+  return parameters.length === 0 ? call.path : `${call.path}?${new URLSearchParams(parameters).toString()}`;
 }
 
 /** A page that shows the answer of a control API operation that takes no fields. */
@@ -189,24 +189,24 @@ export function actionRoute<Name extends OperationName>(
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
     const view = viewOf(context, call);
-    const known = requireStore(context, view);
-    if (!known.ok) return known;
+    const knownStore = requireStore(context, view);
+    if (!knownStore.ok) return knownStore;
     const run = async (): Promise<Outcome<string>> => {
-      const given =
+      const input =
         parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
-      if (!given.ok) return given;
-      const body = decodeRequest(operation, given.value);
+      if (!input.ok) return input;
+      const body = decodeRequest(operation, input.value);
       if (!body.ok) return body;
-      const asking = runAsViewer(context, operation, { ...view, body: body.value });
-      if (meanwhile !== undefined && (await shouldContinue(context, view, asking)))
+      const work = runAsViewer(context, operation, { ...view, body: body.value });
+      if (meanwhile !== undefined && (await shouldContinue(context, view, work)))
         return accept(meanwhile(view, context));
-      const done = await asking;
-      if (!done.ok) return done;
-      const address = leadsTo?.(view, done.value, context) ?? storePath(view, `/${room}`);
-      const shownNotice = await notice?.(done.value, { context, view });
+      const outcome = await work;
+      if (!outcome.ok) return outcome;
+      const address = leadsTo?.(view, outcome.value, context) ?? storePath(view, `/${room}`);
+      const shownNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
-          shown: reveals?.(done.value),
+          shown: reveals?.(outcome.value),
           said: shownNotice && JSON.stringify(shownNotice),
         }),
       );
@@ -217,12 +217,12 @@ export function actionRoute<Name extends OperationName>(
     const roomPage = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
     const at = form.at?.(view, fields.value) ?? roomPage;
     // The form's page field may name a page of another store.
-    const permitted = permitStore(callerOfSession(call.caller), at.storeId);
-    if (!permitted.ok) return permitted;
-    const refused = { form, at, fields: fields.value, refusal: led.refusal };
+    const permission = permitStore(callerOfSession(call.caller), at.storeId);
+    if (!permission.ok) return permission;
+    const refusedForm = { form, at, fields: fields.value, refusal: led.refusal };
     return at.storeId === view.storeId
-      ? refusedPage(context, view, refused)
-      : readInStore(context, at.storeId, () => refusedPage(context, view, refused));
+      ? refusedPage(context, view, refusedForm)
+      : readInStore(context, at.storeId, () => refusedPage(context, view, refusedForm));
   });
 }
 
@@ -230,19 +230,19 @@ export function actionRoute<Name extends OperationName>(
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
   { storeId, call }: View,
-  asking: Promise<unknown>,
+  work: Promise<unknown>,
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
   const visit = (): string => storeId;
   // Enters immediately, because the store is open.
   void storeGate.enter(visit);
-  const ended = asking.then(
+  const endPromise = work.then(
     () => storeGate.leave(visit),
     () => storeGate.leave(visit),
   );
-  const isDone = await resolvesWithin(world, PATIENCE_MS, ended);
+  const isDone = await resolvesWithin(world, PATIENCE_MS, endPromise);
   // No caller waits for the action any more, so its failure is reported here.
-  if (!isDone) asking.catch((error: unknown) => report(call.requestId, error));
+  if (!isDone) work.catch((error: unknown) => report(call.requestId, error));
   return !isDone;
 }
 
@@ -290,18 +290,18 @@ async function readInStore<Value>(
 async function refusedPage(
   context: PortalContext,
   view: View,
-  refused: {
+  refusedForm: {
     readonly form: RefusedPage;
     readonly at: PageOfForm;
     readonly fields: Fields;
     readonly refusal: Refusal;
   },
 ): Promise<Outcome<Answer>> {
-  const { form, at, fields, refusal } = refused;
+  const { form, at, fields, refusal } = refusedForm;
   const { path, storeId, id } = at;
   const { call, language } = view;
   const request = { ...call.request, method: "GET", target: path };
-  const again: View = {
+  const formView: View = {
     ...view,
     call: { ...call, path, query: "", request },
     storeId,
@@ -314,16 +314,16 @@ async function refusedPage(
       words: refusal.withoutField ?? wordsOf(refusal),
     },
   };
-  if (storeId === "" || !requireStore(context, again).ok) return { ok: false, refusal };
-  const content = await form.page(context, again);
+  if (storeId === "" || !requireStore(context, formView).ok) return { ok: false, refusal };
+  const content = await form.page(context, formView);
   if (!content.ok) return { ok: false, refusal };
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(language)).includes(REFUSED_MARK);
   // No page contains this form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
-  const said: Notice = { words: wordsOf(refusal), tone: "bad" };
-  const markup = framePage(context, hasForm ? again : { ...again, said }, { title, main });
+  const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
+  const markup = framePage(context, hasForm ? formView : { ...formView, said: notice }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language }, call.requestId),
     note: refusal.code,
@@ -332,11 +332,11 @@ async function refusedPage(
 
 /** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
-  { field: named = "" }: Refusal,
+  { field: fieldName = "" }: Refusal,
   { field: fallback = "", names = {} }: RefusedPage,
   fields: Fields,
 ): string {
-  const wire = named.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
+  const wire = fieldName.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
   const name = names[wire] ?? wire;
   return name !== "" && (fields.has(name) || wire in names) ? name : fallback;
 }
@@ -365,8 +365,8 @@ export function runAsViewer<Name extends OperationName>(
 
 /** The fields of a form sent by this viewer's own page. Refuses all other forms with `origin_not_allowed`. */
 export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
-  const own = requireOwnPage(call.request, context.portal.origin);
-  if (!own.ok) return own;
+  const origin = requireOwnPage(call.request, context.portal.origin);
+  if (!origin.ok) return origin;
   const fields = parseForm(call.request);
   if (!fields.ok) return fields;
   const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_SEPARATOR);

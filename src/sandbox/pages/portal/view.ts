@@ -99,7 +99,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
   const query = new URLSearchParams(call.query);
   const takeValue = (name: string): string | undefined =>
     caller && call.request.method === "GET" ? portal.takeOnce(caller, query.get(name) ?? "") : undefined;
-  const said = takeValue("said");
+  const notice = takeValue("said");
   return {
     call,
     language: caller?.language ?? languageOf(call.request),
@@ -110,6 +110,6 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     may: caller?.may ?? (() => true),
     shownOnce: takeValue("shown"),
     // Our own code wrote this JSON.
-    said: said === undefined ? undefined : (JSON.parse(said) as Notice),
+    said: notice === undefined ? undefined : (JSON.parse(notice) as Notice),
   };
 }

@@ -12,11 +12,11 @@ export const BASE_STYLE = asset("/assets/checkout.css", "text/css", style);
 export const HTMX_SCRIPT = asset("/assets/htmx.js", "text/javascript", htmx);
 export const SEND_BACK_SCRIPT = asset("/assets/send-back.js", "text/javascript", sendBack);
 
-export function assetRoute(one: Asset): AreaRoute<unknown, unknown> {
+export function assetRoute(file: Asset): AreaRoute<unknown, unknown> {
   return {
     methods: ["GET"],
-    path: one.path,
+    path: file.path,
     role: "anyone",
-    answer: (_context, { query }) => accept({ ...one.answer(query), unlogged: true }),
+    answer: (_context, { query }) => accept({ ...file.answer(query), unlogged: true }),
   };
 }

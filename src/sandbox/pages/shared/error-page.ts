@@ -13,8 +13,8 @@ import { SHARED_TEXTS } from "./texts.ts";
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
 /** `leadsBack`: the page of the checkout. Screen readers announce the page, which may replace a live one. */
-export function refusalPage(refused: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
-  return refusalAnswer(refused, refusal, errorPage(refusal, leadsBack));
+export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
+  return refusalAnswer(refusalContext, refusal, errorPage(refusal, leadsBack));
 }
 
 /** The answer to a refusal, with the page that shows it. */

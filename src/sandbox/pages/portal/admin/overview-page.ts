@@ -20,16 +20,16 @@ const MAX_SHOWN = 100;
 
 /** All stores for the administrator; stores with an open request come first. */
 export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<PageContent>> {
-  const all = store.stores.all();
-  const shownStores = all.slice(-MAX_SHOWN).map((details) => ({
+  const allStores = store.stores.all();
+  const shownStores = allStores.slice(-MAX_SHOWN).map((details) => ({
     details,
     production: productionOf(store.adminActions.of(details.id)),
     unapproved: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
-  const sorted = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
+  const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
-    ${table(ADMIN_TEXTS.title, sorted, row, { opens: true })}
-    ${all.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(all.length - MAX_SHOWN)}</p>` : ""}`;
+    ${table(ADMIN_TEXTS.title, sortedStores, row, { opens: true })}
+    ${allStores.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 

@@ -56,11 +56,11 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
 
 /** Parses a form of the administrator; a currency may be in lower case. */
 export function parseActionForm(fields: ReadonlyMap<string, string>): unknown {
-  const { subject, ...rest } = filledFields(fields, ["action", "subject", "note"]);
-  if (subject === undefined) return rest;
+  const { subject, ...filterFields } = filledFields(fields, ["action", "subject", "note"]);
+  if (subject === undefined) return filterFields;
   return {
-    ...rest,
-    subject: /^[a-z]{3}$/i.test(subject) && isOfCapability(rest) ? subject.toUpperCase() : subject,
+    ...filterFields,
+    subject: /^[a-z]{3}$/i.test(subject) && isOfCapability(filterFields) ? subject.toUpperCase() : subject,
   };
 }
 
@@ -122,8 +122,8 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
   </section>`;
 }
 
-function capabilities(view: View, { capabilities: all }: Summary): Html {
-  const list = table(COMMON_TEXTS.capabilities, all, ({ name, kind, active }) => [
+function capabilities(view: View, { capabilities: capabilityRows }: Summary): Html {
+  const list = table(COMMON_TEXTS.capabilities, capabilityRows, ({ name, kind, active }) => [
     [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
     [COMMON_TEXTS.kind, ADMIN_TEXTS[kind]],
     [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
@@ -136,7 +136,7 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
   ]);
   const path = actionsPath(view);
   const enabling = { action: "enable_capability" };
-  const another = actionForm(view, {
+  const otherForm = actionForm(view, {
     action: path,
     label: ADMIN_TEXTS.acts.enable_capability,
     fields: enabling,
@@ -146,16 +146,16 @@ function capabilities(view: View, { capabilities: all }: Summary): Html {
       typed: typedValues(view, path, enabling),
     }),
   });
-  return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${another}</div>`);
+  return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${otherForm}</div>`);
 }
 
 /** The prices; unapproved prices come first. */
-function prices(view: View, { prices: all }: Summary): Html {
+function prices(view: View, { prices: priceRows }: Summary): Html {
   // The merchant adds prices: the button leads to the merchant's page, which may ask for the merchant's sign-in.
-  const sorted = all.toSorted((left, right) => Number(left.approved) - Number(right.approved));
+  const sortedPrices = priceRows.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
     ADMIN_TEXTS.catalog,
-    sorted,
+    sortedPrices,
     (price) => {
       const { id, description, approved, retired } = price;
       const acts = approved

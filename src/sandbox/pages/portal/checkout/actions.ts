@@ -21,7 +21,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
       ? actionForm(view, { action, label, style, fields: { outcome } })
       : disabledButton(label, "why-final");
   });
-  const late =
+  const lateForm =
     notLate === undefined
       ? actionForm(view, {
           action: `${action}?late`,
@@ -31,7 +31,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
       : disabledButton(CHECKOUTS_TEXTS.late, "why-not-late");
   return html`<section class="acts">
     <h2 class="visually-hidden">${CHECKOUTS_TEXTS.acts}</h2>
-    <div class="actions">${buttons} ${late}</div>
+    <div class="actions">${buttons} ${lateForm}</div>
     <p class="hint">
       ${reason === undefined ? "" : html`<span id="why-final">${reason}</span>`}
       ${notLate === undefined ? "" : html`<span id="why-not-late">${notLate}</span>`}

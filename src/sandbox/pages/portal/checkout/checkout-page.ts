@@ -28,9 +28,9 @@ import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
-  const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
-  if (!viewed.ok) return viewed;
-  const toldStory = readStory(context, viewed.value);
+  const shownCheckout = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
+  if (!shownCheckout.ok) return shownCheckout;
+  const toldStory = readStory(context, shownCheckout.value);
   const { checkout, ofOrder } = toldStory;
   const { next } = explainCheckout(toldStory, toldStory, selectorOf(view.language));
   const besides = EXPLAIN_SENTENCES.besideStatus[checkout.status];
@@ -39,12 +39,12 @@ export async function showCheckout(context: OperationContext, view: PartView): P
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
-        ${lastChangeHtml(view, lastChangeOf(context.store, checkout), viewed.value.now)}
+        ${lastChangeHtml(view, lastChangeOf(context.store, checkout), shownCheckout.value.now)}
       </p>
       ${besides === undefined ? "" : html`<p class="hint">${besides}</p>`}
       ${factList(terms(context, view, { checkout, command, ofOrder }))}
     </section>
-    ${view.isSaved === true ? "" : html`${payerActions(view, viewed.value)} ${saveLink(view)}`}
+    ${view.isSaved === true ? "" : html`${payerActions(view, shownCheckout.value)} ${saveLink(view)}`}
     ${timeline(context, view, { told: toldStory, command })}
     ${
       next.length === 0
@@ -52,7 +52,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
         : html`<section>
             <h2>${CHECKOUTS_TEXTS.next}</h2>
             <ul class="commands">
-              ${next.map((one) => html`<li>${copyableText(one)}</li>`)}
+              ${next.map((item) => html`<li>${copyableText(item)}</li>`)}
             </ul>
           </section>`
     }`;

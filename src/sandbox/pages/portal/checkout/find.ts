@@ -23,17 +23,15 @@ export async function findInStore(
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = searchTextOf(call);
   if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
-  const exact = findPageInStore(context, storeId, text);
-  if (exact !== undefined && call.caller?.may("GET", exact) === true)
-    return accept(redirectAfterForm(call, exact));
-  const found = await searchStore(context, storeId, text);
-  const [only, ...others] = pagesOfHits({ storeId }, found);
+  const exactPage = findPageInStore(context, storeId, text);
+  if (exactPage !== undefined && call.caller?.may("GET", exactPage) === true)
+    return accept(redirectAfterForm(call, exactPage));
+  const hits = await searchStore(context, storeId, text);
+  const [onlyPage, ...otherPages] = pagesOfHits({ storeId }, hits);
   // There may be further results beyond the end of the search.
-  if (only !== undefined && others.length === 0 && found.nextBefore === null)
-    return accept(redirectAfterForm(call, only));
-  return answerWithPage(context, call, async (_context, view) =>
-    accept(searchResultsPage(view, text, found)),
-  );
+  if (onlyPage !== undefined && otherPages.length === 0 && hits.nextBefore === null)
+    return accept(redirectAfterForm(call, onlyPage));
+  return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
 /** Redirects a search of all stores to the object in the first store that has it, or to a search of the first store. */

@@ -10,12 +10,12 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
-export function pagesOfHits(view: StoreView, found: SearchHits): readonly string[] {
+export function pagesOfHits(view: StoreView, hits: SearchHits): readonly string[] {
   return [
-    ...found.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
-    ...found.refused.map((order) => refusedPath(view, order)),
-    ...found.endpoints.map(({ id }) => storePath(view, `/webhooks/endpoints/${id}`)),
-    ...found.eventTypes.map((type) => eventsPath(view, type)),
+    ...hits.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
+    ...hits.refused.map((order) => refusedPath(view, order)),
+    ...hits.endpoints.map(({ id }) => storePath(view, `/webhooks/endpoints/${id}`)),
+    ...hits.eventTypes.map((type) => eventsPath(view, type)),
   ];
 }
 
@@ -28,24 +28,24 @@ function eventsPath(view: StoreView, type: string): string {
   return listUrl(view, "/webhooks", { type });
 }
 
-export function searchResultsPage(view: View, text: string, found: SearchHits): PageContent {
-  const { checkouts, refused, endpoints, eventTypes } = found;
+export function searchResultsPage(view: View, text: string, hits: SearchHits): PageContent {
+  const { checkouts, refused, endpoints, eventTypes } = hits;
   const main = html`${kind(
     FRAME_TEXTS.checkouts,
     checkouts.map(
-      (one) =>
-        html`${linkTo(storePath(view, `/checkouts/${one.id}`), merchantText(one.orderId))}
-        ${one.description === null ? "" : merchantText(one.description)} ${amount(one)}
-        ${statusBadge(one.status)} ${momentWithDate(one.createdAt)}`,
+      (checkout) =>
+        html`${linkTo(storePath(view, `/checkouts/${checkout.id}`), merchantText(checkout.orderId))}
+        ${checkout.description === null ? "" : merchantText(checkout.description)} ${amount(checkout)}
+        ${statusBadge(checkout.status)} ${momentWithDate(checkout.createdAt)}`,
     ),
   )}
   ${kind(
     CHECKOUTS_TEXTS.refusedOrders,
     refused.map(
-      (one) =>
-        html`${linkTo(refusedPath(view, one), merchantText(one.orderId))} ${answerBadge(one.status)}
-          <code>${one.code ?? ""}</code>${one.count === 1 ? "" : html` × ${String(one.count)}`}
-          ${momentWithDate(one.at)}`,
+      (order) =>
+        html`${linkTo(refusedPath(view, order), merchantText(order.orderId))} ${answerBadge(order.status)}
+          <code>${order.code ?? ""}</code>${order.count === 1 ? "" : html` × ${String(order.count)}`}
+          ${momentWithDate(order.at)}`,
     ),
   )}
   ${kind(
@@ -56,8 +56,8 @@ export function searchResultsPage(view: View, text: string, found: SearchHits): 
     CHECKOUTS_TEXTS.events,
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
-  ${pagesOfHits(view, found).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
-  ${searchExtent(view, text, found)}`;
+  ${pagesOfHits(view, hits).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
+  ${searchExtent(view, text, hits)}`;
   return { title: CHECKOUTS_TEXTS.foundTitle(displayText(text)), main };
 }
 
@@ -71,9 +71,9 @@ function kind(title: Text, items: readonly Html[]): Html {
   </section>`;
 }
 
-function searchExtent(view: View, text: string, found: SearchHits): Html {
-  const { searched, searchedBackTo, nextBefore, isRefusedWhole } = found;
-  const looked =
+function searchExtent(view: View, text: string, hits: SearchHits): Html {
+  const { searched, searchedBackTo, nextBefore, isRefusedWhole } = hits;
+  const extentText =
     searched === null || searchedBackTo === null
       ? ""
       : html`<p class="hint">${CHECKOUTS_TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
@@ -86,5 +86,5 @@ function searchExtent(view: View, text: string, found: SearchHits): Html {
   const requests = isRefusedWhole
     ? ""
     : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}</p>`;
-  return html`${looked} ${moreText} ${requests}`;
+  return html`${extentText} ${moreText} ${requests}`;
 }

@@ -24,9 +24,9 @@ export async function saveStory(
   const at = toIso(storeTime(context, storeId));
   const shownStory = html`<p class="hint">${CHECKOUTS_TEXTS.saved(at)}</p>
     ${main}`;
-  const safe = withoutSecrets(String(shownStory(language)), context.secrets);
+  const safeStory = withoutSecrets(String(shownStory(language)), context.secrets);
   const store = context.store.stores.names(storeId)?.store ?? "";
-  return accept(String(savedPage(store, { title, main: trustMarkup(safe) })(language)));
+  return accept(String(savedPage(store, { title, main: trustMarkup(safeStory) })(language)));
 }
 
 /** The download of a checkout's page as a file. */
@@ -34,9 +34,9 @@ export const SAVED_STORY_ROUTE = portalRoute(
   { path: "/portal/{store_id}/checkouts/{id}/story.html", least: "viewer" },
   async (context, call) => {
     const { storeId, id, language } = viewOf(context, call);
-    const saved = await saveStory(context, { storeId, id, language });
-    if (!saved.ok) return saved;
-    const page = pageResponse({ status: 200, markup: trustMarkup(saved.value), language }, call.requestId);
+    const outcome = await saveStory(context, { storeId, id, language });
+    if (!outcome.ok) return outcome;
+    const page = pageResponse({ status: 200, markup: trustMarkup(outcome.value), language }, call.requestId);
     const orderId = context.store.checkouts.find(storeId, id)?.orderId ?? "";
     const headers = {
       ...page.headers,
@@ -48,6 +48,6 @@ export const SAVED_STORY_ROUTE = portalRoute(
 
 /** A name for the file that every file system takes: the order_id as far as possible, and the end of the id. */
 function fileName(orderId: string, id: string): string {
-  const plain = orderId.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
-  return `${[...(plain === "" ? [] : [plain]), id.slice(-8)].join("-")}.html`;
+  const plainId = orderId.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
+  return `${[...(plainId === "" ? [] : [plainId]), id.slice(-8)].join("-")}.html`;
 }

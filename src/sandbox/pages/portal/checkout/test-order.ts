@@ -44,7 +44,7 @@ export function testOrderPart({ store }: PortalContext, view: View): Html {
 
 /** An empty amount is the price's amount, or the default. */
 export function parseTestOrderForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
-  const chosen = filledFields(fields, ["object", "price_id"]);
-  if ((fields.get("amount_minor") ?? "") === "") return accept(chosen);
-  return mapValue(parseAmount(fields, ""), (amount) => ({ ...chosen, amount_minor: amount }));
+  const chosenFields = filledFields(fields, ["object", "price_id"]);
+  if ((fields.get("amount_minor") ?? "") === "") return accept(chosenFields);
+  return mapValue(parseAmount(fields, ""), (amount) => ({ ...chosenFields, amount_minor: amount }));
 }

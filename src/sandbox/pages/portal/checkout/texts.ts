@@ -14,9 +14,9 @@ export const CHECKOUTS_TEXTS = {
   session: ["session", "会话"],
   noWebhook: ["none yet", "暂无"],
   allTook: (count: number) => [`${count} endpoints ✓`, `${count} 个接收端 ✓`],
-  someFailed: (failed: number, all: number) => [
-    `${failed} of ${all} endpoints ✗`,
-    `${all} 个接收端中 ${failed} 个失败 ✗`,
+  someFailed: (failedCount: number, totalCount: number) => [
+    `${failedCount} of ${totalCount} endpoints ✗`,
+    `${totalCount} 个接收端中 ${failedCount} 个失败 ✗`,
   ],
   retries: ["retrying", "重试中"],
   noCheckouts: [

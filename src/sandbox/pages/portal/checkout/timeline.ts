@@ -32,32 +32,32 @@ export function timeline(context: OperationContext, view: PartView, { told, comm
   const story = { checkouts: [told.story], requests: told.requests, now: told.now };
   const room = view.isSaved === true ? Infinity : MAX_LINES;
   const { shown, left } = lastLines(storyLines(story, say), room);
-  const indexed = indexOf(told);
-  const cut =
+  const index = indexOf(told);
+  const note =
     left === 0 ? "" : html`<p class="hint">${CHECKOUTS_TEXTS.earlier(left)} ${copyableText(command)}</p>`;
   return html`${pendingSection(pendingOf(story, say).slice(0, room))}
     <section>
       <h2 id="story">${CHECKOUTS_TEXTS.story}</h2>
-      ${cut}
+      ${note}
       <ol class="story" aria-labelledby="story">
-        ${shown.map((line) => storyLine(context, view, { line, indexed }))}
+        ${shown.map((line) => storyLine(context, view, { line, indexed: index }))}
       </ol>
     </section>`;
 }
 
 /** The pending entries, soonest first, apart from the past entries. */
-function pendingSection(pending: readonly PendingEntry[]): Html {
-  if (pending.length === 0) return html``;
+function pendingSection(entries: readonly PendingEntry[]): Html {
+  if (entries.length === 0) return html``;
   const dayAt = dayMarks();
   return html`<section>
     <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
-      ${pending.map(
-        (one) =>
-          html`${dayAt(one)}
-            <li class="${one.what}">
-              <span class="at">${momentHtml(one.at)}</span>
-              <div class="line">${one.text}</div>
+      ${entries.map(
+        (time) =>
+          html`${dayAt(time)}
+            <li class="${time.what}">
+              <span class="at">${momentHtml(time.at)}</span>
+              <div class="line">${time.text}</div>
             </li>`,
       )}
     </ol>
@@ -65,7 +65,7 @@ function pendingSection(pending: readonly PendingEntry[]): Html {
 }
 
 function indexOf(story: StoryWithRequests): StoryIndex {
-  const deliveries = new Map(story.story.deliveries.map((one) => [one.id, one]));
+  const deliveries = new Map(story.story.deliveries.map((delivery) => [delivery.id, delivery]));
   const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because a map keeps the last of two entries with the same key.
   return { dayAt: dayMarks(), told: story, deliveries, firstPositions: new Map(positions.toReversed()) };
@@ -89,17 +89,17 @@ function lastLines(
 }
 
 /** The number of lines; a delivery counts as its attempts, which can be expanded with all their bytes. */
-function sizeOf(under: readonly DeliveryLine[]): number {
-  return under.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
+function sizeOf(lines: readonly DeliveryLine[]): number {
+  return lines.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
 
 /** Returns a function that marks the first line of each day; the script converts the days to the browser's zone. */
 function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
-  let before = "";
+  let previousDay = "";
   return ({ at }) => {
     const day = toIso(at).slice(0, 10);
-    const isNew = day !== before;
-    before = day;
+    const isNew = day !== previousDay;
+    previousDay = day;
     return isNew ? html`<li class="day">${day}</li>` : html``;
   };
 }
@@ -122,7 +122,7 @@ function storyLine(
     under.length === 0
       ? ""
       : html`<ol class="under">
-          ${under.map((one) => deliveryLine(context, view, { line: one, indexed }))}
+          ${under.map((row) => deliveryLine(context, view, { line: row, indexed }))}
         </ol>`;
   const anchor = anchorOf(entry, indexed, request?.position);
   return html`${day}
@@ -146,12 +146,12 @@ function deliveryLine(
   const [only] = tried.length === 1 ? tried : [];
   const attempts = html`<ol class="attempts">
     ${(entry.attempts ?? []).map((toldAttempt, index) => {
-      const one = tried[index];
+      const triedAttempt = tried[index];
       const attempt = `${anchor}-${index + 1}`;
       return html`<li class="delivery ${toneOf(toldAttempt)}" id="${attempt}">
         ${expandableLine(
           { entry: { ...entry, ...toldAttempt }, anchor: attempt, at: momentWithDate(toldAttempt.at) },
-          one && attemptLineDetails(context, view, one),
+          triedAttempt && attemptLineDetails(context, view, triedAttempt),
         )}
       </li>`;
     })}

@@ -114,11 +114,11 @@ function stores({ store }: PortalContext, view: View): Html {
   const name = store.stores.names(view.storeId)?.store ?? "";
   if (view.call.caller?.limit !== undefined)
     return html`<strong><a href="${storePath(view, "/start")}">${displayStoreName(name)}</a></strong>`;
-  const all = store.stores.all().slice(0, MAX_STORES);
+  const allStores = store.stores.all().slice(0, MAX_STORES);
   return html`<details class="drop">
     <summary>${displayStoreName(name)}${hiddenText(FRAME_TEXTS.chooseStore)}</summary>
     <ul>
-      ${all.map(
+      ${allStores.map(
         ({ id, store: otherStore }) =>
           html`<li>
             <a href="/portal/${id}/start" ${id === view.storeId ? html` aria-current="true"` : ""}
@@ -136,20 +136,20 @@ const MAX_STORES = 20;
 
 /** The store's time; with the day, if it is not real time. */
 function clock({ store, world }: PortalContext, view: View): Html {
-  const found = store.clocks.of(view.storeId);
-  const at = found === undefined ? world.now() : storeNow(found, world.now());
-  const isFrozen = found !== undefined && found.frozenAt !== null;
-  const isMoved = found !== undefined && (isFrozen || found.offsetMs !== 0);
-  const whole = toIso(at);
-  const day = isMoved ? `${whole.slice(0, 10)} ` : "";
+  const storeClock = store.clocks.of(view.storeId);
+  const at = storeClock === undefined ? world.now() : storeNow(storeClock, world.now());
+  const isFrozen = storeClock !== undefined && storeClock.frozenAt !== null;
+  const isMoved = storeClock !== undefined && (isFrozen || storeClock.offsetMs !== 0);
+  const isoText = toIso(at);
+  const day = isMoved ? `${isoText.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
     >${hiddenText(FRAME_TEXTS.storeTime)}<time
-      datetime="${whole}"
-      title="${whole}"
+      datetime="${isoText}"
+      title="${isoText}"
       data-clock="${isMoved ? "day" : "time"}"
       ${runs}
-      >${day}${whole.slice(11, 19)}</time
+      >${day}${isoText.slice(11, 19)}</time
     >
     <span class="zone">UTC</span
     >${isMoved ? html`<span class="frozen">${isFrozen ? FRAME_TEXTS.frozen : FRAME_TEXTS.moved}</span>` : ""}</a
@@ -224,10 +224,10 @@ function originFields({ call, query, formToken }: View): Html {
   // A value or notice that is shown once is not shown again after the redirect.
   keptQuery.delete("shown");
   keptQuery.delete("said");
-  const back = keptQuery.size === 0 ? call.path : `${call.path}?${keptQuery.toString()}`;
+  const backPath = keptQuery.size === 0 ? call.path : `${call.path}?${keptQuery.toString()}`;
   return html`<input type="hidden" name="token" value="${formToken}" /><input
       type="hidden"
       name="back"
-      value="${call.request.method === "POST" ? "" : back}"
+      value="${call.request.method === "POST" ? "" : backPath}"
     />`;
 }

@@ -18,19 +18,19 @@ const MAX_SHOWN = 99;
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
   const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
-  const every = { storeId, object: null, paymentMethod: null, orderId: null };
-  const [created, pending] = (["created", "pending"] as const).map(
-    (status) => store.checkoutLists.newest({ ...every, status }, span).length,
+  const noFilter = { storeId, object: null, paymentMethod: null, orderId: null };
+  const [createdCount, pendingCount] = (["created", "pending"] as const).map(
+    (status) => store.checkoutLists.newest({ ...noFilter, status }, span).length,
   );
-  const open = (created ?? 0) + (pending ?? 0);
-  const failing = store.endpoints.of(storeId).filter(isFailing);
-  const judged = judgeStore(context, storeId);
-  const items = judged.ok ? judged.value.checklist.items : [];
-  const passed = items.filter(({ status }) => status === "pass");
+  const open = (createdCount ?? 0) + (pendingCount ?? 0);
+  const failingEndpoints = store.endpoints.of(storeId).filter(isFailing);
+  const judgement = judgeStore(context, storeId);
+  const items = judgement.ok ? judgement.value.checklist.items : [];
+  const passedItems = items.filter(({ status }) => status === "pass");
   return {
     open: open > MAX_SHOWN ? `${MAX_SHOWN}+` : String(open),
-    failing: failing.length,
-    launch: `${passed.length}/${items.length}`,
+    failing: failingEndpoints.length,
+    launch: `${passedItems.length}/${items.length}`,
   };
 }
 

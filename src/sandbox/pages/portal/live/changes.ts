@@ -60,10 +60,10 @@ function createChanges(context: ChangesContext): LiveChanges {
     }
     const changes = countChanges(context, storeId, nextEpoch);
     stores.set(storeId, changes);
-    const [oldest] = stores;
-    if (stores.size > MAX_STORES && oldest !== undefined) {
-      oldest[1].leave();
-      stores.delete(oldest[0]);
+    const [oldestStore] = stores;
+    if (stores.size > MAX_STORES && oldestStore !== undefined) {
+      oldestStore[1].leave();
+      stores.delete(oldestStore[0]);
     }
     return changes;
   };
@@ -77,18 +77,18 @@ function createChanges(context: ChangesContext): LiveChanges {
       return (topic) => {
         const { lastOf, count: now } = of(view.storeId);
         for (const key of keysOf(context, view, topic)) if (!lastOf.has(key)) lastOf.set(key, now);
-        for (const oldest of lastOf.keys()) {
+        for (const oldestKey of lastOf.keys()) {
           if (lastOf.size <= MAX_KEYS) break;
-          lastOf.delete(oldest);
+          lastOf.delete(oldestKey);
         }
         return `"${topic}-${epoch}-${count}-${at}"`;
       };
     },
     missedSince: (view, tag) => {
       const [, name, epoch, since, at] = /^"(\w+)-(\d+)-(\d+)-(\d+)"$/.exec(tag) ?? [];
-      const topic = LIVE_TOPICS.find((one) => one === name);
-      const { epoch: current, count, lastOf } = of(view.storeId);
-      if (topic === undefined || Number(epoch) !== current) return "erasure";
+      const topic = LIVE_TOPICS.find((candidate) => candidate === name);
+      const { epoch: currentEpoch, count, lastOf } = of(view.storeId);
+      if (topic === undefined || Number(epoch) !== currentEpoch) return "erasure";
       const lastChange = (key: string): number => lastOf.get(key) ?? Number.POSITIVE_INFINITY;
       if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(since))) return "nothing";
       const isBusy = ["store", "writes"].includes(topic) && count - Number(since) > BUSY_ABOVE;
@@ -107,7 +107,7 @@ function countChanges(
   const touch = (key: string): void => {
     if (lastOf.has(key)) lastOf.set(key, changes.count);
   };
-  const ends = [
+  const unfollowers = [
     writeSignals.follow(storeId, (news) => {
       changes.count += 1;
       // At the end of a run nothing is erased.
@@ -115,13 +115,13 @@ function countChanges(
       touch(EVERY_WRITE);
       touch(news?.checkoutId ?? NO_CHECKOUT);
     }),
-    requests.follow(storeId, (logged = []) => {
+    requests.follow(storeId, (entries = []) => {
       changes.count += 1;
       touch(EVERY_REQUEST);
-      for (const { orderId } of logged) if (orderId !== null) touch(orderKey(orderId));
+      for (const { orderId } of entries) if (orderId !== null) touch(orderKey(orderId));
     }),
   ];
-  const changes = { epoch: nextEpoch(), count: 0, lastOf, leave: () => ends.forEach((end) => end()) };
+  const changes = { epoch: nextEpoch(), count: 0, lastOf, leave: () => unfollowers.forEach((end) => end()) };
   return changes;
 }
 

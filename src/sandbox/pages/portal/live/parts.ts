@@ -19,7 +19,7 @@ function askingAttributes(
   if (tag === undefined) return html``;
   return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="every 1s,visibilitychange
   from:document" hx-headers="${JSON.stringify({ "If-None-Match": tag })}" hx-select="#${id}"
-  hx-swap="outerMorph" hx-select-oob="${["menu", "clock", ...rows].map((one) => `#${one}:outerMorph`).join()}"`;
+  hx-swap="outerMorph" hx-select-oob="${["menu", "clock", ...rows].map((key) => `#${key}:outerMorph`).join()}"`;
 }
 
 /** The mark in the bar that shows whether the page is live, the bars over an outdated page, and the count of new rows. */
@@ -41,9 +41,9 @@ export function liveMark(news: ListUpdates | undefined, view: View): Html {
 
 /** From the requested list it takes the number and the shown rows: no row is added, removed or moved. */
 function newRows(view: View, { newest, count, rows }: ListUpdates): Html {
-  const again = new URLSearchParams(view.query);
-  if (!again.has(SEEN_PARAMETER)) again.set(SEEN_PARAMETER, String(newest));
-  return html`<span id="news" ${askingAttributes(view, "news", { query: again.toString(), rows })}>
+  const pollQuery = new URLSearchParams(view.query);
+  if (!pollQuery.has(SEEN_PARAMETER)) pollQuery.set(SEEN_PARAMETER, String(newest));
+  return html`<span id="news" ${askingAttributes(view, "news", { query: pollQuery.toString(), rows })}>
     <a href="" id="new-rows" class="new-rows" ${count === 0 ? html`hidden` : ""}
       >${count === 0 ? "" : LIVE_TEXTS.newRows(count)}</a
     >

@@ -38,7 +38,7 @@ function hintPart(words: Text): Html {
 function failingPart(context: PortalContext, view: View, now: number): Html {
   const { store } = context;
   const endpoints = store.endpoints.of(view.storeId);
-  const none =
+  const noHealth =
     endpoints.length === 0
       ? html`${hintPart(OVERVIEW_TEXTS.noEndpoint)}
           <p>${linkButton(storePath(view, "/webhooks"), COMMON_TEXTS.addEndpoint)}</p>`
@@ -70,26 +70,26 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
         ],
       ];
     },
-    { none, opens: true },
+    { none: noHealth, opens: true },
   );
   return section(OVERVIEW_TEXTS.failing, list);
 }
 
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
-  const any = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
+  const anyDelivery = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
   const tries = (["due", "failed"] as const)
-    .flatMap((state) => store.deliveries.list({ ...any, state }))
+    .flatMap((state) => store.deliveries.list({ ...anyDelivery, state }))
     .flatMap((delivery) => store.deliveryAttempts.of(delivery.id).slice(-1))
     .filter(({ finishedAt }) => finishedAt !== null);
   return tries.toSorted((left, right) => right.startedAt - left.startedAt)[0];
 }
 
 function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
-  const found = lastRefused(requests, view.storeId);
+  const refusedList = lastRefused(requests, view.storeId);
   const list = table(
     OVERVIEW_TEXTS.refused,
-    found,
+    refusedList,
     (request: LoggedRequest) => {
       const { requestId, storeAt, method, path, status, code, orderId } = request;
       return [
@@ -107,7 +107,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
     { none: hintPart(OVERVIEW_TEXTS.noneRefused), opens: true },
   );
   const moreLine =
-    found.length === 0
+    refusedList.length === 0
       ? ""
       : html`<p>${linkTo(listUrl(view, "/requests", { status: "4xx" }), OVERVIEW_TEXTS.allRefused)}</p>`;
   return section(OVERVIEW_TEXTS.refused, list, moreLine);
@@ -131,7 +131,7 @@ function due(context: PortalContext, view: View, now: number): Html {
       : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${others}+` : String(others))}</span>`;
   const list = table(
     COMMON_TEXTS.due,
-    items.filter((one) => one.what !== "expiry" || one === firstExpiry).slice(0, MAX_SHOWN),
+    items.filter((item) => item.what !== "expiry" || item === firstExpiry).slice(0, MAX_SHOWN),
     (item: PendingItem) => [
       [COMMON_TEXTS.time, listTime(item.at, now)],
       [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.what]],
@@ -152,19 +152,19 @@ function due(context: PortalContext, view: View, now: number): Html {
 
 function unpaid({ store }: PortalContext, view: View, now: number): Html {
   const lists = store.checkoutLists;
-  const any = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
+  const anyCheckout = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
   const places = (["created", "pending"] as const).flatMap((status) =>
-    lists.newest({ ...any, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
+    lists.newest({ ...anyCheckout, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
   const open = lists.at(places);
   if (open.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
   const isMore = open.length > MAX_UNPAID;
-  const oldest = Math.min(...open.map(({ createdAt }) => createdAt));
+  const oldestTime = Math.min(...open.map(({ createdAt }) => createdAt));
   const count = OVERVIEW_TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
   return section(
     OVERVIEW_TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldest, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldestTime, now)}`}
     </p>`,
   );
 }

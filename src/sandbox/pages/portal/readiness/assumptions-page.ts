@@ -17,9 +17,9 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const uses = new Map(
     context.store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]),
   );
-  const used = ASSUMPTIONS.flatMap((one) => {
-    const since = uses.get(one.decision);
-    return since === undefined ? [] : [{ ...one, since }];
+  const usedAssumptions = ASSUMPTIONS.flatMap((assumption) => {
+    const since = uses.get(assumption.decision);
+    return since === undefined ? [] : [{ ...assumption, since }];
   });
   const record = await context.calibration();
   const dialect = context.store.stores.dialect(view.storeId);
@@ -28,7 +28,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     "checkout assumptions --used",
     linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect),
   );
-  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof used)[number]): TableRow => [
+  const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof usedAssumptions)[number]): TableRow => [
     [COMMON_TEXTS.decision, html`${String(decision)} · ${title}`, "head"],
     [LAUNCH_TEXTS.chosen, html`${chosen}`],
     ...(dialect === undefined ? [] : [inEffectCell(dialect, decision)]),
@@ -37,7 +37,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
-    ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, used, rowOf, { none })}
+    ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, usedAssumptions, rowOf, { none })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: LAUNCH_TEXTS.assumptions, main, live: "store" });
 }
@@ -63,8 +63,8 @@ const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as co
 /** Its service, its age, and the number of each verdict; empty if there is none. */
 export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
   if (record === undefined) return html``;
-  const { confirmed, contradicted, not_observed: unobserved } = verdictsOf(record);
-  const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobserved.length]);
+  const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
+  const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobservedRows.length]);
   // By this machine's clock, which also dated the calibration.
   return html`<p>
     ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}

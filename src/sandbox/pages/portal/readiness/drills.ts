@@ -93,9 +93,9 @@ export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts)
 function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: number): Html {
   const { kind, passed, steps, at } = drill;
   const right = steps.filter((step) => step.passed);
-  const wrong = steps.filter((step) => !step.passed);
-  const list: StepList = (some, { hasCause = some.some(({ cause }) => cause !== null) } = {}) =>
-    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${of}`, some, (step) => [
+  const failedList = steps.filter((step) => !step.passed);
+  const list: StepList = (shownSteps, { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {}) =>
+    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${of}`, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
@@ -114,9 +114,9 @@ function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: n
       · ${ageOf(at, now)}
     </summary>
     ${
-      wrong.length === 0
+      failedList.length === 0
         ? list(right)
-        : html`${failedSteps(kind, wrong, list)}
+        : html`${failedSteps(kind, failedList, list)}
             <details>
               <summary>${LAUNCH_TEXTS.heldSteps(right.length)}</summary>
               ${list(right)}
@@ -131,11 +131,11 @@ type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: bo
 const SHOWN_OF_CAUSE = 3;
 
 /** The failed steps: a shared cause is shown once, with its steps collapsed. */
-function failedSteps(kind: DrillKind, wrong: readonly DrillStep[], list: StepList): Html {
-  const causes = [...Map.groupBy(wrong, ({ cause }) => JSON.stringify(cause)).values()];
+function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: StepList): Html {
+  const causes = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
   const ownCauses = causes.filter(({ length }) => length === 1).flat();
-  const shared = causes.filter(({ length }) => length > 1);
-  return html`${shared.map((steps) => {
+  const sharedCauses = causes.filter(({ length }) => length > 1);
+  return html`${sharedCauses.map((steps) => {
     const cause = wordsOf(steps[0]?.cause ?? "");
     const otherSteps = steps
       .slice(SHOWN_OF_CAUSE)

@@ -25,9 +25,9 @@ import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const judged = judgeStore(context, view.storeId, selectorOf(view.language));
-  if (!judged.ok) return judged;
-  const { facts, checklist: shownChecklist } = judged.value;
+  const judgement = judgeStore(context, view.storeId, selectorOf(view.language));
+  if (!judgement.ok) return judgement;
+  const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;
   const reliedOn = store.assumptionUses.of(view.storeId).length;
   const main = html`${runningDrills(context, view, shownChecklist)} ${checklist(view, shownChecklist, facts)}
@@ -58,13 +58,13 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
 }
 
 function checklist(view: View, { verdict, items }: JudgedChecklist, facts: ReadinessFacts): Html {
-  const passed = items.filter(({ status }) => status === "pass").length;
+  const passedCount = items.filter(({ status }) => status === "pass").length;
   return html`<section>
     <h2 class="visually-hidden">${LAUNCH_TEXTS.checklist}</h2>
     <div class="panel verdict ${verdict}">
       <strong data-told="verdict">${READINESS_SENTENCES.verdict[verdict]}</strong>
-      <span>${LAUNCH_TEXTS.passed(passed, items.length)}</span>
-      <progress max="${String(items.length)}" value="${String(passed)}" aria-hidden="true"></progress>
+      <span>${LAUNCH_TEXTS.passed(passedCount, items.length)}</span>
+      <progress max="${String(items.length)}" value="${String(passedCount)}" aria-hidden="true"></progress>
       <span class="hint">${READINESS_SENTENCES.testMode}</span>
     </div>
     <ol class="items panel">
@@ -102,7 +102,7 @@ function itemOf(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
 /** The evidence that no drill shows. Ids are shown on hover; the evidence of a request links to its page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
   const drills = drillsIn(facts);
-  const leftEvidence = evidence.filter((one) => !drills.some((drill) => isShownBy(drill, one)));
+  const leftEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));
   if (leftEvidence.length === 0) return html``;
   return html`<details class="evidence-list">
     <summary>${LAUNCH_TEXTS.evidence(leftEvidence.length)}</summary>

@@ -113,9 +113,9 @@ export const LAUNCH_TEXTS = {
     not_observed: ["not observed", "未观察到"],
   },
   calibratedWith: (service: string) => [`Calibrated with ${service}`, `已对照 ${service} 校准`],
-  verdictCounts: ([confirmed, contradicted, unobserved]: readonly [number, number, number]) => [
-    `${confirmed} confirmed, ${contradicted} contradicted, ${unobserved} not observed`,
-    `${confirmed} 项相符，${contradicted} 项不符，${unobserved} 项未观察到`,
+  verdictCounts: ([confirmed, contradictedCount, unobservedCount]: readonly [number, number, number]) => [
+    `${confirmed} confirmed, ${contradictedCount} contradicted, ${unobservedCount} not observed`,
+    `${confirmed} 项相符，${contradictedCount} 项不符，${unobservedCount} 项未观察到`,
   ],
   noAssumptions: [
     "Points that the interface leaves open, and on which your integration relies, will be listed here.",

@@ -14,17 +14,17 @@ import { REQUEST_TEXTS } from "./texts.ts";
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
-  const repeated = partsOfRepetition(request, checkout);
+  const repetition = partsOfRepetition(request, checkout);
   const sentRequest =
     refused === null
       ? html`${sentText(COMMON_TEXTS.request, line)}
           <p class="hint">
-            ${repeated?.body === undefined ? REQUEST_TEXTS.notKept : REQUEST_TEXTS.valuesOnly}
+            ${repetition?.body === undefined ? REQUEST_TEXTS.notKept : REQUEST_TEXTS.valuesOnly}
           </p>`
       : html`${sentText(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
         ${refused.body === "" ? "" : sentText(COMMON_TEXTS.body, refused.body)}`;
   return html`<div class="stack">
-    ${sentRequest}${repeated === undefined ? "" : curlPart(request, repeated)}${answerPart(request)}
+    ${sentRequest}${repetition === undefined ? "" : curlPart(request, repetition)}${answerPart(request)}
   </div>`;
 }
 
@@ -68,10 +68,10 @@ function partsOfRepetition(
   return { headers, body: keptBody, isRedacted: keptBody !== body };
 }
 
-function curlPart({ method, path, refused }: StoryRequest, repeated: Parts): Html {
-  const line = curlOf({ method, path, body: "", ...repeated });
+function curlPart({ method, path, refused }: StoryRequest, repetition: Parts): Html {
+  const line = curlOf({ method, path, body: "", ...repetition });
   if (line === undefined) return html`<p class="hint">${REQUEST_TEXTS.noCurl}</p>`;
-  const isChanged = repeated.isRedacted === true || (refused !== null && line.includes("…"));
+  const isChanged = repetition.isRedacted === true || (refused !== null && line.includes("…"));
   return commandLine(
     REQUEST_TEXTS.curl,
     line,

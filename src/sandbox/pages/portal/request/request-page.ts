@@ -21,14 +21,14 @@ import { REQUEST_TEXTS } from "./texts.ts";
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   // Read only once, because the log has no index of ids.
-  const logged = readLoggedRequest(context, view.storeId, view.id);
-  if (!logged.ok) return logged;
-  const { request, existing, replays } = logged.value;
-  const explained = explainRequest(request, existing, replays, selectorOf(view.language));
+  const loggedRequest = readLoggedRequest(context, view.storeId, view.id);
+  if (!loggedRequest.ok) return loggedRequest;
+  const { request, existing, replays } = loggedRequest.value;
+  const explanation = explainRequest(request, existing, replays, selectorOf(view.language));
   const main = html`<section class="panel">
       ${requestFacts(view, request, existing ?? newestOf(context, view, request.orderId))}
     </section>
-    ${whyPart(request, explained)} ${differencePart(explained)}
+    ${whyPart(request, explanation)} ${differencePart(explanation)}
     ${section(REQUEST_TEXTS.exchange, requestDetails(request, existing))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
@@ -94,9 +94,9 @@ function whyPart(
   </section>`;
 }
 
-function ruleReference(number: Words, stated: RuleText | undefined): Html {
-  if (stated === undefined) return html`${number}`;
-  const { title, words, isQuoted } = stated;
+function ruleReference(number: Words, rule: RuleText | undefined): Html {
+  if (rule === undefined) return html`${number}`;
+  const { title, words, isQuoted } = rule;
   return html`${number}${COMMA}<span ${isQuoted ? html`lang="en"` : ""}
       ><strong>${title}</strong>${COLON}${words}</span
     >`;
@@ -144,6 +144,6 @@ function ruleOf(number: number): RuleText | undefined {
 
 /** The choice of a decision, in a sentence; undefined if the decision is not an assumption. */
 function decisionOf(number: number): RuleText | undefined {
-  const found = ASSUMPTIONS.find((one) => one.decision === number);
-  return found && { title: found.title, words: found.chosen, isQuoted: false };
+  const assumption = ASSUMPTIONS.find((entry) => entry.decision === number);
+  return assumption && { title: assumption.title, words: assumption.chosen, isQuoted: false };
 }

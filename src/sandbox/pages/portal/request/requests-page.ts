@@ -33,22 +33,22 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
     },
     columns: (request) => requestRow(context, view, request),
     read: ({ status, path = "", q = "", ...query }) => {
-      const before = parsePosition(query);
-      if (!before.ok) return before;
+      const cursor = parsePosition(query);
+      if (!cursor.ok) return cursor;
       const statuses = status === undefined ? [0, 999] : parseStatuses(status);
       if (statuses === undefined) return refuseFact("status_form", { received: printableLiteral(status) });
       const [lowest = 0, highest = 0] = statuses;
       const text = q.toLowerCase();
       const isMatch = (request: LoggedRequest): boolean => {
         const { orderId, code, requestId } = request;
-        const isFound = [orderId ?? "", code ?? "", requestId].some((one) =>
-          one.toLowerCase().includes(text),
+        const isFound = [orderId ?? "", code ?? "", requestId].some((field) =>
+          field.toLowerCase().includes(text),
         );
         return (
           request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound
         );
       };
-      const search = { before: before.value, limit: PAGE, maxRead: MAX_READ, isMatch };
+      const search = { before: cursor.value, limit: PAGE, maxRead: MAX_READ, isMatch };
       const { found: items, read, next } = context.requests.search(view.storeId, search);
       const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
       return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
@@ -62,15 +62,15 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
 function requestRow(context: PortalContext, view: View, request: LoggedRequest): TableRow {
   const { requestId, at, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const now = storeTime(context, view.storeId);
-  const arrived = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
+  const arrivalLink = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
   // The time by the real clock, if the store's clock shows another time.
-  const real =
+  const realTime =
     at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
   const mark =
     fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}${COLON}${fault.action}</span>`;
   const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
-    [COMMON_TEXTS.time, html`${arrived} ${real}`],
+    [COMMON_TEXTS.time, html`${arrivalLink} ${realTime}`],
     [COMMON_TEXTS.method, html`<code>${method}</code>`],
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
     [COMMON_TEXTS.status, answerBadge(status)],

@@ -24,11 +24,11 @@ const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 /** The sign-in form, if not signed in; under another name of this machine, a redirect to the portal's name. */
 export function portalRefusalPage(
   context: PortalContext,
-  { viewer, ...refused }: RefusalContext & { readonly viewer: Viewer },
+  { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },
   refusal: Refusal,
 ): Answer {
   const { portal } = context;
-  const { request, requestId } = refused;
+  const { request, requestId } = refusalContext;
   if (
     refusal.code === "host_not_allowed" &&
     readForwardedHosts(request).length === 0 &&
@@ -38,34 +38,34 @@ export function portalRefusalPage(
   }
   const { path } = splitTarget(request.target);
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
-  if (isSignIn || viewer === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
+  if (isSignIn || viewer === undefined) return signInRefusal(portal, refusalContext, { refusal, isSignIn });
   const params = viewer.role === "administrator" ? {} : storeIn(context, callerOfSession(viewer), path);
   const call = { request, requestId, ...splitTarget(request.target), params, caller: viewer };
   const view = viewOf(context, call);
   const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));
-  return refusalAnswer(refused, refusal, markup, view.language);
+  return refusalAnswer(refusalContext, refusal, markup, view.language);
 }
 
 /** An internal error as a page of the portal, created without reading the state. */
-export function failurePage(refused: RefusalContext, refusal: Refusal): Answer {
-  const role = roleOfPath(splitTarget(refused.request.target).path);
+export function failurePage(refusalContext: RefusalContext, refusal: Refusal): Answer {
+  const role = roleOfPath(splitTarget(refusalContext.request.target).path);
   const content = refusalContent(refusal, html``);
-  return refusalAnswer(refused, refusal, signedOutPage(role, content));
+  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content));
 }
 
 function signInRefusal(
   portal: PortalAccess,
-  refused: RefusalContext,
+  refusalContext: RefusalContext,
   { refusal, isSignIn }: { readonly refusal: Refusal; readonly isSignIn: boolean },
 ): Answer {
-  const { request } = refused;
+  const { request } = refusalContext;
   const { path } = splitTarget(request.target);
   const role = roleOfPath(path);
   const to = request.method === "POST" ? (readTo(portal, request) ?? null) : request.target;
   const content = isSignIn ? signInPage(role, { to, refusal }) : refusalContent(refusal, html``);
   // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
   const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
-  return refusalAnswer(refused, refusal, signedOutPage(role, content, { reloads }));
+  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { reloads }));
 }
 
 function isFromElsewhere(request: HttpRequest): boolean {
@@ -103,12 +103,12 @@ function refusalContent(refusal: Refusal, way: Html): PageContent {
 /** Links to the page of the refused form and to the first page of the store. */
 function wayOn(portal: PortalAccess, view: View): Html {
   const [from = ""] = headerLines(view.call.request, "referer");
-  const back = URL.canParse(from)
+  const backPath = URL.canParse(from)
     ? parsePortalPath(portal, new URL(from).pathname + new URL(from).search)
     : undefined;
   const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">
-    ${back === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${back}">${FRAME_TEXTS.toPage}</a>`}
+    ${backPath === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${backPath}">${FRAME_TEXTS.toPage}</a>`}
     ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${start}">${FRAME_TEXTS.toStart}</a>`}
   </p>`;
 }
@@ -116,6 +116,6 @@ function wayOn(portal: PortalAccess, view: View): Html {
 /** The store in a path, otherwise the caller's own or first store, so that the page has a menu. */
 function storeIn({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
-  const found = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
-  return found === undefined ? {} : { store_id: found };
+  const shownStore = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
+  return shownStore === undefined ? {} : { store_id: shownStore };
 }

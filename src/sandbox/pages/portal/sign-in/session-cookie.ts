@@ -22,8 +22,8 @@ export function sessionOf(
   const name = cookieName(portal, role);
   const pairs = headerLines(request, "cookie").flatMap((line) => line.split(";"));
   const values = pairs.flatMap((pair) => {
-    const [before = "", value = ""] = pair.trim().split("=");
-    return before === name ? [value] : [];
+    const [key = "", value = ""] = pair.trim().split("=");
+    return key === name ? [value] : [];
   });
   // With two cookies of this name, another server on this host has set one of them.
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);

@@ -94,20 +94,20 @@ function signIn(role: PortalRole): PortalRoute {
   return portalRoute(
     { methods: ["POST"], path: `${homeOf(role)}/sign-in`, least: null },
     async ({ portal }, call) => {
-      const own = requireOwnPage(call.request, portal.origin);
-      if (!own.ok) return own;
+      const pageCheck = requireOwnPage(call.request, portal.origin);
+      if (!pageCheck.ok) return pageCheck;
       const fields = parseForm(call.request);
       if (!fields.ok) return fields;
       const signedIn = sessionOf(portal, call.request, role);
-      const begun =
+      const session =
         role === "merchant"
           ? await portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
-      if (!begun.ok) return begun;
+      if (!session.ok) return session;
       const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
-        headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, begun.value) },
+        headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, session.value) },
       });
     },
   );

@@ -12,12 +12,12 @@ import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
-  const active = new Set(capabilities.filter((one) => one.active).map(({ name }) => name));
-  const none = noItems(
+  const active = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
+  const noPrices = noItems(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none: noPrices });
   const main = html`${list} ${addForm(view, capabilities)}`;
   return { title: FRAME_TEXTS.catalog, main, live: "store" };
 }
@@ -29,9 +29,9 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
   const currency = (fields.get("currency") ?? "").toUpperCase();
   const amountMinor = parseAmount(fields, currency);
   if (!amountMinor.ok) return amountMinor;
-  const { description = "", price_id: id, ...rest } = filledFields(fields, FIELDS);
+  const { description = "", price_id: id, ...otherFields } = filledFields(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
-  return accept({ ...rest, id, description, amount_minor: amountMinor.value, currency, approved });
+  return accept({ ...otherFields, id, description, amount_minor: amountMinor.value, currency, approved });
 }
 
 function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
@@ -41,14 +41,14 @@ function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
     action: storePath(view, "/catalog/retire"),
     fields: { price_id: id },
   });
-  const lacking =
+  const missingNote =
     lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
   return [
     [TEXTS.priceId, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
     [COMMON_TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [COMMON_TEXTS.paymentMethod, paymentMethod],
-    [COMMON_TEXTS.state, html`${stateOf(price)} ${lacking}`],
+    [COMMON_TEXTS.state, html`${stateOf(price)} ${missingNote}`],
     [COMMON_TEXTS.act, price.retired ? "" : retire],
   ];
 }

@@ -47,9 +47,9 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 
 /** The progress of a move: the clock shows the time of the last item processed. */
 function progress({ from, to }: ClockMove, now: number): Html {
-  const [whole, done] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
+  const [whole, doneMs] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
-    <progress max="${String(whole)}" value="${String(done)}"></progress>`;
+    <progress max="${String(whole)}" value="${String(doneMs)}"></progress>`;
 }
 
 function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
@@ -61,7 +61,7 @@ function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
           ${statusBadge(from)} → ${statusBadge(status)}
         </li>`,
     );
-    const more = count > first.length ? html`<li>${TEXTS.more(count - first.length)}</li>` : "";
+    const moreLine = count > first.length ? html`<li>${TEXTS.more(count - first.length)}</li>` : "";
     return html`<li>
       <strong
         ><a href="${addressOf(view, status)}"
@@ -69,7 +69,7 @@ function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
         ></strong
       >
       <ul>
-        ${list} ${more}
+        ${list} ${moreLine}
       </ul>
     </li>`;
   });

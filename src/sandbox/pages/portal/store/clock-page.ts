@@ -24,11 +24,11 @@ const MAX_LISTED = 25;
 /** The store's clock, and the items that a move makes due. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
-  const due = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
+  const dueItems = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
   const isBusy = isMoving(context, view);
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
-    ${state(context, view, { now, isBusy })} ${moves(view, { now, isBusy })} ${preview(view, due, now)}`;
+    ${state(context, view, { now, isBusy })} ${moves(view, { now, isBusy })} ${preview(view, dueItems, now)}`;
   return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: "store" }));
 }
 
@@ -83,7 +83,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
     <h2>${TEXTS.advance}</h2>
     <p class="hint">${TEXTS.advanceHint}</p>
     <div class="actions">
-      ${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }, { isBusy }))}
+      ${SPANS.map((step) => moveForm(view, `+${step}`, { action: "advance", by: step }, { isBusy }))}
     </div>
     <div class="actions">
       ${moveForm(
@@ -128,15 +128,15 @@ function moveForm(
 }
 
 function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
-  const soon = items.filter(({ at }) => at <= now + HOUR_MS).length;
+  const soonCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const count = (known: number): string =>
     isMore && known === items.length ? `${Math.min(known, MAX_PENDING_ITEMS - 1)}+` : String(known);
-  const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (due) => dueRow(view, due, now), {
+  const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (dueItem) => dueRow(view, dueItem, now), {
     opens: true,
   });
-  const more = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
-  const counts = html`<p>${TEXTS.counts(count(soon), count(items.length))}</p>`;
-  return section(COMMON_TEXTS.due, html`${counts} ${list}`, more);
+  const moreNote = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
+  const counts = html`<p>${TEXTS.counts(count(soonCount), count(items.length))}</p>`;
+  return section(COMMON_TEXTS.due, html`${counts} ${list}`, moreNote);
 }
 
 function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
@@ -158,8 +158,8 @@ function spanText(milliseconds: number): string {
     [seconds % 60, "s"],
   ] as const;
   const first = parts.findIndex(([count]) => count > 0);
-  const shown = first === -1 ? "0s" : "";
-  const two = parts.slice(Math.max(first, 0), first + 2).filter(([count]) => count > 0);
-  const text = shown || two.map(([count, unit]) => `${count}${unit}`).join(" ");
+  const shownSpan = first === -1 ? "0s" : "";
+  const twoParts = parts.slice(Math.max(first, 0), first + 2).filter(([count]) => count > 0);
+  const text = shownSpan || twoParts.map(([count, unit]) => `${count}${unit}`).join(" ");
   return milliseconds < 0 ? `-${text}` : `+${text}`;
 }

@@ -37,8 +37,8 @@ export function revealedSecret({ shownOnce: secret }: View): Html {
 }
 
 function access({ description }: PortalContext, view: View, keys: readonly string[]): Html {
-  const masked = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
-  const key = html`${masked.length === 0 ? TEXTS.noKey : masked}
+  const maskedKeys = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
+  const key = html`${maskedKeys.length === 0 ? TEXTS.noKey : maskedKeys}
   ${actionForm(view, { action: storePath(view, "/connect/key"), label: TEXTS.makeKey })}`;
   const secret = html`<code>whsec_…</code> ${actionForm(view, {
       action: storePath(view, "/connect/secret"),
@@ -68,10 +68,10 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
 }
 
 function code(view: View): Html {
-  const chosen = snippetsOf(view.query.get("in"));
+  const chosenSnippet = snippetsOf(view.query.get("in"));
   const tabs = SNIPPETS.map(({ id, name }) => {
-    const current = id === chosen.id ? html` aria-current="true"` : html``;
-    return html`<li><a href="${storePath(view, "/connect")}?in=${id}#code" ${current}>${name}</a></li>`;
+    const currentMark = id === chosenSnippet.id ? html` aria-current="true"` : html``;
+    return html`<li><a href="${storePath(view, "/connect")}?in=${id}#code" ${currentMark}>${name}</a></li>`;
   });
   return html`<section class="panel" id="code">
     <h2>${TEXTS.code}</h2>
@@ -81,9 +81,9 @@ function code(view: View): Html {
       </ul>
     </nav>
     <h3>${TEXTS.create}</h3>
-    ${codeBlock(chosen.create)}
+    ${codeBlock(chosenSnippet.create)}
     <h3>${TEXTS.verify}</h3>
-    ${codeBlock(chosen.verify)}
+    ${codeBlock(chosenSnippet.verify)}
   </section>`;
 }
 
@@ -98,12 +98,12 @@ const STEPS: Readonly<Record<FirstStep, { readonly at: string; readonly command:
   checked: { at: "/launch", command: "checkout checklist run webhooks" },
 };
 
-function steps(view: View, done: Readonly<Record<FirstStep, boolean>>): Html {
-  const count = FIRST_STEPS.filter((step) => done[step]).length;
+function steps(view: View, doneSteps: Readonly<Record<FirstStep, boolean>>): Html {
+  const count = FIRST_STEPS.filter((step) => doneSteps[step]).length;
   return html`<section class="panel steps">
     <h2>${TEXTS.steps} <span class="hint">${`${count}/${FIRST_STEPS.length}`}</span></h2>
     <ol>
-      ${FIRST_STEPS.map((step) => stepOf(view, step, done[step]))}
+      ${FIRST_STEPS.map((step) => stepOf(view, step, doneSteps[step]))}
     </ol>
   </section>`;
 }

@@ -50,6 +50,6 @@ function dueCheckout(
   { checkoutId, dueAt, outcome }: DueItem,
 ): PendingItem {
   const of = store.checkouts.find(storeId, checkoutId)?.orderId ?? checkoutId;
-  const what = outcome === null ? "expiry" : "settlement";
-  return { at: dueAt, what, of, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };
+  const kind = outcome === null ? "expiry" : "settlement";
+  return { at: dueAt, what: kind, of, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };
 }

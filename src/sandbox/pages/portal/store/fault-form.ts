@@ -32,17 +32,17 @@ const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   if (!view.may("POST", path)) return html``;
-  const refused = typedValues(view, path);
-  const named = refused?.fields.get("action") ?? view.query.get("action");
-  const chosen = FAULT_ACTIONS.find((action) => action === named);
+  const refusedValues = typedValues(view, path);
+  const namedAction = refusedValues?.fields.get("action") ?? view.query.get("action");
+  const chosenAction = FAULT_ACTIONS.find((action) => action === namedAction);
   return html`<section class="panel" id="add">
     <h2>${TEXTS.add}</h2>
     <p class="hint">${TEXTS.chooseAction}</p>
-    ${refusalText("action", refused)}
+    ${refusalText("action", refusedValues)}
     <div class="fault-groups">
-      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen }))}
+      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen: chosenAction }))}
     </div>
-    ${chosen === undefined ? "" : formOf(context, view, chosen)}
+    ${chosenAction === undefined ? "" : formOf(context, view, chosenAction)}
   </section>`;
 }
 
@@ -104,22 +104,22 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
 const RARE_FIELDS = ["nth", "probability", "seed"] as const;
 
 function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[] {
-  const has = ({ of }: FaultParameter): boolean => of.includes(action);
+  const hasParameter = ({ of }: FaultParameter): boolean => of.includes(action);
   return [
-    has(status) || isTyped(typed, status.name)
+    hasParameter(status) || isTyped(typed, status.name)
       ? inputField(TEXTS.status, status.name, {
           numeric: true,
           hint: TEXTS.statusHint(status.default),
           typed,
         })
       : html``,
-    has(latencyMs) || isTyped(typed, "latency")
+    hasParameter(latencyMs) || isTyped(typed, "latency")
       ? inputField(TEXTS.latency, "latency", {
           hint: TEXTS.defaultHint(durationText(latencyMs.default)),
           typed,
         })
       : html``,
-    has(retryAfterS) || isTyped(typed, retryAfterS.name)
+    hasParameter(retryAfterS) || isTyped(typed, retryAfterS.name)
       ? inputField(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
           hint: TEXTS.defaultHint(String(retryAfterS.default)),
@@ -167,7 +167,7 @@ function matchFields(
     [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typed })],
     [!isApi, endpointId, selectField(COMMON_TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
   ] as const;
-  return fields.flatMap(([isOwn, name, shown]) => (isOwn || isTyped(typed, name) ? [shown] : []));
+  return fields.flatMap(([isOwn, name, field]) => (isOwn || isTyped(typed, name) ? [field] : []));
 }
 
 /** Whether a field of a refused form has a value: it is then shown for every action. */

@@ -61,16 +61,16 @@ export function parseFaultForm(
   const end = until === undefined ? undefined : parseSpanOrMomentText(until);
   if (until !== undefined && end === undefined)
     return refuseForm("until", partOf("span_or_moment", {}), until);
-  const parsed = probability === undefined ? undefined : parseProbabilityText(probability);
-  if (probability !== undefined && parsed === undefined)
+  const probabilityOutcome = probability === undefined ? undefined : parseProbabilityText(probability);
+  if (probability !== undefined && probabilityOutcome === undefined)
     return refuseForm("probability", partOf("probability", {}), probability);
   const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
   if (number !== undefined) return refuseForm(number[0], partOf("whole_number", {}), number[1]);
   const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
-  const narrowed = { ...match, nth: nth && Number(nth), probability: parsed };
-  const isNarrowed = Object.values(narrowed).some((value) => value !== undefined);
+  const narrowedMatch = { ...match, nth: nth && Number(nth), probability: probabilityOutcome };
+  const isNarrowed = Object.values(narrowedMatch).some((value) => value !== undefined);
   const numbers = Object.entries(filledFields(fields, NUMBERS)).map(
     ([name, text]) => [name, Number(text)] as const,
   );
@@ -79,7 +79,7 @@ export function parseFaultForm(
     ...Object.fromEntries(numbers),
     [latencyMs.name]: delay.value,
     until: at && toIso(at),
-    match: isNarrowed ? narrowed : undefined,
+    match: isNarrowed ? narrowedMatch : undefined,
   });
 }
 

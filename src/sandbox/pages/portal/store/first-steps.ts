@@ -16,20 +16,20 @@ export function finishedFirstSteps(
   storeId: string,
 ): Readonly<Record<FirstStep, boolean>> {
   const lists = store.checkoutLists;
-  const all = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
-  const newest = { before: AFTER_ALL, limit: 1 };
+  const anyCheckout = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
+  const newestPage = { before: AFTER_ALL, limit: 1 };
   const deliveries = (state: DeliveryState, limit: number) =>
     store.deliveries.list({ storeId, endpointId: null, eventId: null, checkoutId: null, state, limit });
   const isAnswered = (state: DeliveryState): boolean =>
     deliveries(state, MAX_DELIVERIES).some(({ id }) =>
       store.deliveryAttempts.of(id).some(({ status }) => status !== null),
     );
-  const verified = deliveries("succeeded", 1).length > 0;
+  const hasVerified = deliveries("succeeded", 1).length > 0;
   return {
-    ordered: lists.newest(all, newest).length > 0,
-    paid: lists.newest({ ...all, status: "succeeded" }, newest).length > 0,
-    delivered: verified || isAnswered("due") || isAnswered("failed"),
-    verified,
+    ordered: lists.newest(anyCheckout, newestPage).length > 0,
+    paid: lists.newest({ ...anyCheckout, status: "succeeded" }, newestPage).length > 0,
+    delivered: hasVerified || isAnswered("due") || isAnswered("failed"),
+    verified: hasVerified,
     checked: DRILL_KINDS.some((kind) => store.drills.latest(storeId, kind) !== undefined),
   };
 }

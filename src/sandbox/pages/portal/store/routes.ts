@@ -215,8 +215,8 @@ function resetNamed(
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
   // Before the names are compared, because a refusal shows the right one.
-  const permitted = permitStore(callerOfSession(view.call.caller), storeId);
-  if (!permitted.ok) return permitted;
+  const permission = permitStore(callerOfSession(view.call.caller), storeId);
+  if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (named) => ({ store: named }));
 }
 

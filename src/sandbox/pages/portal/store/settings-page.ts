@@ -44,21 +44,21 @@ function names({ merchant, store, dialect }: Summary): Html {
 }
 
 function origins(view: View, { returnOrigins }: Summary): Html {
-  const none = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const noOrigins = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
   const list = table(
     TEXTS.origins,
     returnOrigins,
     ({ origin, path }) => {
-      const asked = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
+      const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
       const removal = storePath(view, "/settings/return-origins/remove");
-      const remove = formWithConfirmation(view, asked, { action: removal, fields: { origin } });
+      const remove = formWithConfirmation(view, question, { action: removal, fields: { origin } });
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
         [COMMON_TEXTS.path, html`<code>${path}</code>`],
         [COMMON_TEXTS.act, remove],
       ];
     },
-    { none },
+    { none: noOrigins },
   );
   const action = storePath(view, "/settings/return-origins");
   const typed = typedValues(view, action);
@@ -74,10 +74,10 @@ function origins(view: View, { returnOrigins }: Summary): Html {
   </section>`;
 }
 
-function capabilities({ capabilities: all }: Summary): Html {
-  const named = (kind: string): Html[] =>
-    all
-      .filter((one) => one.kind === kind)
+function capabilities({ capabilities: capabilityRows }: Summary): Html {
+  const namesOfKind = (kind: string): Html[] =>
+    capabilityRows
+      .filter((capability) => capability.kind === kind)
       .map(({ name, active }) =>
         active
           ? html`<span class="badge good">${name}</span> `
@@ -88,8 +88,8 @@ function capabilities({ capabilities: all }: Summary): Html {
   return html`<section class="panel">
     <h2>${COMMON_TEXTS.capabilities}</h2>
     ${factList([
-      [TEXTS.methods, html`${named("payment_method")}`],
-      [TEXTS.currencies, html`${named("currency")}`],
+      [TEXTS.methods, html`${namesOfKind("payment_method")}`],
+      [TEXTS.currencies, html`${namesOfKind("currency")}`],
     ])}
     <p class="hint">${TEXTS.capabilitiesHint} ${copyableText("checkout admin enable-capability EUR")}</p>
   </section>`;

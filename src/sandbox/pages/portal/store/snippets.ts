@@ -32,5 +32,5 @@ export const SNIPPETS: readonly Snippets[] = [
 
 /** The snippets of a tab; of the default tab if there is no such tab. */
 export function snippetsOf(id: string | null): Snippets {
-  return SNIPPETS.find((one) => one.id === id) ?? CLI;
+  return SNIPPETS.find((snippet) => snippet.id === id) ?? CLI;
 }

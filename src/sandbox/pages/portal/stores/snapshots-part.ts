@@ -22,12 +22,12 @@ export async function snapshotSection(context: PortalContext, view: View): Promi
   // Which snapshots are of one store is known only by their contents.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSmall(context);
-  const listed = isDetailed
+  const list = isDetailed
     ? await runAsViewer(context, "listSnapshots", { ...view, body: undefined })
     : undefined;
-  if (listed?.ok === false) return listed;
-  const details = new Map(listed?.value.snapshots.map((one) => [one.name, one]));
-  const names = listed === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
+  if (list?.ok === false) return list;
+  const details = new Map(list?.value.snapshots.map((snapshot) => [snapshot.name, snapshot]));
+  const names = list === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
   const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, found: details.get(name) });
   const none = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
@@ -62,19 +62,19 @@ function snapshotRow(
   { name, found }: { readonly name: string; readonly found: Snapshot | undefined },
 ): TableRow {
   const fields = { name };
-  const replaced = found === undefined ? TEXTS.asTaken : contentOf(context, view, found);
-  const restoring = [TEXTS.restore, TEXTS.restoreQuestion(name, replaced), TEXTS.restoreNow] as const;
+  const replacedText = found === undefined ? TEXTS.asTaken : contentOf(context, view, found);
+  const restoring = [TEXTS.restore, TEXTS.restoreQuestion(name, replacedText), TEXTS.restoreNow] as const;
   const restore = formWithConfirmation(view, restoring, {
     action: "/portal/snapshots/restore",
     content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
     fields: { ...fields, ...pageField(view) },
   });
-  const removing = [COMMON_TEXTS.remove, TEXTS.removeQuestion(name), TEXTS.removeNow] as const;
+  const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(name), TEXTS.removeNow] as const;
   const action = storePath(view, "/snapshots/remove");
-  const remove = formWithConfirmation(view, removing, { action, fields });
+  const remove = formWithConfirmation(view, question, { action, fields });
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
-    ...(found === undefined ? [] : detailCells(found, replaced)),
+    ...(found === undefined ? [] : detailCells(found, replacedText)),
     [COMMON_TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
   ];
 }

@@ -34,8 +34,8 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
   return filledFields(fields, ["name", "merchant"]);
 }
 
-export function resetForm(view: View, { storeId, name: stored }: StoreEntry): Html {
-  const name = displayStoreName(stored);
+export function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
+  const name = displayStoreName(storedName);
   // Not below the store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
     asked: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
@@ -46,8 +46,8 @@ export function resetForm(view: View, { storeId, name: stored }: StoreEntry): Ht
 
 export function deleteForm(view: View, store: StoreEntry): Html {
   const name = displayStoreName(store.name);
-  const asked = [TEXTS.delete, TEXTS.deleteQuestion(name), TEXTS.deleteNow] as const;
-  return namedForm(view, name, { asked, action: storePath(store, "/delete") });
+  const question = [TEXTS.delete, TEXTS.deleteQuestion(name), TEXTS.deleteNow] as const;
+  return namedForm(view, name, { asked: question, action: storePath(store, "/delete") });
 }
 
 type NamedForm = Pick<ActionForm, "action" | "fields"> & { readonly asked: Confirmation };

@@ -25,7 +25,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   const items = stores.filter(
     ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_SHOWN,
   );
-  const hidden = stores.length - items.length;
+  const hiddenCount = stores.length - items.length;
   return listPage(view, {
     title: FRAME_TEXTS.stores,
     live: "store",
@@ -36,7 +36,7 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
     around: (list) =>
       html`<section>
           ${list}
-          ${hidden === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hidden)} ${copyableText("checkout stores list")}</p>`}
+          ${hiddenCount === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hiddenCount)} ${copyableText("checkout stores list")}</p>`}
         </section>
         ${createForm(view, items)} ${snapshots.value}`,
   });

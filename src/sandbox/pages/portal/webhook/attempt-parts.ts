@@ -51,11 +51,11 @@ export function attemptDetails(
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
-  const injected = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
+  const form = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
   const secretText =
     owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
-  const found = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
-  return html`${injected ?? secretText} <span class="badge ${verdict.ok ? "good" : "bad"}">${found}</span>`;
+  const finding = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
+  return html`${form ?? secretText} <span class="badge ${verdict.ok ? "good" : "bad"}">${finding}</span>`;
 }
 
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
@@ -63,14 +63,14 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt) ?? doubtOf(attempt);
   const fault = attempt.fault ?? deliveryFault?.action ?? null;
-  const took = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
+  const durationText = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
   const result =
     finishedAt === null
       ? html`${WEBHOOK_TEXTS.underWay}`
-      : html`${answerBadge(status)} ${error ?? ""}${messageOf(attempt)}${took}`;
-  const ended = state === "due" ? "" : WEBHOOK_TEXTS.noNext;
+      : html`${answerBadge(status)} ${error ?? ""}${messageOf(attempt)}${durationText}`;
+  const endText = state === "due" ? "" : WEBHOOK_TEXTS.noNext;
   const next =
-    nextAt === null ? html`${ended}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
+    nextAt === null ? html`${endText}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
   return [
     [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
     [COMMON_TEXTS.answer, result],
@@ -78,7 +78,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     fault === null ? null : [COMMON_TEXTS.fault, fault],
     cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_TEXTS.help, copyableText(fillInIds(cause.next, delivery))],
-    finishedAt === null || (nextAt === null && ended === "") ? null : [WEBHOOK_TEXTS.next, next],
+    finishedAt === null || (nextAt === null && endText === "") ? null : [WEBHOOK_TEXTS.next, next],
   ];
 }
 

@@ -22,9 +22,9 @@ type ListContext = Pick<PortalContext, "store" | "world">;
 export function deliveriesPage(
   context: ListContext,
   view: View,
-  around: (list: Html) => Html,
+  frameOf: (list: Html) => Html,
 ): Promise<Outcome<PageContent>> {
-  const known = context.store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
+  const knownEndpoints = context.store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
   return listPage<Delivery>(view, {
     title: FRAME_TEXTS.webhooks,
     live: "writes",
@@ -33,7 +33,7 @@ export function deliveriesPage(
     style: "deliveries",
     filters: {
       // A removed endpoint still has its deliveries.
-      endpoint: { label: COMMON_TEXTS.endpoint, options: known },
+      endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
     },
@@ -52,7 +52,7 @@ export function deliveriesPage(
       return accept({ items, next });
     },
     none: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
-    around,
+    around: frameOf,
   });
 }
 
@@ -62,17 +62,17 @@ export function deliveryTable(
   view: View,
   { deliveries, isOfOne }: { readonly deliveries: readonly Delivery[]; readonly isOfOne: boolean },
 ): Html {
-  const shown = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, isOfOne), {
+  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, isOfOne), {
     opens: true,
   });
-  return html`<div class="deliveries">${shown}</div>`;
+  return html`<div class="deliveries">${shownTable}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
 export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
-  const when = state === "due" ? html` ${listTime(nextAt, now)}` : "";
-  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS.states[state]}</span>${when}`;
+  const whenText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
+  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS.states[state]}</span>${whenText}`;
 }
 
 /** The order_id of an event, as a link to the page of its checkout. */

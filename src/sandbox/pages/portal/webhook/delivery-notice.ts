@@ -26,8 +26,8 @@ export async function deliveryNotice(
   const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sentDeliveries.length === 0 || context.heldBack(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.notices.waits[act](at), tone: "warn" };
-  const ended = await awaitAttempts(context, view.storeId, sentDeliveries);
-  return { words: noticeWords(act, at, ended), tone: toneOf(ended) };
+  const attempts = await awaitAttempts(context, view.storeId, sentDeliveries);
+  return { words: noticeWords(act, at, attempts), tone: toneOf(attempts) };
 }
 
 function isSentTo({ store }: PortalContext, endpointId: string): boolean {
@@ -42,11 +42,11 @@ async function awaitAttempts(
 ): Promise<readonly (DeliveryAttempt | undefined)[]> {
   const until = world.monotonic() + MAX_WAIT_MS;
   for (;;) {
-    const ended = deliveries.map(({ id }) =>
+    const attempts = deliveries.map(({ id }) =>
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
     const leftMs = until - world.monotonic();
-    if (ended.every((one) => one !== undefined) || leftMs <= 0 || writeSignals.isOver()) return ended;
+    if (attempts.every((one) => one !== undefined) || leftMs <= 0 || writeSignals.isOver()) return attempts;
     await writeSignals.next(storeId, Math.min(leftMs, LOOK_MS));
   }
 }
@@ -54,10 +54,10 @@ async function awaitAttempts(
 function noticeWords(
   act: EndpointAction,
   at: string,
-  ended: readonly (DeliveryAttempt | undefined)[],
+  attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {
-  const [only, ...others] = ended;
-  const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(ended);
+  const [only, ...others] = attempts;
+  const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(attempts);
   const cause = only === undefined || others.length > 0 ? undefined : only;
   return inBothLanguages((say) => {
     const causeWords = cause && causeText(cause, say);
@@ -75,14 +75,14 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
   return [shownText, shownText];
 }
 
-function countsOf(ended: readonly (DeliveryAttempt | undefined)[]): Words {
+function countsOf(attempts: readonly (DeliveryAttempt | undefined)[]): Words {
   return inBothLanguages((say) => {
-    const groups = Map.groupBy(ended, (one) => say(resultOf(one)));
+    const groups = Map.groupBy(attempts, (one) => say(resultOf(one)));
     return [...groups].map(([result, { length }]) => `${length} × ${result}`).join(", ");
   });
 }
 
-function toneOf(ended: readonly (DeliveryAttempt | undefined)[]): Notice["tone"] {
-  if (ended.every((one) => one !== undefined && isSuccess(one.status))) return "good";
-  return ended.some((one) => one !== undefined && !isSuccess(one.status)) ? "bad" : "";
+function toneOf(attempts: readonly (DeliveryAttempt | undefined)[]): Notice["tone"] {
+  if (attempts.every((one) => one !== undefined && isSuccess(one.status))) return "good";
+  return attempts.some((one) => one !== undefined && !isSuccess(one.status)) ? "bad" : "";
 }

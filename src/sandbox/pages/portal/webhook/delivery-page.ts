@@ -76,6 +76,6 @@ function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   const isWaiting = delivery.inOrder && delivery.sequence > 1 && delivery.tries === 0;
   const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
   const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${WEBHOOK_TEXTS.waitsForEndpoint}`;
-  const earlier = isWaiting ? html` ${WEBHOOK_TEXTS.waitsForEarlier}` : "";
-  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlier}${waits}`;
+  const earlierNote = isWaiting ? html` ${WEBHOOK_TEXTS.waitsForEarlier}` : "";
+  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlierNote}${waits}`;
 }

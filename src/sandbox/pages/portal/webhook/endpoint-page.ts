@@ -32,8 +32,8 @@ export function endpointPage(
   const health = healthOf(context, view, endpoint.id);
   const filter = { storeId: view.storeId, endpointId: endpoint.id, state: null, type: null };
   const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, limit: 50 });
-  const address = (before: string | null): string =>
-    listUrl(view, "/webhooks", { endpoint: endpoint.id, before });
+  const address = (cursor: string | null): string =>
+    listUrl(view, "/webhooks", { endpoint: endpoint.id, before: cursor });
   const main = html`${revealedSecrets(view)}
     <section class="panel">
       ${factList([

@@ -65,11 +65,11 @@ export function dueSummary(
   { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
 ): Html {
   if (nextAt === null) return html`<span class="hint">${WEBHOOK_TEXTS.nothingDue}</span>`;
-  const when =
+  const text =
     state === "enabled"
       ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, listTime(nextAt, now))
       : html`${WEBHOOK_TEXTS.untilEnabled}`;
-  return html`${when} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
 export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
@@ -82,7 +82,7 @@ export function endpointState(
   const { state, reason, pausedBy, failingSince } = endpoint;
   const isFailing = state === "enabled" && failingSince !== null;
   const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
-  const by = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
+  const note = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
   const reasonHint = reason === null ? "" : html` <span class="hint why">${reasonWords(endpoint)}</span>`;
   const since =
     failingSince === null
@@ -92,7 +92,7 @@ export function endpointState(
           ${momentWithDate(failingSince)}</span
         >`;
   const name = isFailing ? WEBHOOK_TEXTS.failing : WEBHOOK_TEXTS.endpointStates[state];
-  return html`<span class="badge ${kind}">${name}</span>${by}${reasonHint}${since}`;
+  return html`<span class="badge ${kind}">${name}</span>${note}${reasonHint}${since}`;
 }
 
 export function addEndpointForm(view: View): Html {
@@ -154,10 +154,10 @@ export function endpointPath(view: Pick<View, "storeId">, id: string): string {
 
 export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
   if (shownOnce === undefined) return html``;
-  const [newest = "", ...older] = shownOnce.split(" ");
+  const [newestSecret = "", ...olderSecrets] = shownOnce.split(" ");
   return html`<div class="notice good" role="status">
-    <p><strong>${COMMON_TEXTS.signingSecret}</strong> ${copyableText(newest)}</p>
-    ${older.map((secret) => html`<p>${WEBHOOK_TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
+    <p><strong>${COMMON_TEXTS.signingSecret}</strong> ${copyableText(newestSecret)}</p>
+    ${olderSecrets.map((secret) => html`<p>${WEBHOOK_TEXTS.olderSecret} ${copyableText(secret)}</p>`)}
     <p>${WEBHOOK_TEXTS.shownOnce}</p>
   </div>`;
 }

@@ -32,9 +32,9 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
     read: (query) =>
       mapValue(parsePosition(query), (before) => {
         const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE + 1 };
-        const found = context.store.events.latest(filter).toReversed();
-        const items = found.slice(0, PAGE);
-        return { items, next: found.length > PAGE ? (items.at(-1)?.position ?? null) : null };
+        const events = context.store.events.latest(filter).toReversed();
+        const items = events.slice(0, PAGE);
+        return { items, next: events.length > PAGE ? (items.at(-1)?.position ?? null) : null };
       }),
     none: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
     around: (list) =>

@@ -69,14 +69,14 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     operation: "rotateSecret",
     read: (fields) => ({ overlap_ms: Number(fields.get("overlap_ms") ?? "") }),
     leadsTo: (view) => endpointPath(view, view.id),
-    reveals: ({ inForce: [newest = ""] }) => newest,
+    reveals: ({ inForce: [newestSecret = ""] }) => newestSecret,
     form: OF_ENDPOINT,
   }),
   actionRoute(`${WEBHOOKS}/events/{id}/replay`, {
     operation: "replayEvent",
     read: (fields) => filledFields(fields, ["endpoint_id"]),
-    leadsTo: (view, { deliveries: [first, ...more] }) =>
-      first === undefined || more.length > 0
+    leadsTo: (view, { deliveries: [first, ...otherDeliveries] }) =>
+      first === undefined || otherDeliveries.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${first.id}`),
     notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
@@ -105,13 +105,13 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 /** Tests a new endpoint immediately, so that its page shows whether it answers. */
 async function addedNotice({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
   const { context, view } = at;
-  const tested = await runAsViewer(context, "testEndpoint", { ...view, id, body: {} });
-  return deliveryNotice(at, "added", tested.ok ? deliveriesOf(at, tested.value.eventId) : []);
+  const test = await runAsViewer(context, "testEndpoint", { ...view, id, body: {} });
+  return deliveryNotice(at, "added", test.ok ? deliveriesOf(at, test.value.eventId) : []);
 }
 
 function deliveriesOf({ context, view }: ActionContext, eventId: string) {
-  const any = { endpointId: null, checkoutId: null, state: null };
-  const filter = { ...any, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
+  const anyState = { endpointId: null, checkoutId: null, state: null };
+  const filter = { ...anyState, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
   return context.store.deliveries.list(filter);
 }
 

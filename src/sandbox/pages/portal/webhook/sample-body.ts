@@ -30,7 +30,7 @@ export function sampleBody(
   type: string,
 ): string {
   const now = storeTime(context, storeId);
-  const status = STATUSES.find((one) => type.endsWith(`.${one}`));
+  const status = STATUSES.find((candidate) => type.endsWith(`.${candidate}`));
   if (status === undefined) return createTestEvent({ id: EVENT_ID, storeId }, now).body;
   const [previousStatus, sequence] = PREVIOUS_STATUSES[status];
   const checkout: Checkout = {

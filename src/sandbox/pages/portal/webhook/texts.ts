@@ -218,13 +218,13 @@ export const WEBHOOK_TEXTS = {
       "The endpoint is paused: its deliveries wait until it is enabled.",
       "接收端已暂停：推送等到启用后再发送。",
     ],
-    enabled: (waiting: number) => [
-      waiting === 0
+    enabled: (waitingCount: number) => [
+      waitingCount === 0
         ? "The endpoint is enabled. No deliveries were waiting."
-        : `The endpoint is enabled. Waiting deliveries that are now sent: ${waiting}.`,
-      waiting === 0
+        : `The endpoint is enabled. Waiting deliveries that are now sent: ${waitingCount}.`,
+      waitingCount === 0
         ? "接收端已启用。没有等待中的推送。"
-        : `接收端已启用。现在发送等待中的推送：${waiting} 个。`,
+        : `接收端已启用。现在发送等待中的推送：${waitingCount} 个。`,
     ],
     retried: (count: number, hasMore: boolean) => {
       if (count === 0)

@@ -48,7 +48,7 @@ function addEndpointPart(view: View, isFirst: boolean): Html {
   </details>`;
 }
 
-export function webhookTabs(view: View, current: "deliveries" | "events"): Html {
+export function webhookTabs(view: View, currentTab: "deliveries" | "events"): Html {
   const tabs = [
     ["deliveries", "/webhooks", WEBHOOK_TEXTS.tabDeliveries],
     ["events", "/webhooks/events", WEBHOOK_TEXTS.tabEvents],
@@ -56,7 +56,7 @@ export function webhookTabs(view: View, current: "deliveries" | "events"): Html 
   return html`<nav class="row tabs" aria-label="${FRAME_TEXTS.webhooks}">
     ${tabs.map(
       ([name, path, label]) =>
-        html`<a href="${storePath(view, path)}" ${name === current ? html`aria-current="page"` : ""}
+        html`<a href="${storePath(view, path)}" ${name === currentTab ? html`aria-current="page"` : ""}
           >${label}</a
         > `,
     )}
