@@ -19,6 +19,7 @@ import {
   cancel,
   create,
   each,
+  EARLY,
   ends,
   known,
   look,
@@ -76,7 +77,6 @@ function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
 
 const FIRST = tellOf("first");
 const ASKED = { act: "await", of: "a", what: "question" } as const;
-const EARLY = { ...create, isEarly: true } as const;
 
 /** Payments of the order_id on terms of another system: by an order, and by a session. */
 function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {

@@ -12,6 +12,7 @@ import {
   cancel,
   create,
   each,
+  EARLY,
   ends,
   known,
   look,
@@ -23,6 +24,7 @@ import {
   SECOND_ATTEMPT,
   SLOW_API_MS,
   tell,
+  tellOf,
   visit,
 } from "./steps.ts";
 
@@ -192,6 +194,8 @@ export const RETURN_HISTORIES = each(RETURNS, {
       look,
       OF_FIRST,
       look,
+      // The return page tells the end before its event.
+      ...on("b", create, known, cancel, visit, EARLY, tellOf("first"), pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },

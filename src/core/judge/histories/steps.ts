@@ -7,6 +7,8 @@ import { ALWAYS, ORDER_NAMES, type History, type OrderName, type ReturnForm, typ
 export type OrderStep = Extract<Step, { of: OrderName }>;
 
 export const create: OrderStep = { act: "create", of: "a" };
+/** The customer buys again before the shop has learned of the end by an event. */
+export const EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
 /** The customer buys once more, which may fail. */
 export const ANYHOW: OrderStep = { act: "create", of: "a", expects: "nothing" };
 /** The event of the creation, which a service delivers long before a payment. */
