@@ -12,8 +12,8 @@ import { EXIT, storageProblem, type Problem } from "./problem.ts";
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.
-  const [word = "", ...others] = argv.filter((item) => item !== "--json" && item !== "--no-color");
-  if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
+  const [word = "", ...tail] = argv.filter((item) => item !== "--json" && item !== "--no-color");
+  if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
     if (mayNameAnother(world, stateFile(locateStateFolder(world, dir), "run"), version))
@@ -64,8 +64,8 @@ function mayNameAnother({ files }: World, record: string, version: string): bool
 
 /** `help <topic>`, and every help with `--json`, with the exit code. Undefined for every other command line. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
-  const [first, name, ...others] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
-  const topic = first === "help" && others.length === 0 ? topicNamed(name) : undefined;
+  const [first, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
+  const topic = first === "help" && tail.length === 0 ? topicNamed(name) : undefined;
   const json = wantsJson(world);
   if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
   const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");

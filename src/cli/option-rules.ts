@@ -28,7 +28,7 @@ export function checkRules<Options>(
     const [firstOption, secondOption] = clash.map((name) => optionAsTyped(command, name));
     throw refuseUsage(`${firstOption} and ${secondOption} exclude each other`, "leave one of them out");
   }
-  const [loneOption, neededOption] = requires.find(([name, other]) => isGiven(name) && !isGiven(other)) ?? [];
+  const [loneOption, neededOption] = requires.find(([name, mate]) => isGiven(name) && !isGiven(mate)) ?? [];
   if (loneOption !== undefined && neededOption !== undefined) {
     const optionText = optionAsTyped(command, loneOption);
     const next = `add ${optionOf(command, neededOption).flags}, or leave out ${optionText}`;

@@ -47,8 +47,8 @@ export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): 
     .trim()
     .replaceAll(/\s+/g, " ");
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
-  const said = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
-  return ending === "aborted" ? factOf("killed", said) : factOf("exited", `${exitCode ?? "none"}`, said);
+  const text = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
+  return ending === "aborted" ? factOf("killed", text) : factOf("exited", `${exitCode ?? "none"}`, text);
 }
 
 /** The output of a crash without the frames of its stack and Node's version, which follow the error in Node. */

@@ -42,6 +42,6 @@ function isDate(date: string): boolean {
 /** A duration as text, in the largest unit, up to hours, in which it is a whole number. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
-  const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";
+  const unit = (["h", "m", "s"] as const).find((name) => milliseconds % MILLISECONDS[name] === 0) ?? "ms";
   return `${milliseconds / MILLISECONDS[unit]}${unit}`;
 }

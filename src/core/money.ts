@@ -41,19 +41,19 @@ export function isCurrency(code: string): boolean {
 
 /** `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the currency. */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
-  const [, whole = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
+  const [, units = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
-  if (whole === "" || places === undefined || decimals.replace(/0+$/, "").length > places) return undefined;
-  return Number(whole + decimals.slice(0, places).padEnd(places, "0"));
+  if (units === "" || places === undefined || decimals.replace(/0+$/, "").length > places) return undefined;
+  return Number(units + decimals.slice(0, places).padEnd(places, "0"));
 }
 
 /** Names the likely meaning if the text has decimals. Undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Part | undefined {
-  const meant = parseDecimalAmount(text, currency);
-  if (meant !== undefined && meant !== 0)
-    return partOf("amount_in_minor_units", { ...MOST, amount: formatAmount(meant, currency), meant });
+  const guess = parseDecimalAmount(text, currency);
+  if (guess !== undefined && guess !== 0)
+    return partOf("amount_in_minor_units", { ...MOST, amount: formatAmount(guess, currency), meant: guess });
   const places = currencyDecimals(currency);
-  if (meant === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
+  if (guess === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
     return places === 0
       ? partOf("amount_without_decimals", { ...MOST, currency })
       : partOf("amount_with_decimals", { ...MOST, currency, places });
@@ -100,9 +100,9 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
+  const units = digits.slice(0, digits.length - decimals);
   // Passed as text, because an amount must not become a floating-point number.
-  const exactText = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
+  const exactText = `${units}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
   for (const { type, value } of formatOf(currency, locale).formatToParts(exactText)) {
     const text = type === "currency" && currency === "JPY" ? "JP¥" : value;

@@ -42,8 +42,8 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
 
 /** Puts the name of a request's field before the message of a refusal. */
 export function inField(field: string, { refusal }: Refused): Refused {
-  const withoutField = wordsOf(refusal);
-  const [english, chinese] = withoutField;
+  const words = wordsOf(refusal);
+  const [english, chinese] = words;
   return {
     ok: false,
     refusal: {
@@ -51,7 +51,7 @@ export function inField(field: string, { refusal }: Refused): Refused {
       message: `${field}: ${english}`,
       chinese: `${field}：${chinese}`,
       field,
-      withoutField,
+      withoutField: words,
     },
   };
 }

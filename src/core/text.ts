@@ -61,8 +61,8 @@ export function cutText(text: string, maxCodePoints: number): string {
 /** People paste secrets into the wrong place. Also removes the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
   // Two of three texts have neither character, and searching for one costs almost nothing.
-  const safe = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
-  return safe.includes("@") ? safe.replace(CREDENTIALS, "$1…@") : safe;
+  const copy = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
+  return copy.includes("@") ? copy.replace(CREDENTIALS, "$1…@") : copy;
 }
 
 /** Text with these values redacted, regardless of their form. */
@@ -100,9 +100,9 @@ export function showsSecret(text: string): boolean {
 
 /** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
-  const safe = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
+  const copy = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
   // JSON has no NaN.
-  const literal = typeof safe === "number" ? String(safe) : (JSON.stringify(safe) ?? String(safe));
+  const literal = typeof copy === "number" ? String(copy) : (JSON.stringify(copy) ?? String(copy));
   const text = redactSecrets(printable(literal));
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;

@@ -77,14 +77,14 @@ function readGivenSecret(
   name: SecretName,
 ): Outcome<GivenSecret | undefined, HostFailure> {
   const { variable, isValid, form } = SECRETS[name];
-  const inFile = `${variable}_FILE`;
-  const [value = "", file = ""] = [world.env[variable], world.env[inFile]];
+  const fileName = `${variable}_FILE`;
+  const [value = "", file = ""] = [world.env[variable], world.env[fileName]];
   if (value !== "" && file !== "")
-    return usageFailure(`${variable} and ${inFile} exclude each other`, "unset one of them");
+    return usageFailure(`${variable} and ${fileName} exclude each other`, "unset one of them");
   if (value === "" && file === "") return accept(undefined);
-  const read = file === "" ? accept(value) : readSecret(world, inFile, file);
+  const read = file === "" ? accept(value) : readSecret(world, fileName, file);
   if (!read.ok) return read;
-  const source = file === "" ? variable : inFile;
+  const source = file === "" ? variable : fileName;
   if (isValid(read.value)) return accept({ value: read.value, source });
   return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }

@@ -92,8 +92,8 @@ export async function checkPortOfFirst(
   { port = 0, listen: addresses = [] }: Pick<ServeOptions, "port" | "listen">,
 ): Promise<Outcome<void, HostFailure>> {
   if (world.files.exists(folder) || (port === 0 && addresses.length === 0)) return accept(undefined);
-  const free = await openOnce(world, port, addresses);
-  return free.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, free.refusal) };
+  const probe = await openOnce(world, port, addresses);
+  return probe.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, probe.refusal) };
 }
 
 /** Opens a port, 0 for any free one, and closes it again. */

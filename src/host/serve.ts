@@ -33,13 +33,13 @@ export async function serveSandbox<Value>(
   if (!exposure.ok) return exposure;
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
-  const given = secrets.value;
+  const keys = secrets.value;
   // The environment can set the token, because an ephemeral sandbox writes no file from which others could read it.
-  const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
+  const controlToken = keys.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
-    const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");
+    const adminToken = keys.adminToken?.value ?? state.newToken(world, "administrator");
     const tokens = { controlToken, adminToken };
-    return serveFolder(context, options, { held: undefined, place, tokens, given, ...purpose });
+    return serveFolder(context, options, { held: undefined, place, tokens, given: keys, ...purpose });
   }
   const portCheck = await checkPortOfFirst(world, folder, options);
   if (!portCheck.ok) return portCheck;
@@ -51,12 +51,12 @@ export async function serveSandbox<Value>(
   if (lossWarning !== undefined) context.printer.trace(lossWarning);
   const heldFolder = { path: folder, run: hold.value.run };
   try {
-    const adminToken = state.readOrCreateAdminToken(world, folder, given.adminToken?.value);
+    const adminToken = state.readOrCreateAdminToken(world, folder, keys.adminToken?.value);
     if (!adminToken.ok) return adminToken;
-    if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
-      return refuseOtherSecret(given.adminToken, "admin token");
+    if (keys.adminToken !== undefined && keys.adminToken.value !== adminToken.value)
+      return refuseOtherSecret(keys.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
-    return await serveFolder(context, options, { held: heldFolder, place, tokens, given, ...purpose });
+    return await serveFolder(context, options, { held: heldFolder, place, tokens, given: keys, ...purpose });
   } finally {
     hold.value.release();
   }

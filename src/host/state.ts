@@ -69,12 +69,12 @@ async function confirmStore(
   held: HeldFolder,
   store: Store,
 ): Promise<Outcome<Credentials | undefined, HostFailure>> {
-  const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
-  if (!kept.ok || held === undefined || kept.value?.ready !== false) return kept;
+  const saved = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!saved.ok || held === undefined || saved.value?.ready !== false) return saved;
   const checkpoint = await retryWhileLocked(store.checkpoint);
   if (!checkpoint.ok) return checkpoint;
-  state.writeCredentials(world, held.path, { stores: kept.value.stores });
-  return kept;
+  state.writeCredentials(world, held.path, { stores: saved.value.stores });
+  return saved;
 }
 
 /** The database and the key of a state, both checked; refuses parts that do not belong together. */

@@ -22,7 +22,7 @@ export function createConnection(storage: ObjectStorage): Connection {
     let shape: Shape = "object";
     const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
       runCount += 1;
-      return sql.exec(positional.sql, ...bound(positional.valuesOf(bindings)));
+      return sql.exec(positional.sql, ...valuesIn(positional.valuesOf(bindings)));
     };
     const rowsOf = (bindings: readonly unknown[]): unknown[] => {
       const cursor = run(bindings);
@@ -64,7 +64,7 @@ export function createConnection(storage: ObjectStorage): Connection {
 }
 
 /** The values of a statement as the runtime takes them. Throws if they make a row that is too large. */
-function bound(bindings: readonly unknown[]): Value[] {
+function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
     throw new StorageUnavailable(storageFailure("row_too_large"));

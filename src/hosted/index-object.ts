@@ -135,14 +135,14 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       }
     },
     reset: async (context, { body }) => {
-      const chosen = chooseStores(context, body.store);
-      if (!chosen.ok) return chosen;
+      const stores = chooseStores(context, body.store);
+      if (!stores.ok) return stores;
       const resets = await Promise.all(
-        chosen.value.map(({ storeId }) => objectOf(env, storeId).reset().catch(throwObjectFailure)),
+        stores.value.map(({ storeId }) => objectOf(env, storeId).reset().catch(throwObjectFailure)),
       );
       await store.write(() => store.instance.renew(context.world.freshId()));
       const refusedReset = resets.find(({ ok }) => !ok);
-      return refusedReset === undefined || refusedReset.ok ? accept({ stores: chosen.value }) : refusedReset;
+      return refusedReset === undefined || refusedReset.ok ? accept({ stores: stores.value }) : refusedReset;
     },
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
       const first = store.stores.first();

@@ -34,9 +34,9 @@ export function openStore(
   path: string,
   options: Omit<OpenOptions, "kind"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
-  const { scheduler, ...ofFile } = options;
-  const { nativeBinding } = ofFile;
-  const database = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...ofFile });
+  const { scheduler, ...fileOptions } = options;
+  const { nativeBinding } = fileOptions;
+  const database = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...fileOptions });
   if (!database.ok) return database;
   const { connection, watch, bindLog, close, leave } = database.value;
   connection.pragma("busy_timeout = 0");

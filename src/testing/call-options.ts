@@ -53,16 +53,16 @@ function isWholeFrom1(value: unknown, maximum: number): boolean {
 /** Throws a CheckoutError for an unknown option or a wrong value. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
-  const known = (): string => [...rules.keys()].join(", ");
+  const names = (): string => [...rules.keys()].join(", ");
   if (typeof options !== "object" || options === null)
     throw callOptionError(
       call,
-      `the options must be an object with ${known()}; got ${printableLiteral(options)}`,
+      `the options must be an object with ${names()}; got ${printableLiteral(options)}`,
     );
   for (const [name, value] of Object.entries(options)) {
     const rule = rules.get(name);
     if (rule === undefined)
-      throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${known()}`);
+      throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${names()}`);
     const [expectedText, isRight] = rule;
     if (value !== undefined && !isRight(value))
       throw callOptionError(call, `${name} must be ${expectedText}; got ${printableLiteral(value)}`);

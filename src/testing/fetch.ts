@@ -13,7 +13,7 @@ const MAX_REDIRECTS = 20;
 export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);
-  const own = new Set([origin, ready.checkout_origin]);
+  const hosts = new Set([origin, ready.checkout_origin]);
   const answer = async (request: Request, originalRequest = request): Promise<Response> => {
     if (isClosed()) throw new TypeError("fetch failed", { cause: closedError() });
     return answerFetch(service, request, { limits, original: originalRequest });
@@ -26,7 +26,7 @@ export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | 
       const { redirect, url } = request;
       const next = new URL(response.headers.get("location") ?? "", url);
       Object.defineProperty(response, "url", { value: url });
-      if (response.status !== SEE_OTHER || redirect === "manual" || !own.has(next.origin)) return response;
+      if (response.status !== SEE_OTHER || redirect === "manual" || !hosts.has(next.origin)) return response;
       if (redirect === "error" || redirects === MAX_REDIRECTS)
         throw new TypeError("fetch failed", { cause: new Error(`a redirect to ${next.href}`) });
       request = new Request(next, { headers: request.headers });

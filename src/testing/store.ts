@@ -27,7 +27,7 @@ type Shared = {
 export function storeOf(sandbox: InProcessSandbox, sharedParts: Shared, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
-  const ofStore = { calls, storeId };
+  const storeContext = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
   const { get, pay } = payerOf(calls, storeId);
   const checkouts = (path: string, object: Checkout["object"]): Checkouts => ({
@@ -74,10 +74,10 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: Shared, storeId:
     clock: clockOf(calls, storeId),
     faults: faultsOf(calls, storeId),
     endpoints,
-    events: eventLog(sandbox, ofStore),
-    deliveries: deliveryLog(sandbox, ofStore),
-    requests: requestLog(sandbox, ofStore),
-    receiver: (options = {}) => startReceiver(sandbox, { ...ofStore, endpoints, receivers }, options),
+    events: eventLog(sandbox, storeContext),
+    deliveries: deliveryLog(sandbox, storeContext),
+    requests: requestLog(sandbox, storeContext),
+    receiver: (options = {}) => startReceiver(sandbox, { ...storeContext, endpoints, receivers }, options),
     timeline: async (id) => {
       const body = { id, without: "durations" } as const;
       return timelineFrom(await calls.control({ name: "explain", storeId, body }));

@@ -57,7 +57,7 @@ const LOOPBACK = /^(?:127\.|::1$)/;
 
 /** The loopback address of the family that was not tried; undefined if there is none. */
 function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" | undefined {
-  if (triedAddresses.length === 0 || !triedAddresses.every((one) => LOOPBACK.test(one))) return undefined;
+  if (triedAddresses.length === 0 || !triedAddresses.every((host) => LOOPBACK.test(host))) return undefined;
   if (!triedAddresses.includes("::1")) return "::1";
   return triedAddresses.some((triedAddress) => triedAddress.startsWith("127.")) ? undefined : "127.0.0.1";
 }

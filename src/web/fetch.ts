@@ -23,7 +23,7 @@ type FetchOptions = {
 export async function answerFetch(
   service: Service,
   request: Request,
-  { original = request, isStreamed = true, whenLate = never, limits }: FetchOptions,
+  { original = request, isStreamed = true, whenLate = pendingForever, limits }: FetchOptions,
 ): Promise<Response> {
   const response = responseTo(service, request, { limits, original, isStreamed, whenLate });
   try {
@@ -97,7 +97,7 @@ async function readBody(
   }
 }
 
-function never(): Promise<void> {
+function pendingForever(): Promise<void> {
   return new Promise(() => undefined);
 }
 

@@ -48,9 +48,9 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const sites = headerLines(request, "sec-fetch-site");
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
-  const [, ...withoutPort] = hostHeaders(publicOrigin);
+  const [, ...bareHosts] = hostHeaders(publicOrigin);
   // A Host without its port is not an origin: at the default port another program may have pages.
-  const ownOrigins = withoutPort.includes(host.toLowerCase())
+  const ownOrigins = bareHosts.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];
   const isOwn =

@@ -54,14 +54,14 @@ export function joinTexts(texts: readonly Text[]): Html {
 function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {
   if (isList(value)) return value.map((text) => text(language));
   const text = textInLanguage(language, value);
-  return typeof text === "string" ? visible(text) : text;
+  return typeof text === "string" ? visibleText(text) : text;
 }
 
 function isList(value: Text | readonly Html[]): value is readonly Html[] {
   return Array.isArray(value) && typeof value[0] !== "string";
 }
 
-function visible(text: string): string {
+function visibleText(text: string): string {
   if (PLAIN_TEXT.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
   // Every second piece is a joiner, because the expression captures it.

@@ -96,11 +96,11 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
   return new Promise((resolve) => {
     const progress = { ...NOT_OPEN, isTls: hop.startsWith("https:") };
     let address: string | undefined;
-    let onKept = false;
+    let isKept = false;
     let receivedBytes = (): number => 0;
     let answer: Collected | undefined;
     const end = (result: OutboundResult): void =>
-      resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: progress.isConnected });
+      resolve({ ...result, ...(result.ok ? {} : { onKept: isKept }), address, sent: progress.isConnected });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || progress.isConnected ? failure : toProxyFailure(proxy, failure));
     const clientRequest = request(hop, optionsOf(outbound, route), (response) => {
@@ -116,9 +116,9 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     clientRequest.on("socket", (socket) => {
       const bytesBefore = socket.bytesRead;
-      onKept = clientRequest.reusedSocket;
-      progress.isOpen = onKept || !socket.connecting;
-      progress.isConnected = onKept || (!progress.isTls && progress.isOpen);
+      isKept = clientRequest.reusedSocket;
+      progress.isOpen = isKept || !socket.connecting;
+      progress.isConnected = isKept || (!progress.isTls && progress.isOpen);
       address = socket.remoteAddress;
       receivedBytes = () => socket.bytesRead - bytesBefore;
       if (progress.isConnected) return;

@@ -74,8 +74,8 @@ export function keepCompiledCode(): void {
 }
 
 function cacheFolder(): string {
-  const named = process.env["XDG_CACHE_HOME"] ?? "";
-  const cache = isAbsolute(named) ? named : join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  const folder = process.env["XDG_CACHE_HOME"] ?? "";
+  const cache = isAbsolute(folder) ? folder : join(process.getBuiltinModule("node:os").homedir(), ".cache");
   return join(cache, "hosted-checkout");
 }
 

@@ -101,9 +101,9 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     options.withPayer === true ? await openPaymentReceiver(context, options, run) : undefined;
   await agree(context, target, { yes: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
-  const asking = { timeoutMs, signal: stop.signal };
-  const results = await calibrate(world, target, { run, ...asking });
-  const payment = results.end === "done" ? await payer?.observe(target, results.answers, asking) : undefined;
+  const limits = { timeoutMs, signal: stop.signal };
+  const results = await calibrate(world, target, { run, ...limits });
+  const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
   const liveText = isLiveAnswer(payment?.retrieved) ? LIVE : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (liveText.end !== "done")
@@ -238,13 +238,13 @@ function readRecord({ world }: Context, path: string): Calibration {
 /** The report as text: contradicted assumptions first, then confirmed ones, then the others with their reasons. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
   const withVerdict = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
-    assumptions.filter((one) => one.verdict === verdict);
+    assumptions.filter((row) => row.verdict === verdict);
   return [
     ...withVerdict("contradicted").map(
-      (one) => `✗ ${titleLine(one)}: expected ${one.expected}; got ${gotOf(one.answer)}`,
+      (row) => `✗ ${titleLine(row)}: expected ${row.expected}; got ${gotOf(row.answer)}`,
     ),
-    ...withVerdict("confirmed").map((one) => `✓ ${titleLine(one)}`),
-    ...withVerdict("not_observed").map((one) => `? ${titleLine(one)}: not observed (${one.expected})`),
+    ...withVerdict("confirmed").map((row) => `✓ ${titleLine(row)}`),
+    ...withVerdict("not_observed").map((row) => `? ${titleLine(row)}: not observed (${row.expected})`),
   ].join("\n");
 }
 

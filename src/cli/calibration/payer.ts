@@ -83,12 +83,12 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
     observe: async (
       target: ServiceTarget,
       answers: ProbeAnswers,
-      asking: PaymentOptions,
+      limits: PaymentOptions,
     ): Promise<PaymentEvidence> => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
-      const seenPayment = await awaitPayment(world, target, { ...asking, answers, receiver: openReceiver });
+      const seenPayment = await awaitPayment(world, target, { ...limits, answers, receiver: openReceiver });
       return { ...seenPayment, secrets };
     },
     [Symbol.asyncDispose]: () => close(DRAIN_MS),

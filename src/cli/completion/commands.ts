@@ -125,7 +125,7 @@ function uninstall({ world, printer }: Context, name: string | undefined): Promi
 
 function shellNamed(name: string | undefined): CompletedShell | undefined {
   if (name === undefined) return undefined;
-  const shell = SHELLS.find((one) => one === name || (name === "pwsh" && one === "powershell"));
+  const shell = SHELLS.find((item) => item === name || (name === "pwsh" && item === "powershell"));
   if (shell === undefined)
     throw refuseUsage(
       `there is no completion for ${JSON.stringify(name)}`,
@@ -136,7 +136,7 @@ function shellNamed(name: string | undefined): CompletedShell | undefined {
 
 function shellOfUser({ env }: World): CompletedShell {
   const name = /([a-z]+)(?:\.exe)?$/i.exec(env["SHELL"] ?? "")?.[1] ?? "";
-  const shell = SHELLS.find((one) => one === name);
+  const shell = SHELLS.find((item) => item === name);
   if (shell !== undefined) return shell;
   throw refuseUsage(
     "SHELL does not name a shell with completion",

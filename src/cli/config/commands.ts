@@ -159,7 +159,7 @@ async function send(
   const resolvedStores = unwrap(await file.stores());
   const target = await sandboxTarget(context);
   hideSecretsOf(resolvedStores, context.printer);
-  const served = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
+  const config = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
   const body = { stores: resolvedStores, prune: options.prune === true, dryRun };
   const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
   if (applyResult.end === "refusal" && applyResult.status < 500)
@@ -167,7 +167,7 @@ async function send(
       ...problemOf(file.refused({ ...applyResult.error, code: "state_conflict" })),
       code: applyResult.error.code,
     });
-  return { answer: answered(applyResult), settings: settingsOf(file, served) };
+  return { answer: answered(applyResult), settings: settingsOf(file, config) };
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */

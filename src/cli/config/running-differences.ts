@@ -30,7 +30,7 @@ export async function runningDifferences(
 
 function settingDifferences(options: ServeOptions, { description }: RunningSandbox): readonly Difference[] {
   const { settings, heldBack } = description;
-  const found = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+  const diffs = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
     field: snakeCase(option),
     expected: wanted,
     live,
@@ -41,10 +41,10 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
     ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
   ];
-  const otherFields = rows.flatMap(([field, expected, liveValue]) =>
-    expected === undefined || expected === liveValue ? [] : [{ field, expected, live: liveValue }],
+  const otherFields = rows.flatMap(([field, value, liveValue]) =>
+    value === undefined || value === liveValue ? [] : [{ field, expected: value, live: liveValue }],
   );
-  return [...found, ...otherFields];
+  return [...diffs, ...otherFields];
 }
 
 async function secretDifferences(

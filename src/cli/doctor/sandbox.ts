@@ -63,11 +63,11 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
     return ["warning", finding, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
-  const [used, stop] = [`is used by ${owner}`, "stop that process"];
+  const [use, stop] = [`is used by ${owner}`, "stop that process"];
   if (portVariable === undefined)
-    return ["warning", `${port} ${used}; a start uses the next free port`, `${stop} if you need this port`];
+    return ["warning", `${port} ${use}; a start uses the next free port`, `${stop} if you need this port`];
   const next = `${stop}, or set another port (0 for any free port)`;
-  return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${used}`, next];
+  return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${use}`, next];
 }
 
 export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
@@ -99,12 +99,12 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
   const { endpoints } = await ask({ name: "listEndpoints", body: undefined });
   if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
   const findings = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
-  const bad = findings.filter(([status]) => status !== "ok");
-  if (bad.length === 0)
+  const faults = findings.filter(([status]) => status !== "ok");
+  if (faults.length === 0)
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
-  const isProblem = bad.some(([status]) => status === "problem");
-  const next = [...new Set(bad.flatMap(([, , advice]) => advice ?? []))];
-  return [isProblem ? "problem" : "warning", bad.map(([, found]) => found).join("; "), next.join("; ")];
+  const isProblem = faults.some(([status]) => status === "problem");
+  const next = [...new Set(faults.flatMap(([, , advice]) => advice ?? []))];
+  return [isProblem ? "problem" : "warning", faults.map(([, text]) => text).join("; "), next.join("; ")];
 }
 
 async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
@@ -121,12 +121,12 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
   const body = { endpointId: id, limit: NEWEST_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
-  const [newest] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
-  const isFine = newest?.state === "succeeded" || newest?.state === "dropped";
-  if (newest === undefined || endOf(newest) === 0 || isFine) return ["ok", name];
-  const fault = newest.attempts.at(-1)?.fault ?? null;
+  const [last] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
+  const isFine = last?.state === "succeeded" || last?.state === "dropped";
+  if (last === undefined || endOf(last) === 0 || isFine) return ["ok", name];
+  const fault = last.attempts.at(-1)?.fault ?? null;
   if (fault !== null) return ["ok", `${name}: its newest delivery failed by the injected fault ${fault}`];
-  return failureOf(newest, name);
+  return failureOf(last, name);
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */

@@ -78,14 +78,14 @@ export function inSandbox(check: (ask: CallOperation, context: Context) => Promi
 
 /** The secrets in the environment, users' passwords in addresses included, and in the state folder. */
 export function knownSecrets({ context: { world }, folder, trusted }: CheckSubjects): readonly string[] {
-  const ofEnvironment = Object.entries(world.env).flatMap(([name, value = ""]) => {
+  const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
     const password = URL.canParse(value) ? new URL(value).password : "";
     return [password, attempt(() => decodeURIComponent(password)) ?? password];
   });
-  if (attempt(() => trusted().ok) !== true) return ofEnvironment;
+  if (attempt(() => trusted().ok) !== true) return envValues;
   const read = (file: Parameters<typeof stateFile>[1]): string =>
     attempt(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
-  return [...ofEnvironment, ...secretFieldsIn(texts), read("masterKey").trim()];
+  return [...envValues, ...secretFieldsIn(texts), read("masterKey").trim()];
 }

@@ -63,18 +63,18 @@ async function runExplore(
 ): Promise<number> {
   const { world } = context;
   const shopDescription = await describeExplored(context, options, words);
-  const only =
+  const plans =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const exploreRequest = { options, words, described: shopDescription, only, signal: stop.signal };
+  const exploreRequest = { options, words, described: shopDescription, only: plans, signal: stop.signal };
   const result =
     receiver === undefined
       ? await inOwnSandbox(context, exploreRequest)
       : await inRunningSandbox(context, exploreRequest, receiver);
-  if (only === undefined) await recordExploration(context, result);
+  if (plans === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && first !== undefined)

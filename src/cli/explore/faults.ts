@@ -32,9 +32,9 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
     refuseUsage(`--only ${reason}`, `such as --only '[{"action":"lose_answer"}]'`);
   const json = parseJson(text);
   if (!Array.isArray(json)) throw refuse("must be a JSON array of faults");
-  const faults = json.map((one: unknown): ScheduledFault => {
-    const kill = KILLS.find((action) => isRecord(one) && one["action"] === action);
-    const read = decodeRequest("addFault", kill === undefined ? one : Object.assign(one as object, STAND_IN));
+  const faults = json.map((row: unknown): ScheduledFault => {
+    const kill = KILLS.find((action) => isRecord(row) && row["action"] === action);
+    const read = decodeRequest("addFault", kill === undefined ? row : Object.assign(row as object, STAND_IN));
     if (!read.ok) throw refuse(`cannot be used: ${read.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
     const fault = read.value as ScheduledFault;

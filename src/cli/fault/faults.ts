@@ -163,8 +163,8 @@ async function gotAction(text: string): Promise<string> {
   const { equivalentCommands, didYouMean } = await import("../hints/equivalents.ts");
   const [, status] = /^(?:status=)?([45]\d\d)$/.exec(text) ?? [];
   if (status !== undefined) return `${printableLiteral(text)}${didYouMean([`status --status ${status}`])}`;
-  const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  const suggestions = near === undefined ? equivalentCommands(["faults", "add", text]) : [near];
+  const closest = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
+  const suggestions = closest === undefined ? equivalentCommands(["faults", "add", text]) : [closest];
   return `${printableLiteral(text)}${didYouMean([suggestions ?? []].flat())}`;
 }
 

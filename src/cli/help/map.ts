@@ -38,7 +38,7 @@ export async function commandMap(
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name, ...rest] } });
     programs.push(program);
     const groupCommand = program.commands.find((command) => command.name() === name);
-    if (groupCommand !== undefined) commands.push(mapped(groupCommand, [name], rest));
+    if (groupCommand !== undefined) commands.push(mapCommand(groupCommand, [name], rest));
   }
   const options = programs.flatMap(optionsBelow);
   const commonOptions = uniqueBy(options.filter(isCommonOption), ({ flags }) => flags);
@@ -55,10 +55,10 @@ export async function commandMap(
 }
 
 /** A command of the map, with its subcommands; if `rest` names a subcommand, only with that one. */
-function mapped(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
+function mapCommand(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
   const { examples, exitCodes: codes = {} } = detailsOf(command);
   const words = path.join(" ");
-  const below = command.commands.filter((child) => rest[0] === undefined || child.name() === rest[0]);
+  const children = command.commands.filter((child) => rest[0] === undefined || child.name() === rest[0]);
   return {
     name: command.name(),
     words,
@@ -77,7 +77,7 @@ function mapped(command: Command, path: readonly string[], rest: readonly string
     ),
     exit_codes: exitCodes(codes),
     examples: [...examples],
-    commands: below.map((child) => mapped(child, [...path, child.name()], rest.slice(1))),
+    commands: children.map((child) => mapCommand(child, [...path, child.name()], rest.slice(1))),
   };
 }
 

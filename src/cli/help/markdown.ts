@@ -9,10 +9,10 @@ export function formatMarkdown(page: string, { style, width }: Pick<Printer, "st
     .map((block) => {
       const [first = ""] = block;
       if (first.startsWith("```")) return block.slice(1, -1).map((line) => INDENT + line);
-      if (first.startsWith("#")) return [style.bold(plain(first.replace(/^#+ /, "")))];
+      if (first.startsWith("#")) return [style.bold(plainText(first.replace(/^#+ /, "")))];
       if (first.startsWith("|")) return tableLines(block, width);
       if (first.startsWith("* ") || /^\d+\. /.test(first)) return itemLines(block, width);
-      return [wrapText(plain(block.join(" ")), { places: width })];
+      return [wrapText(plainText(block.join(" ")), { places: width })];
     })
     .map((lines) => lines.join("\n"))
     .join("\n\n");
@@ -63,7 +63,7 @@ function cellsOf(row: string): readonly string[] {
   return row
     .slice(1, -1)
     .split(/(?<!\\)\|/)
-    .map((cell) => plain(cell.trim().replaceAll(String.raw`\|`, "|")));
+    .map((cell) => plainText(cell.trim().replaceAll(String.raw`\|`, "|")));
 }
 
 function itemLines(lines: readonly string[], width: number): readonly string[] {
@@ -74,12 +74,12 @@ function itemLines(lines: readonly string[], width: number): readonly string[] {
   }
   return items.map((item) => {
     const indent = item.indexOf(" ") + 1;
-    return wrapText(plain(item), { places: width, indent });
+    return wrapText(plainText(item), { places: width, indent });
   });
 }
 
 /** Text without the marks of links and strong emphasis. */
-function plain(text: string): string {
+function plainText(text: string): string {
   return text
     .replaceAll(/\[([^\]]+)\]\((https?:[^)]+)\)/g, "$1 ($2)")
     .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1")

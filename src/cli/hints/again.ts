@@ -55,9 +55,9 @@ export function asTyped(hint: string, world: Typed): string {
 }
 
 /** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
-export function typedAgain(world: Typed, dropped: ReadonlyMap<string, number>, addedText: string): string {
-  const words = groupWords(wordsBeforeSeparator(world.argv ?? []), dropped);
-  const keptWords = words.filter(([word = ""]) => !dropped.has(nameOf(word)) && !SWITCHES.has(word));
+export function typedAgain(world: Typed, skips: ReadonlyMap<string, number>, addedText: string): string {
+  const words = groupWords(wordsBeforeSeparator(world.argv ?? []), skips);
+  const keptWords = words.filter(([word = ""]) => !skips.has(nameOf(word)) && !SWITCHES.has(word));
   const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
   return [programName(world), ...quotedWords, addedText].join(" ");
 }

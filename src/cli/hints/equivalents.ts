@@ -58,9 +58,9 @@ export function optionWordsFor(name: string): readonly string[] {
 }
 
 /** The sentence with the suggestions; empty if there are none. */
-export function didYouMean(meant: readonly string[]): string {
-  if (meant.length === 0) return "";
-  return ` (Did you mean ${meant.length === 1 ? "" : "one of "}${meant.join(", ")}?)`;
+export function didYouMean(lines: readonly string[]): string {
+  if (lines.length === 0) return "";
+  return ` (Did you mean ${lines.length === 1 ? "" : "one of "}${lines.join(", ")}?)`;
 }
 
 /** Commands, subcommands and options of other tools with our counterparts; `a | b` have the same counterpart. */
@@ -258,6 +258,6 @@ const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
   return new Map(
-    Object.entries(rows).flatMap(([typed, meant]) => typed.split(" | ").map((one) => [one, meant] as const)),
+    Object.entries(rows).flatMap(([typed, line]) => typed.split(" | ").map((word) => [word, line] as const)),
   );
 }

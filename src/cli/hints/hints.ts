@@ -53,7 +53,7 @@ export async function usageHint(error: CommanderError, line: TypedLine): Promise
   if (fixedLine !== undefined) return usageProblem(first, fixedLine);
   const suggestion = await suggestionFor(error, line);
   if (typeof suggestion === "string") return usageProblem(first, suggestion);
-  const [only, ...others] = suggestion;
+  const [only, ...tail] = suggestion;
   // Our suggestion looks at all words; commander's looks at the letters of one word.
   if (only === undefined) {
     // A group in the singular: `snapshot before`.
@@ -64,9 +64,9 @@ export async function usageHint(error: CommanderError, line: TypedLine): Promise
     return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
   }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
-  if (error.code === UNKNOWN_OPTION && others.length === 0)
+  if (error.code === UNKNOWN_OPTION && tail.length === 0)
     return usageProblem(`${first}${didYouMean(suggestion)}`, lineWithOption(only, first, line) ?? next);
-  if (error.code !== UNKNOWN_COMMAND || others.length > 0)
+  if (error.code !== UNKNOWN_COMMAND || tail.length > 0)
     return usageProblem(`${first}${didYouMean(suggestion)}`, next);
   // Not "unknown command 'listen' (Did you mean listen?)".
   const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(suggestion)}`;
@@ -132,7 +132,7 @@ function correctedLineFor(
   const [next = "", value] = restWords;
   const option = restWords.find((word) => word.startsWith("--")) ?? "";
   const [name = "", joinedValue] = option.split("=");
-  const ofOption = joinedValue ?? restWords[restWords.indexOf(option) + 1];
+  const optionValue = joinedValue ?? restWords[restWords.indexOf(option) + 1];
   const argument = restWords.find(
     (word, at) => !word.startsWith("-") && (joinedValue !== undefined || restWords[at - 1] !== option),
   );
@@ -141,7 +141,7 @@ function correctedLineFor(
     const run = correctedRun(restWords, argv.length === typed.length);
     if (run !== undefined) return run;
   }
-  const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(ofOption ?? "") ?? [];
+  const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(optionValue ?? "") ?? [];
   if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
     const listen = host === "localhost" ? "" : `${name} ${host} `;
     return typedAgain(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
@@ -151,7 +151,7 @@ function correctedLineFor(
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
   // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
-    return correctedLine([...words, argument, name], ofOption);
+    return correctedLine([...words, argument, name], optionValue);
   // `orders pay o-1 --outcome failed`: the line with the typed options.
   const line = code === UNKNOWN_COMMAND ? correctedLine([...words, next], value) : undefined;
   if (
@@ -161,11 +161,11 @@ function correctedLineFor(
     return [line, ...restWords.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
   if (restWords.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
-  if (code === "checkout.refusedValue") return correctedLine([...words, name, ofOption ?? ""], argument);
+  if (code === "checkout.refusedValue") return correctedLine([...words, name, optionValue ?? ""], argument);
   if (code === UNKNOWN_OPTION) {
     const knownWords = argument === undefined ? words : [...words, argument];
-    const ofArgument = ofOption === undefined ? correctedLine([...words, name], argument) : undefined;
-    return correctedLine([...knownWords, name], ofOption) ?? ofArgument;
+    const argumentLine = optionValue === undefined ? correctedLine([...words, name], argument) : undefined;
+    return correctedLine([...knownWords, name], optionValue) ?? argumentLine;
   }
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
@@ -174,16 +174,16 @@ function correctedLineFor(
   if (code === "commander.excessArguments" && ADDRESS.test(next))
     return correctedLine([...words, "<url>"], next);
   if (code === "commander.excessArguments" && restWords.length === 1) {
-    const ofWord = correctedLine([...words, "<word>"], next);
-    if (ofWord !== undefined) return ofWord;
+    const wordLine = correctedLine([...words, "<word>"], next);
+    if (wordLine !== undefined) return wordLine;
   }
   if (code === "commander.help") return correctedLine(words);
   if (restWords.length > 3) return undefined;
-  const ofTwo = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
-  if (ofTwo !== undefined || restWords.length > 2) return ofTwo;
+  const pairLine = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
+  if (pairLine !== undefined || restWords.length > 2) return pairLine;
   const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
-  const ofId = value === undefined ? undefined : correctedLine([...words, next, kind], value);
-  return ofId ?? correctedLine([...words, next], value);
+  const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
+  return idLine ?? correctedLine([...words, next], value);
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */
@@ -201,8 +201,8 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
   if (code === "commander.excessArguments") {
-    const ofId = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
-    return ofId ?? suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
+    const idLine = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
+    return idLine ?? suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
   }
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];

@@ -25,20 +25,20 @@ export function similarCommands(
   const isWhole = (path: readonly string[]): boolean =>
     path.length > restWords.length ||
     !paths.some((otherPath) => otherPath.length > path.length && startsWithWords(path, otherPath));
-  const behind = (depth: number, same: WordComparison): CommandPaths =>
-    pathsBelow.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, same));
+  const pathsAt = (depth: number, match: WordComparison): CommandPaths =>
+    pathsBelow.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, match));
   const attempts: readonly CommandPaths[] = [
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
     ...subcommandsFor(restWords[0] ?? "").map((name) => commandsWithWords(paths, words.with(known, name))),
     // A command without its group: `start` for `sandbox start`.
-    behind(1, Object.is).filter(isWhole),
-    behind(1, isSame).filter(isWhole),
-    behind(2, isSame),
+    pathsAt(1, Object.is).filter(isWhole),
+    pathsAt(1, isSame).filter(isWhole),
+    pathsAt(2, isSame),
     // Not within a group, where commander itself suggests commands.
-    known === 0 ? behind(1, isNear).filter((path) => isWhole(path) && !isDestroying(path.join(" "))) : [],
-    behind(1, isSame),
+    known === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestroying(path.join(" "))) : [],
+    pathsAt(1, isSame),
   ];
   const matchingPaths = attempts.find((candidates) => candidates.length > 0) ?? [];
   const longestLength = Math.max(...matchingPaths.map((path) => path.length));
@@ -54,7 +54,7 @@ export function similarOptions(
 ): readonly string[] {
   const name = typed.replace(/^--?/, "");
   const names = new Set([name, ...optionWordsFor(name)]);
-  const ofName = longs.filter(
+  const nameFlags = longs.filter(
     (flag) =>
       flag.startsWith(`--${name}-`) ||
       flag
@@ -62,14 +62,14 @@ export function similarOptions(
         .split("-")
         .some((word) => names.has(word)),
   );
-  const ofAlias = longs.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
+  const aliasFlags = longs.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
   const attempts = typed.startsWith("--")
-    ? [ofAlias, ofName]
+    ? [aliasFlags, nameFlags]
     : [
-        ofAlias,
+        aliasFlags,
         // One dash is missing.
         longs.filter((flag) => argv.includes(flag.slice(1))),
-        ofName,
+        nameFlags,
         longs.filter((flag) => flag.startsWith(`-${typed}`)),
       ];
   const matchingFlags = attempts.find((flags) => flags.length > 0) ?? [];
@@ -87,9 +87,9 @@ function commandsWithWords(paths: CommandPaths, words: readonly string[]): Comma
 function startsWithWords(
   startWords: readonly string[],
   words: readonly string[],
-  same: WordComparison = Object.is,
+  match: WordComparison = Object.is,
 ): boolean {
-  return startWords.every((word, at) => same(word, words[at] ?? ""));
+  return startWords.every((word, at) => match(word, words[at] ?? ""));
 }
 
 /** Whether two words are equal, ignoring a plural "s". */

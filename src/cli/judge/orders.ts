@@ -58,8 +58,8 @@ export async function orderSource(
   const take: OrderSource["take"] = async (orderId, kind) => {
     const noun = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
     const wanted = [{ noun, request: { ...terms, order_id: orderId } }];
-    const [created] = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
-    return created && { id: created.response.data.id, orderId: created.response.data.order_id };
+    const [order] = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
+    return order && { id: order.response.data.id, orderId: order.response.data.order_id };
   };
   return { take, kinds: await kindsOf(context, control) };
 }

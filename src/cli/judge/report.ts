@@ -70,11 +70,11 @@ export function runJson(report: RunReport) {
   const parts = records.map(({ left: _left, steps, ...record }) =>
     Object.assign(record, { steps: steps.map(inEnglish) }),
   );
-  const [onlyPart, ...others] = parts;
+  const [onlyPart, ...tail] = parts;
   const leftOut = leftOutOf(report);
   return {
     ok: verdictOfRun(report) === "passed",
-    ...(onlyPart !== undefined && others.length === 0
+    ...(onlyPart !== undefined && tail.length === 0
       ? { verdict: onlyPart.verdict, drill_id: onlyPart.drillId, steps: onlyPart.steps }
       : {}),
     seed,
@@ -172,10 +172,7 @@ function rerunOf({ seed, rerun }: RunReport, name: JudgedHistory["name"]): strin
 function mistakeText(
   report: RunReport,
   style: DrillLayout["style"],
-  {
-    cause,
-    found: [first, ...others],
-  }: { readonly cause: string; readonly found: readonly Judged<"broken">[] },
+  { cause, found: [first, ...tail] }: { readonly cause: string; readonly found: readonly Judged<"broken">[] },
 ): string {
   if (first === undefined) return "";
   const arrow = style.cyan("→");
@@ -184,7 +181,7 @@ function mistakeText(
     `  ${arrow} ${cause}`,
     ...first.story.map((line) => style.dim(`    ${line}`)),
     `  ${arrow} ${rerunOf(report, first.name)}`,
-    ...others.map((history) => `  ${style.red("✗")} also ${titleOf(history)} (--only ${history.name})`),
+    ...tail.map((history) => `  ${style.red("✗")} also ${titleOf(history)} (--only ${history.name})`),
   ].join("\n");
 }
 
@@ -193,23 +190,23 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const { style, all } = look;
   const { judged, seed, records, missing } = report;
   const arrow = style.cyan("→");
-  const broken = historiesIn(judged, "broken");
+  const breaks = historiesIn(judged, "broken");
   const open = historiesIn(judged, "not_judged");
   const heldHistories = historiesIn(judged, "held");
-  const mistakes = Map.groupBy(broken, (history) => englishOf(causeOf(history.verdict)));
-  const findings = [...mistakes].map(([cause, found]) => mistakeText(report, style, { cause, found }));
+  const mistakes = Map.groupBy(breaks, (history) => englishOf(causeOf(history.verdict)));
+  const findings = [...mistakes].map(([cause, list]) => mistakeText(report, style, { cause, found: list }));
   const unclearTexts = open
     .filter((history) => !isLeftOut(history))
     .map((history) => `not judged: ${titleOf(history)}: ${englishOf(history.verdict.reason)}`);
   const leftOut = leftOutOf(report);
   if (leftOut !== undefined) unclearTexts.push(leftOut.text);
   const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, look));
-  const hints = heldHistories.flatMap((one) =>
-    one.verdict.note === null ? [] : [`${titleOf(one)}: ${englishOf(one.verdict.note)}`],
+  const hints = heldHistories.flatMap((entry) =>
+    entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
   );
   const notes = missing.map((field) => english(MISSING_FIELDS[field].note));
-  const mark = broken.length > 0 ? style.red("✗") : open.length > 0 ? style.bold("?") : style.green("✓");
-  const counts = `${heldHistories.length} held, ${broken.length} broken, ${open.length} not judged`;
+  const mark = breaks.length > 0 ? style.red("✗") : open.length > 0 ? style.bold("?") : style.green("✓");
+  const counts = `${heldHistories.length} held, ${breaks.length} broken, ${open.length} not judged`;
   return [
     ...findings,
     ...(unclearTexts.length > 0 ? [unclearTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),

@@ -321,26 +321,26 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const repetition = mayRestart ? uninterrupted(signal, refusesAgain(run.bench, plain.purchase)) : undefined;
   const recording = { ...plain.recording, refusesAgain: (await repetition) === true };
   const bench = { ...run.bench, recording };
-  const only = options.only === undefined ? undefined : new Set(options.only);
+  const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
-  const plan = { parts: historyParts, only, isQuick, until, onJudged };
-  const shown = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
-  printer.talk(`a payment is shown after ${shown}; histories, for at most ${durationText(base.budgetMs)}:`);
+  const plan = { parts: historyParts, only: names, isQuick, until, onJudged };
+  const span = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
+  printer.talk(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
   const otherRecords: PartRecord[] = [];
-  const isForged = only === undefined && parts.has("webhook") && plain.recording.isWithoutEvents !== true;
+  const isForged = names === undefined && parts.has("webhook") && plain.recording.isWithoutEvents !== true;
   const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
   if (isForged && isForgedFirst) otherRecords.push(...(await drillWebhooks(context, run)));
   const judged = [run.first, ...(await runHistories(bench, plan))];
   if (isForged && !isForgedFirst && !judged.some(isStuck))
     otherRecords.push(...(await drillWebhooks(context, run)));
-  const isPatient = only === undefined && !isQuick && parts.has("browser_return");
-  const later = await judgeAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
-  for (const [at, one] of later.entries()) if (one.verdict !== judged[at]?.verdict) onJudged(one);
-  const seen = mergeRuns(later);
+  const isPatient = names === undefined && !isQuick && parts.has("browser_return");
+  const looks = await judgeAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
+  for (const [at, entry] of looks.entries()) if (entry.verdict !== judged[at]?.verdict) onJudged(entry);
+  const seen = mergeRuns(looks);
   const isInterrupted = signal.aborted;
   const records =
-    only === undefined ? await recordParts(context, { ...run, ...base, isWhole: !isInterrupted }, seen) : [];
+    names === undefined ? await recordParts(context, { ...run, ...base, isWhole: !isInterrupted }, seen) : [];
   return { ...base, isInterrupted, judged: seen, records: [...records, ...otherRecords] };
 }
 

@@ -36,13 +36,13 @@ export async function describeSection(
   options: ShopOptions,
 ): Promise<ShopDescription> {
   const isOtherView = options.orderView !== undefined || options.orderViewCommand !== undefined;
-  const given = FIELDS.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]]));
+  const fields = FIELDS.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]]));
   return {
     ...section,
     ...(isOtherView && { orderView: undefined, orderViewCommand: undefined }),
     paidWhen: patternOf(paidWhen),
     orderIdOf: patternOf(orderIdOf),
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(fields),
     cookie: await readCookie(context, options, cookie?.env),
   };
 }
@@ -68,9 +68,9 @@ async function readSection(
 }
 
 function checkCommand(path: string, name: ShopField, line: string): void {
-  const parsed = parseCommandLine(line);
-  if (!parsed.ok)
-    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${parsed.refusal.message}`, "correct it");
+  const words = parseCommandLine(line);
+  if (!words.ok)
+    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${words.refusal.message}`, "correct it");
 }
 
 const TRUST_FILE = "trusted-shops.json";

@@ -88,7 +88,7 @@ async function serveShop(
   if (serve === undefined) return undefined;
   const path = endpoint.startsWith("/") ? endpoint : new URL(endpoint).pathname;
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const known = endpoints.find(({ url, state }) => state === "enabled" && new URL(url).pathname === path);
+  const match = endpoints.find(({ url, state }) => state === "enabled" && new URL(url).pathname === path);
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...access, CHECKOUT_SIGNING_SECRET: signingSecret };
   const command = { commandLine: serve, receiverPath: path };
@@ -97,7 +97,7 @@ async function serveShop(
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;
   };
-  const port = known === undefined ? undefined : Number(new URL(known.url).port);
+  const port = match === undefined ? undefined : Number(new URL(match.url).port);
   try {
     const shop = await startShop({ world: context.world, signal }, command, {
       env,
@@ -105,7 +105,7 @@ async function serveShop(
       ...(port && { port }),
     });
     const origin = `http://127.0.0.1:${shop.port}`;
-    if (known !== undefined) return { ...shop, origin };
+    if (match !== undefined) return { ...shop, origin };
     if (described.endpoint === undefined && (await hasNoPage(`${origin}${path}`))) return { ...shop, origin };
     const body = { url: shop.receiverUrl };
     const { id } = await callAt(context, control, { name: "addEndpoint", body });

@@ -76,15 +76,15 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   const { create, orderIdOf } = bench.shop;
   if (create === undefined) return [];
   const [run] = await createOrders(bench, purchase, { times: 1 });
-  const [made] = purchase.checkouts;
+  const [order] = purchase.checkouts;
   const gotText = run === undefined ? "it did not run" : englishOf(run.got);
-  if (made === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
-  const text = `create made ${made.orderId}: ${gotText}`;
+  if (order === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
+  const text = `create made ${order.orderId}: ${gotText}`;
   const createTrial: Trial = { field: "create", ok: run?.isDone === true, text };
   if (orderIdOf === undefined) return [createTrial];
   const [, foundId] = orderIdOf.exec(run?.text ?? "") ?? [];
   const foundText = `order_id_of finds ${foundId ?? "nothing"} in the output of create`;
-  return [createTrial, { field: "orderIdOf", ok: foundId === made.orderId, text: foundText }];
+  return [createTrial, { field: "orderIdOf", ok: foundId === order.orderId, text: foundText }];
 }
 
 /** `isRead`: refuses a view that does not show whether an order is paid. */

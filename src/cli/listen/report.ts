@@ -74,7 +74,7 @@ export function readyText(readyFields: ListenReady, style: Style): string {
 
 export function deliveryJson(delivery: HandledDelivery) {
   const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
-  const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
+  const reply = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery" as const,
     at: toIso(storeAt ?? at),
@@ -89,8 +89,8 @@ export function deliveryJson(delivery: HandledDelivery) {
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
     causes: result.kind === "not_verified" ? result.causes : [],
     injected_fault: injected ?? null,
-    replay: went?.again ?? false,
-    target: went?.url ?? null,
+    replay: reply?.again ?? false,
+    target: reply?.url ?? null,
     target_status: result.kind === "answered" ? result.status : null,
     answered,
     ms: milliseconds,
@@ -197,11 +197,11 @@ const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
   const urlText = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
-  const took = style.dim(`${milliseconds} ms`);
-  const again = next === undefined ? [] : [style.red(nextText(next))];
+  const span = style.dim(`${milliseconds} ms`);
+  const wait = next === undefined ? [] : [style.red(nextText(next))];
   switch (result.kind) {
     case "not_verified":
-      return [style.red("not forwarded"), ...again];
+      return [style.red("not forwarded"), ...wait];
     case "duplicate":
       return [style.dim("duplicate, not forwarded")];
     case "not_wanted":
@@ -209,11 +209,11 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
     case "no_target":
       return [style.dim("no target")];
     case "unanswered":
-      return [style.red(`✗ no answer${urlText(result.url)} (${printable(result.message)})`), took, ...again];
+      return [style.red(`✗ no answer${urlText(result.url)} (${printable(result.message)})`), span, ...wait];
     case "answered": {
       const colour = result.status < 300 ? style.green : style.red;
       const replay = result.again ? [style.dim("replay")] : [];
-      return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, took, ...replay, ...again];
+      return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, span, ...replay, ...wait];
     }
   }
 }

@@ -177,9 +177,9 @@ function pathsOf({ forward }: ListenPlan): string[] {
 }
 
 function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySource {
-  const inForce = sender.kind === "service" ? sender.secrets : [];
+  const secrets = sender.kind === "service" ? sender.secrets : [];
   return {
-    secrets: () => Promise.resolve({ inForce, retired: [], storeTime: null, dialect }),
+    secrets: () => Promise.resolve({ inForce: secrets, retired: [], storeTime: null, dialect }),
     instance: () => null,
     underway: () => Promise.resolve(undefined),
     nextAttempt: () => Promise.resolve(undefined),

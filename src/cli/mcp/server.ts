@@ -148,11 +148,11 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   }
   // A drill or a checklist that is not ready is a result.
   const text = output.stdout === "" ? output.stderr : output.stdout;
-  return { isError: output.stdout === "" && code !== 0, text: marked(text) };
+  return { isError: output.stdout === "" && code !== 0, text: markText(text) };
 }
 
 /** A result between marks, without the withheld fields and without texts that could end the mark. */
-function marked(text: string): string {
+function markText(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");
   const shownLines = lines.map((line) => {
     const value = parseJson(line);

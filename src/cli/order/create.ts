@@ -123,10 +123,10 @@ async function runCreate(context: Context, options: CreateOptions, noun: Checkou
 type MadeCheckout = ServiceConnection & { readonly created: CreatedCheckout };
 
 /** Prints the created checkout; with `--wait`, only after its status is final. */
-async function printCreated(context: Context, options: CreateOptions, made: MadeCheckout): Promise<number> {
-  const { created, target, settings } = made;
+async function printCreated(context: Context, options: CreateOptions, order: MadeCheckout): Promise<number> {
+  const { created, target, settings } = order;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, made));
+  if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, order));
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
@@ -137,8 +137,8 @@ async function printCreated(context: Context, options: CreateOptions, made: Made
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
-async function retrieveCurrent({ world, printer }: Context, made: MadeCheckout): Promise<CreatedCheckout> {
-  const { created, target, settings } = made;
+async function retrieveCurrent({ world, printer }: Context, order: MadeCheckout): Promise<CreatedCheckout> {
+  const { created, target, settings } = order;
   if (!created.replayed) return created;
   const policy = { ...retryPolicyOf(settings), retries: 0 };
   const read = await sendRetrieve(world, target, { id: created.response.data.id, policy });
@@ -199,9 +199,9 @@ function missingFlags(options: CreateFields): string[] {
 
 /** Runs the service's own check, so that a body that the service would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
-  const parsed = parseCreateRequest(buildCreateBody(fields));
-  if (parsed.ok) return parsed.value;
-  throw refuseUsage(parsed.refusal.message, "correct it; nothing was sent");
+  const request = parseCreateRequest(buildCreateBody(fields));
+  if (request.ok) return request.value;
+  throw refuseUsage(request.refusal.message, "correct it; nothing was sent");
 }
 
 /** Prints the request without sending it; creates no journal, but reads an existing one. */

@@ -108,28 +108,28 @@ export function checkoutLines(
 ): Promise<string> {
   return table(
     ["ID", "STATUS", "AMOUNT", "ORDER ID", "LAST", "CREATED", "METHOD"],
-    checkouts.map((one) => [
-      shortId(one.id),
-      one.status,
-      formatAmount(one.amountMinor, one.currency),
-      one.orderId,
-      [describeLastChange(one.last), lastChangeText(one.last, now)].filter((text) => text !== "").join(" · "),
-      toIso(one.createdAt),
-      one.paymentMethod,
+    checkouts.map((row) => [
+      shortId(row.id),
+      row.status,
+      formatAmount(row.amountMinor, row.currency),
+      row.orderId,
+      [describeLastChange(row.last), lastChangeText(row.last, now)].filter((text) => text !== "").join(" · "),
+      toIso(row.createdAt),
+      row.paymentMethod,
     ]),
     { width, style, cut: ["LAST"], drop: ["METHOD", "CREATED", "LAST"] },
   );
 }
 
 /** v1 cannot list things. Refuses with exit 2 if the options or the environment name another service. */
-export async function sandboxToList(context: Context, things: string): Promise<ControlTarget> {
+export async function sandboxToList(context: Context, noun: string): Promise<ControlTarget> {
   const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
   const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
   const service = name === undefined ? host : printableLiteral(name);
   if (service === "") return selectStoreOfKey(context, await controlTarget(context));
-  const message = `only a sandbox lists ${things}; the interface of ${service} has no list`;
+  const message = `only a sandbox lists ${noun}; the interface of ${service} has no list`;
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
@@ -140,9 +140,9 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
   const end = apiKey.value.slice(-4);
   for (const { storeId } of stores) {
-    const inStore = { ...target, storeId };
-    const { keys } = await callAt(context, inStore, { name: "listKeys", body: undefined });
-    if (keys.some(({ lastFour }) => lastFour === end)) return inStore;
+    const storeTarget = { ...target, storeId };
+    const { keys } = await callAt(context, storeTarget, { name: "listKeys", body: undefined });
+    if (keys.some(({ lastFour }) => lastFour === end)) return storeTarget;
   }
   throw new Refused({
     exitCode: EXIT.credential,

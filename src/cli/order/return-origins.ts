@@ -91,10 +91,10 @@ function nextAfterRefusal(request: Change, shell: Shell): string {
 
 function addedText(origins: readonly ReturnOrigin[], text: string): string {
   const origin = originOf(text);
-  const [linkedOrigin, added] = [origins[0], origins.find((entry) => entry.origin === origin)];
-  if (linkedOrigin === undefined || added === undefined) throw new Error("the added origin is not listed");
-  const allowedText = `customers may be sent back to ${formatReturnOrigin(added)}`;
-  return linkedOrigin === added
+  const [linkedOrigin, match] = [origins[0], origins.find((entry) => entry.origin === origin)];
+  if (linkedOrigin === undefined || match === undefined) throw new Error("the added origin is not listed");
+  const allowedText = `customers may be sent back to ${formatReturnOrigin(match)}`;
+  return linkedOrigin === match
     ? allowedText
     : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
 }

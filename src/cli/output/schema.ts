@@ -33,8 +33,8 @@ export function schemaOf(name: KindName, { closed = false } = {}): Json {
 }
 
 function shapeSchema(name: KindName, isClosed: boolean): Json {
-  const [onlySchema, ...more] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, isClosed));
-  return onlySchema !== undefined && more.length === 0 ? onlySchema : { anyOf: [onlySchema, ...more] };
+  const [onlySchema, ...tail] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, isClosed));
+  return onlySchema !== undefined && tail.length === 0 ? onlySchema : { anyOf: [onlySchema, ...tail] };
 }
 
 /** The shapes of a kind, each once: the answers of its operations, and its own shape. */

@@ -28,11 +28,11 @@ type ChecklistOptions = ServiceOptions & {
 export function registerChecklist(group: Group): void {
   // Commander would ignore options before `run`: a drill's options belong after the drill's name.
   group.command.hook("preSubcommand", (checklist, drill) => {
-    const given = checklist.options.find(
+    const flag = checklist.options.find(
       (option) => checklist.getOptionValueSource(option.attributeName()) === "cli",
     );
-    if (given !== undefined)
-      checklist.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
+    if (flag !== undefined)
+      checklist.error(`${flag.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerAction<ChecklistOptions>(group, {
     summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready without risks`,

@@ -33,7 +33,7 @@ export async function drillLines(drillSteps: readonly DrillStep[], look: DrillLa
   });
   const rest = all ? passedSteps : [];
   const [header = "", ...lines] = await stepLines([...groups.flatMap(({ shown }) => shown), ...rest], look);
-  const ofCauses = groups.flatMap(({ cause, shown, more }) => {
+  const causeLines = groups.flatMap(({ cause, shown, more }) => {
     const causeLine = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
     const tail = more === 0 ? [] : [style.dim(`    ${more} more failed for this reason; --all shows them`)];
     return causeLine.concat(lines.splice(0, shown.length), tail);
@@ -41,7 +41,7 @@ export async function drillLines(drillSteps: readonly DrillStep[], look: DrillLa
   const count = `${passedSteps.length} of ${steps.length} steps passed`;
   return [
     ...(header === "" ? [] : [`    ${header}`]),
-    ...ofCauses,
+    ...causeLines,
     ...noteLines(passedSteps, look),
     ...lines,
     ...(passedSteps.length === 0 || all ? [] : [style.dim(`  ${count}; --all shows them`)]),

@@ -26,8 +26,8 @@ export async function judge(
     if (!isOwn) return judgeOtherService(context, service);
   }
   const control = await controlTarget(context);
-  const judged = await callAt(context, control, { name: "checklist", body: undefined, signal });
-  return { ...judged, source: "sandbox", service: `${control.origin}/v1`, ...withCalibration(context) };
+  const answer = await callAt(context, control, { name: "checklist", body: undefined, signal });
+  return { ...answer, source: "sandbox", service: `${control.origin}/v1`, ...withCalibration(context) };
 }
 
 function withCalibration(context: Context): Pick<ChecklistReport, "calibration"> {
@@ -46,6 +46,6 @@ function judgeOtherService(context: Context, service: string): ChecklistReport {
   }
   const { calibration } = withCalibration(context);
   const record = calibration?.record.service === service ? calibration.record : undefined;
-  const judged = judgeService(record, `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`);
-  return { ...judged, source: "service", service, storeId: null, calibration, judgedAt: world.now() };
+  const report = judgeService(record, `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`);
+  return { ...report, source: "service", service, storeId: null, calibration, judgedAt: world.now() };
 }

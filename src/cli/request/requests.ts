@@ -81,7 +81,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
   let target = await controlTarget(context);
   using stop = abortOnStop(world);
   const { signal } = stop;
-  const inStore = target.storeId === undefined ? {} : { storeId: target.storeId };
+  const storeScope = target.storeId === undefined ? {} : { storeId: target.storeId };
   let waitMs = 0;
   let isLost = false;
   for (let { after } = query; ;) {
@@ -95,7 +95,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       await world.sleep(LOOK_AGAIN_MS, signal);
       context.around.reload();
       const now = catchRefusal(() => findSandbox(context)).value;
-      if (now !== undefined) target = { ...now, ...inStore };
+      if (now !== undefined) target = { ...now, ...storeScope };
       continue;
     }
     const requestPage = answered(result);
@@ -116,7 +116,7 @@ function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listReque
   if (failure !== null) printer.traceOnce(failure);
   for (const request of requests) {
     const { requests: shownRequests } = encodeAnswer("listRequests", { ...requestPage, requests: [request] });
-    for (const one of shownRequests) printer.line(output("request_line", one), () => requestLine(request));
+    for (const line of shownRequests) printer.line(output("request_line", line), () => requestLine(request));
   }
 }
 

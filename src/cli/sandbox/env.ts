@@ -99,9 +99,9 @@ async function accessTo(context: Context, options: EnvOptions, sandbox: RunningS
   }
   const { readStoreAccess, listRevokedKeyEndings } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
-  const ofFolder = { ...context, around: withoutOwnStore(context.around) };
+  const folderContext = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
-  const access = await readStoreAccess(ofFolder, target);
+  const access = await readStoreAccess(folderContext, target);
   const olderEnds = await listRevokedKeyEndings(context, target, access.storeId);
   return { ...access, revoked: olderEnds };
 }

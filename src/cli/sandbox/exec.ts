@@ -125,8 +125,8 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       return endingOfProgram(program, end);
     },
   });
-  const ended = await catchRefusal(service.then((outcome) => unwrap(outcome)));
-  const exitCode = unwrap(ended, (problem) =>
+  const result = await catchRefusal(service.then((outcome) => unwrap(outcome)));
+  const exitCode = unwrap(result, (problem) =>
     wasReached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
   );
   if (options.quiet !== true) {
@@ -160,8 +160,8 @@ async function runInStore(
   const wantedFaults = await faultsOf(context, options);
   const target = await sandboxTarget(context);
   const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
-  await using fresh = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
-  const access = fresh ?? (await readStoreAccess(context, target));
+  await using store = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
+  const access = store ?? (await readStoreAccess(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
@@ -183,12 +183,12 @@ async function removeFreshStore(
   keep: boolean,
 ): Promise<void> {
   const { storeId } = target;
-  const byHand = `checkout stores delete ${storeId} --yes`;
-  if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${byHand}`);
+  const hint = `checkout stores delete ${storeId} --yes`;
+  if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${hint}`);
   const outcome = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!outcome.ok)
     context.printer.trace(
-      `warning: the store was not deleted (${outcome.refusal.message}); to delete it: ${byHand}`,
+      `warning: the store was not deleted (${outcome.refusal.message}); to delete it: ${hint}`,
     );
 }
 

@@ -68,11 +68,11 @@ function takeToFile(
 ): Promise<SnapshotAnswer> {
   if (file === undefined || snapshots === undefined) return act({ name });
   return withTemporaryName(world, { snapshots, name }, async (temporary) => {
-    const created = await act(temporary);
+    const facts = await act(temporary);
     const bytes = snapshots.read(temporary.name);
-    if (bytes === undefined) return created;
+    if (bytes === undefined) return facts;
     world.files.write(resolvePath(world, file), bytes);
-    const { snapshot } = created;
+    const { snapshot } = facts;
     return { snapshot: { ...snapshot, name }, replaced: snapshots.size(name) !== undefined };
   });
 }

@@ -122,6 +122,6 @@ async function runList(context: Context): Promise<number> {
 /** The store of a token, by its id or the end of its id; the command's store if no store has it. */
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
   const stores = await listedStores(context);
-  const ofStore = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
-  return ofStore?.target ?? controlTarget(context);
+  const storeEntry = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
+  return storeEntry?.target ?? controlTarget(context);
 }

@@ -92,8 +92,8 @@ function problemOfCall(
     case "refusal": {
       const { code, message, next: hint } = result.error;
       const isOfToken = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
-      const byDefault = isOfToken ? CHECK_TOKEN : "correct the error and run the command again";
-      const next = hint ?? new Map(Object.entries(nextAfter)).get(code) ?? byDefault;
+      const defaultHint = isOfToken ? CHECK_TOKEN : "correct the error and run the command again";
+      const next = hint ?? new Map(Object.entries(nextAfter)).get(code) ?? defaultHint;
       // The sandbox lacks a value that an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };

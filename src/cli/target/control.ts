@@ -55,9 +55,9 @@ export async function withSandbox<Value>(
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
 ): Promise<Value> {
   const { around, world, version } = context;
-  const live = findSandbox(context);
-  noteTarget(context, live?.origin);
-  if (live !== undefined) return act(live, isOwnSandbox(around, live.origin) ? around.location() : undefined);
+  const host = findSandbox(context);
+  noteTarget(context, host?.origin);
+  if (host !== undefined) return act(host, isOwnSandbox(around, host.origin) ? around.location() : undefined);
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) {
     const message = `there is no state in ${folder}, and no sandbox is running there`;
@@ -135,17 +135,17 @@ function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: 
     return noSandboxProblem(folder, `no other sandbox is named (CHECKOUT_BASE_URL and ${token}${hints}`);
   }
   const { value: url, source } = address;
-  const ofExec = "within checkout exec: checkout exec --admin gives it";
+  const execHint = "within checkout exec: checkout exec --admin gives it";
   if (ownTarget !== undefined) {
-    const by = role === "control" ? "checkout env --control prints it" : ofExec;
+    const hint = role === "control" ? "checkout env --control prints it" : execHint;
     const remove = source.startsWith("--") ? "leave out" : "unset";
     const message = `${source} names ${printable(url)}, but the sandbox of ${printable(around.shownFolder())} is ${ownTarget.origin}/v1; nothing was done`;
-    const next = `for the first set ${token} to its token (${by}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
+    const next = `for the first set ${token} to its token (${hint}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
     return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
   }
   if (isWithheld(world, role)) {
     const message = `${token} is missing${misspellingHint(world, token)}, and ${printable(url)} (${source}) needs it; checkout exec withholds it from its command`;
-    const next = `${ofExec}; elsewhere set ${token} to the token of the sandbox's admin.json`;
+    const next = `${execHint}; elsewhere set ${token} to the token of the sandbox's admin.json`;
     return missingCredential(message, next);
   }
   const why = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
@@ -224,9 +224,9 @@ export function withStoreKey<Value>(
 /** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
 export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, around } = context;
-  const { port = null, control_token: ofRun } = around.run() ?? {};
+  const { port = null, control_token: runToken } = around.run() ?? {};
   if (port === null) return undefined;
-  const token = role === "control" ? ofRun : tokenIn(world, role) || around.adminToken();
+  const token = role === "control" ? runToken : tokenIn(world, role) || around.adminToken();
   if (token !== undefined) return targetAt(context, localOrigin(port), token);
   const message = `there is no admin.json in ${around.location()}, so there is no admin token`;
   throw new Refused(missingCredential(message, "the next start creates it: checkout sandbox start"));

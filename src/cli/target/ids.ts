@@ -137,10 +137,10 @@ export async function findByEnding(
   );
 }
 
-function requireOne(found: readonly Candidate[], sharedText: string): string | undefined {
-  if (found.length <= 1) return found[0]?.id;
-  const count = found.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : found.length;
-  const candidates = found.slice(0, MAX_CHOICES);
+function requireOne(rows: readonly Candidate[], sharedText: string): string | undefined {
+  if (rows.length <= 1) return rows[0]?.id;
+  const count = rows.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : rows.length;
+  const candidates = rows.slice(0, MAX_CHOICES);
   throw new Refused({ ...usageProblem(`${count} ${sharedText}`, "type the whole id"), candidates });
 }
 

@@ -51,13 +51,13 @@ export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
  */
 export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { world } = context;
-  const ofExec = execFolder(world, context.around);
-  const around = ofExec === undefined ? context.around : withoutFolder(context.around);
+  const execPath = execFolder(world, context.around);
+  const around = execPath === undefined ? context.around : withoutFolder(context.around);
   const { options, target } = around;
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
-  const kept = around.credentials();
+  const keys = around.credentials();
   const runningUrl = around.ownUrl();
   const named = around.address();
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
@@ -70,24 +70,24 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const identity = identityOf(around, { isOwn, local: local && target === undefined });
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
-  const unread = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
+  const hint = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** Keys of the folder, which are not for this service. */
-  const others = runningUrl === undefined && local && apiKey.value === null ? Object.keys(kept.stores) : [];
-  const lacksKey = others[0] && `there is no other API key for ${address} ${unread("CHECKOUT_API_KEY")}`;
+  const ids = runningUrl === undefined && local && apiKey.value === null ? Object.keys(keys.stores) : [];
+  const lacksKey = ids[0] && `there is no other API key for ${address} ${hint("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
     if (named === undefined || address === null) return around.ownUrl();
     return isOwnSandbox(around, address) ? address : undefined;
   };
-  const byDefault = <Value>(value: Value) => ({ value, source: "default" });
+  const defaultOf = <Value>(value: Value) => ({ value, source: "default" });
   const limit = (name: "timeout" | "retries", fallback: number): ValueWithSource<number> =>
     optionWithSource(world, name, options[name]) ??
     withSource(target?.[name], target?.source ?? "") ??
-    byDefault(fallback);
+    defaultOf(fallback);
   return {
     ...identity,
-    folder: optionWithSource(world, "dir", options.dir && folder) ?? byDefault(folder),
+    folder: optionWithSource(world, "dir", options.dir && folder) ?? defaultOf(folder),
     baseUrl,
     locate: isOnlyForFolder ? locate : undefined,
     /** The folder's running sandbox, if that is the service. */
@@ -100,11 +100,11 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
     /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
-    journalFolder: ofExec ?? folder,
+    journalFolder: execPath ?? folder,
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox:
       address === null
-        ? `no other service is named ${unread("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
+        ? `no other service is named ${hint("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
         : lacksKey,
     /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
@@ -136,8 +136,8 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   const owner = ownerOf({ stores }, ownKey ?? "") ?? (isFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isStranger = ownKey !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
-  const ofFolder = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
-  const id = isStranger ? undefined : (entry.value ?? ofFolder);
+  const folderStore = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
+  const id = isStranger ? undefined : (entry.value ?? folderStore);
   const store = id === undefined ? undefined : stores[id];
   const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
   const isOther = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;

@@ -58,8 +58,8 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   const location = readOnce(() => locateStateFolder(world, options.dir));
   const folder = readOnce(() => unwrap(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
-  const inFolder = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
-  const run = inFolder((path) => unwrap(findRunRecord(world, path)));
+  const folderRead = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
+  const run = folderRead((path) => unwrap(findRunRecord(world, path)));
   return {
     options,
     /** The path of the state folder, which may not exist. The folder is not checked. */
@@ -75,10 +75,10 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
       return runRecord && baseUrlOf(runRecord);
     },
     /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
-    credentials: inFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
+    credentials: folderRead((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
     /** The id of the folder's default store, set by `checkout stores use`. */
-    chosenStore: inFolder((path) => unwrap(readChosenStore(world, path))),
-    adminToken: inFolder((path) => unwrap(readAdminToken(world, path))),
+    chosenStore: folderRead((path) => unwrap(readChosenStore(world, path))),
+    adminToken: folderRead((path) => unwrap(readAdminToken(world, path))),
     address: readOnce(() =>
       parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env["CHECKOUT_BASE_URL"])),
     ),
@@ -194,8 +194,8 @@ type KnownStore = { readonly storeId: string; readonly name: string };
 
 /** The store with an id, otherwise with a name, which several stores can share. Refuses if not exactly one matches. */
 export function requireOneStore<Known extends KnownStore>(stores: readonly Known[], text: string): Known {
-  const byId = stores.filter(({ storeId }) => storeId === text.toLowerCase());
-  const matchingStores = byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
+  const idMatches = stores.filter(({ storeId }) => storeId === text.toLowerCase());
+  const matchingStores = idMatches.length > 0 ? idMatches : stores.filter(({ name }) => name === text);
   const [onlyStore] = matchingStores;
   if (onlyStore === undefined) {
     const names = firstOf(stores.map(({ name }) => printableLiteral(name)));

@@ -86,14 +86,14 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");
-  const [onlyEndpoint, ...more] = servers.length === 0 ? endpoints : servers;
+  const [onlyEndpoint, ...tail] = servers.length === 0 ? endpoints : servers;
   if (onlyEndpoint === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
     throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
   }
-  if (more.length === 0) return onlyEndpoint.id;
-  const knownEndpoints = [onlyEndpoint, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
-  const message = `there are ${more.length + 1} endpoints; name one of them: ${knownEndpoints}`;
+  if (tail.length === 0) return onlyEndpoint.id;
+  const knownEndpoints = [onlyEndpoint, ...tail].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
+  const message = `there are ${tail.length + 1} endpoints; name one of them: ${knownEndpoints}`;
   throw refuseUsage(message, `checkout endpoints secret ${onlyEndpoint.id}`);
 }
 

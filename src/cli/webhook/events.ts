@@ -217,12 +217,12 @@ async function nextEvents(
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
   const id = await findId(context, "event", text);
   const waits = options.wait === true;
-  const shown = waits
+  const list = waits
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
-  if (waits && !isSettled(shown.deliveries)) throw new Refused(stillDueProblem(shown));
-  if (options.body === true) return context.printer.exact(shown.sentBody ?? shown.body);
-  return context.printer.result(answerOutput("showEvent", shown), () => eventText(shown, context.printer));
+  if (waits && !isSettled(list.deliveries)) throw new Refused(stillDueProblem(list));
+  if (options.body === true) return context.printer.exact(list.sentBody ?? list.body);
+  return context.printer.result(answerOutput("showEvent", list), () => eventText(list, context.printer));
 }
 
 function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">> {
@@ -261,12 +261,12 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 
 /** A retry can be hours away; the hint says how to move the store's clock there. */
 function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
-  const due = deliveries.filter(({ state }) => state === "due");
-  const times = due.flatMap(({ nextAt }) => nextAt ?? []);
+  const pending = deliveries.filter(({ state }) => state === "due");
+  const times = pending.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
-  const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
+  const message = `${pending.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
-  return waitTimeoutProblem(message, next, { event_id: eventId, due: due.length, next_at: nextAttempt });
+  return waitTimeoutProblem(message, next, { event_id: eventId, due: pending.length, next_at: nextAttempt });
 }
 
 async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promise<string> {

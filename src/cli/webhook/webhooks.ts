@@ -113,14 +113,14 @@ export function registerWebhooks(group: Group): void {
 /** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
-  const { sources, known: others } = await secretsToTry(context, options);
+  const { sources, known: extra } = await secretsToTry(context, options);
   const { dialect: file } = options;
   const [first] = sources;
-  const known =
+  const keys =
     file === undefined
-      ? first && ownerOf(first, others).dialect
+      ? first && ownerOf(first, extra).dialect
       : unwrap(await readDialectFile(context.world, file));
-  const dialect = options.headerNames === undefined ? known : { ...known, ...options.headerNames };
+  const dialect = options.headerNames === undefined ? keys : { ...keys, ...options.headerNames };
   const names = headerNamesIn(dialect);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyInput, "secrets"> = {
@@ -140,15 +140,15 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED.has(verdict.code));
   if (bestTrial !== undefined) {
     const causes = diagnose({ ...request, secrets: bestTrial.source.inForce });
-    const source = ownerOf(bestTrial.source, others);
+    const source = ownerOf(bestTrial.source, extra);
     return report(context, { verdict: bestTrial.verdict, causes, now: request.now, tried: [source] });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
-  const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...others]) });
+  const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...extra]) });
   const comparison = await compareWithNamedEvent(context, rawBody);
   const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
-  return report(context, { verdict, causes: shownCauses, now: request.now, tried: [...sources, ...others] });
+  return report(context, { verdict, causes: shownCauses, now: request.now, tried: [...sources, ...extra] });
 }
 
 function knownIn(sources: readonly Source[]): readonly KnownSecret[] {

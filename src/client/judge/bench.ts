@@ -229,8 +229,8 @@ export function viewedCheckout(
 ): ViewedCheckout {
   const ownList = ownCheckouts(purchase);
   const [first] = ownList;
-  const shown = purchase.paid ?? ownList.at(-1) ?? { id: "", orderId: purchase.cartId };
-  return hasSameId === true && first !== undefined ? { ...shown, orderId: first.orderId } : shown;
+  const order = purchase.paid ?? ownList.at(-1) ?? { id: "", orderId: purchase.cartId };
+  return hasSameId === true && first !== undefined ? { ...order, orderId: first.orderId } : order;
 }
 
 /** Thrown if a history cannot be played, such as without an order. */
@@ -267,7 +267,7 @@ export async function createOrders(
     if (purchase.checkouts.length > 0) return [];
     const takenOrder = await shop.takeOrder?.(purchase.cartId, purchase.kind);
     if (takenOrder === undefined) throw new NoOrder(factOf("no_more_orders"));
-    purchase.checkouts = await listed(call, { orderId: takenOrder.orderId });
+    purchase.checkouts = await listOrders(call, { orderId: takenOrder.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
@@ -286,20 +286,20 @@ export async function createOrders(
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const newRuns = await runs();
-    add(await listed(call, { orderId: cartId }), newRuns);
+    add(await listOrders(call, { orderId: cartId }), newRuns);
     return newRuns;
   }
   if (recording.namesCheckout && !isAlone) {
     const latestRuns = await runs();
     const ids = new Set(latestRuns.flatMap(idsIn));
-    add((await Promise.all([...ids].map((q) => listed(call, { q })))).flat(), latestRuns);
+    add((await Promise.all([...ids].map((q) => listOrders(call, { q })))).flat(), latestRuns);
     return latestRuns;
   }
   return bench.alone(async () => {
-    const knownIds = new Set((await listed(call, {})).map(({ id }) => id));
+    const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
     const newRuns = await runs();
     const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
-    const checkouts = await listed(call, namedOrder === undefined ? {} : { orderId: namedOrder });
+    const checkouts = await listOrders(call, namedOrder === undefined ? {} : { orderId: namedOrder });
     const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
     // In a separate store, an order of a killed run may be stored late.
     const isOwn = namedOrder !== undefined || search?.isOwn === true;
@@ -316,7 +316,7 @@ function idsIn({ text }: CreateRun): readonly string[] {
 }
 
 /** The checkouts of the store, oldest first. */
-async function listed(
+async function listOrders(
   call: CallOperation,
   filter: { readonly orderId?: string; readonly q?: string },
 ): Promise<readonly Listed[]> {
@@ -328,7 +328,7 @@ export async function refresh({ call, search }: Bench, purchase: Purchase): Prom
   const ids = new Set(purchase.checkouts.map(({ orderId }) => orderId));
   const filters = search?.isOwn === true ? [{}] : [...ids].map((orderId) => ({ orderId }));
   for (const filter of filters)
-    purchase.checkouts = mergeLists(purchase.checkouts, await listed(call, filter));
+    purchase.checkouts = mergeLists(purchase.checkouts, await listOrders(call, filter));
 }
 
 function mergeLists(knownList: readonly Listed[], newerList: readonly Listed[]): readonly Listed[] {

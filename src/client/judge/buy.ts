@@ -58,7 +58,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
   const isAgain = purchase.creates > 0;
-  const known = purchase.checkouts.length;
+  const count = purchase.checkouts.length;
   const sentCreates = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
@@ -68,8 +68,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     return false;
   }
   const live = liveCheckouts(purchase).length;
-  const isNew = purchase.checkouts.length > known;
-  const isDead = known > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
+  const isNew = purchase.checkouts.length > count;
+  const isDead = count > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
   // The customer still has an order to pay, and no way to its page.
   const isLocked =
     isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isLed(purchase, runs);
@@ -253,9 +253,9 @@ async function createNow(
   const purchase = purchaseOf(play, of);
   // The shop's own, which is the first.
   const [model = lastCheckout(purchase)] = purchaseOf(play, like).checkouts;
-  const { currency: own, paymentMethod, amountMinor, object } = model;
+  const { currency: code, paymentMethod, amountMinor, object } = model;
   const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;
-  const currency = terms === "other_currency" ? await otherCurrency(bench, own) : own;
+  const currency = terms === "other_currency" ? await otherCurrency(bench, code) : code;
   if (currency === undefined) return false;
   const answer = await world.send({
     method: "POST",
@@ -286,7 +286,7 @@ async function createNow(
   return newCheckouts.length > 0;
 }
 
-async function otherCurrency({ call }: Bench, own: string): Promise<string | undefined> {
+async function otherCurrency({ call }: Bench, base: string): Promise<string | undefined> {
   const { capabilities } = await call({ name: "storeSummary", body: undefined });
-  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== own)?.name;
+  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== base)?.name;
 }

@@ -14,8 +14,8 @@ const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
 
 /** Moves the store's clock; the deliveries that fall due are made. */
-export async function advance({ call }: Pick<Bench, "call">, byMs: number): Promise<void> {
-  await call({ name: "moveClock", body: { action: "advance", byMs } });
+export async function advance({ call }: Pick<Bench, "call">, spanMs: number): Promise<void> {
+  await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
 /** Lets the service deliver until nothing is due; then the final state of the order is known. */
@@ -41,8 +41,8 @@ async function deliveriesOf(
   { cartId }: Purchase,
 ): Promise<readonly ObservedDelivery[]> {
   const { endpointId } = search ?? {};
-  const ofRun = endpointId === undefined ? {} : { orderId: cartId, endpointId };
-  const { deliveries } = await call({ name: "listDeliveries", body: { limit: MAX_LISTED, ...ofRun } });
+  const runFilter = endpointId === undefined ? {} : { orderId: cartId, endpointId };
+  const { deliveries } = await call({ name: "listDeliveries", body: { limit: MAX_LISTED, ...runFilter } });
   if (deliveries.some(isAnsweredWithSecret)) noted.secrets.add("answer");
   return deliveries
     .map(({ type: eventType, cause, state, attempts }) => ({ eventType, cause, state, attempts }))

@@ -14,8 +14,8 @@ export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {
     of: (url, givenCookie) => {
-      const kept = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
-      const cookiesToSend = givenCookie === undefined ? kept : [givenCookie, ...kept];
+      const pairs = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
+      const cookiesToSend = givenCookie === undefined ? pairs : [givenCookie, ...pairs];
       return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };
     },
     keep: (url, lines) => {

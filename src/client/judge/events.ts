@@ -81,7 +81,7 @@ export function sentAs(
     case "more":
       return sentElsewhere(id, nearAmount(amountMinor, variant), currency);
     case "other_currency":
-      return sentElsewhere(id, amountMinor, RARE_CURRENCIES.find((one) => one !== currency) ?? currency);
+      return sentElsewhere(id, amountMinor, RARE_CURRENCIES.find((code) => code !== currency) ?? currency);
   }
 }
 

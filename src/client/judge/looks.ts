@@ -82,9 +82,9 @@ export async function lookAt(
   // After all deliveries of a search, a view that cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const seen = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
-    waitedMs = isBooked(seen) ? world.monotonic() - startedAt : 0;
-    if (!isEnough(seen) || search !== undefined) return lookFact(bench, { of, purchase, waitedMs }, seen);
+    const last = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
+    waitedMs = isBooked(last) ? world.monotonic() - startedAt : 0;
+    if (!isEnough(last) || search !== undefined) return lookFact(bench, { of, purchase, waitedMs }, last);
   }
   await world.sleep(waitMs, signal);
   return lookFact(bench, { of, purchase, waitedMs }, await read(bench, purchase));

@@ -87,7 +87,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   facts.push(await lookFact(bench, { purchase }, firstReading));
   if (firstReading.order === null || firstReading.order.paid) return end(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
-  const seen = await awaitPayment(bench, purchase, onSlow);
+  const reading = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
   const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
   purchase.isTold = isAccepted(deliveries);
@@ -95,9 +95,9 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const isWithoutEvents = deliveries.length === 0;
   const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries), isWithoutEvents };
   const toldPurchase = { ...purchase, isTold: true };
-  if (!isBooked(seen) && isWithoutEvents)
-    return end(measured, paidAt, notJudged(factOf("no_event_delivered"), "endpoint", seen.got));
-  if (!isBooked(seen)) facts.push(await lookFact(bench, { purchase: toldPurchase }, seen));
+  if (!isBooked(reading) && isWithoutEvents)
+    return end(measured, paidAt, notJudged(factOf("no_event_delivered"), "endpoint", reading.got));
+  if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: toldPurchase }, reading));
   else {
     const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
     const look = await lookAt({ ...bench, recording: measured }, "a", toldPurchase, waitMs);

@@ -229,7 +229,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
   const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
   await allEnded([
     sendAll(),
-    ...spans.map((byMs) => advance(bench, byMs)),
+    ...spans.map((spanMs) => advance(bench, spanMs)),
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
       await pause(afterMs);
       await visit(play, name, undefined);
@@ -263,9 +263,9 @@ async function visit(
   const { session, ...formFields } = form;
   const checkout = lastCheckout(purchase);
   const { cookies } = purchase;
-  const ofForm = session === null ? null : sessionOf(play, purchase, session);
-  const isOwn = ownCheckouts(purchase).some(({ id }) => id === ofForm);
-  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, session: ofForm, cookies, isOwn };
+  const formOrder = session === null ? null : sessionOf(play, purchase, session);
+  const isOwn = ownCheckouts(purchase).some(({ id }) => id === formOrder);
+  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, session: formOrder, cookies, isOwn };
   const startedAt = bench.world.monotonic();
   const result = await openReturnPage(bench, pageVisit);
   purchase.visitMs = bench.world.monotonic() - startedAt;

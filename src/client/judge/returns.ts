@@ -37,15 +37,15 @@ export async function openReturnPage(
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };
-  const posted = {
+  const fields = {
     ...headers,
     Origin: new URL(referer["Referer"] ?? page).origin,
     "Content-Type": "application/x-www-form-urlencoded",
   };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-    const how = method === "POST" && hops === 0 ? ({ method, headers: posted, body } as const) : { headers };
-    const sentParts = { ...how, headers: { ...how.headers, ...cookies.of(url, cookie) } };
+    const call = method === "POST" && hops === 0 ? ({ method, headers: fields, body } as const) : { headers };
+    const sentParts = { ...call, headers: { ...call.headers, ...cookies.of(url, cookie) } };
     const answer = await sendPatiently(world, target, { ...sentParts, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);

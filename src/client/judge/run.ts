@@ -76,9 +76,9 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     signal: AbortSignal.any([signal, failureSignal.signal]),
   };
   const whyLeft = (): WhyLeft | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
-  const report = (one: JudgedHistory): void => {
-    histories.push(one);
-    if (!isLeftOut(one)) plan.onJudged(one);
+  const report = (item: JudgedHistory): void => {
+    histories.push(item);
+    if (!isLeftOut(item)) plan.onJudged(item);
   };
   const unlessFailed = async (work: () => Promise<void>): Promise<void> => {
     if (failureSignal.signal.aborted) return;
@@ -190,13 +190,13 @@ function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHi
     const cause = likelyCause(name, invariant);
     if (cause !== undefined) likely.set(invariant, (likely.get(invariant) ?? new Set()).add(cause));
   }
-  return histories.map((one) => {
-    const { verdict, seen } = one;
-    if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return one;
+  return histories.map((item) => {
+    const { verdict, seen } = item;
+    if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return item;
     const brokenFact = verdictsOn(seen?.facts ?? []).broken.find(
       ({ invariant }) => invariant === verdict.invariant,
     );
-    return { ...one, verdict: { ...verdict, cause: brokenFact?.cause ?? null } };
+    return { ...item, verdict: { ...verdict, cause: brokenFact?.cause ?? null } };
   });
 }
 
@@ -209,7 +209,7 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const mergedHistories = names.flatMap((name) => {
-    const ownVerdicts = histories.filter((one) => one.name === name);
+    const ownVerdicts = histories.filter((item) => item.name === name);
     const worst = ["broken", "not_judged", "held"].flatMap((state) =>
       ownVerdicts.filter(({ verdict }) => verdict.state === state),
     );
@@ -243,22 +243,22 @@ export async function judgeAgain(
   const leftMs = until - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
-    histories.map(async (one) => {
-      const { name, seen, verdict } = one;
-      if (seen === undefined || !isHistory(name)) return one;
-      const interrupted = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : one;
-      if (signal.aborted) return interrupted;
+    histories.map(async (item) => {
+      const { name, seen, verdict } = item;
+      if (seen === undefined || !isHistory(name)) return item;
+      const fallback = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : item;
+      if (signal.aborted) return fallback;
       // An order that only another system has created is not judged.
       const knownOrders = [...seen.orders].filter(([, { checkouts, foreign }]) =>
         checkouts.some(({ id }) => !foreign.has(id)),
       );
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // A look that was cut off shows nothing.
-      if (signal.aborted) return interrupted;
+      if (signal.aborted) return fallback;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
       const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
       return {
-        ...one,
+        ...item,
         verdict: judgeLateBooking(HISTORIES[name], { verdict, ...seen }, laterLooks),
       };
     }),
@@ -325,11 +325,11 @@ async function confirm(
 ): Promise<JudgedHistory> {
   const first = playedTurn.verdict;
   for (let run = 0; run < CONFIRMATIONS && whyLeft() === undefined; run += 1) {
-    const again = await uninterrupted(bench.signal, playOnce(bench, turn));
-    if (again === undefined) break;
+    const rerun = await uninterrupted(bench.signal, playOnce(bench, turn));
+    if (rerun === undefined) break;
     const isRight =
-      first.state === "broken" && first.invariant === "takes_events" && again.verdict.state === "held";
-    if (isLate(first) || isRight || again.verdict.state === "broken") return judgedAs(bench, turn, again);
+      first.state === "broken" && first.invariant === "takes_events" && rerun.verdict.state === "held";
+    if (isLate(first) || isRight || rerun.verdict.state === "broken") return judgedAs(bench, turn, rerun);
   }
   if (isLate(first)) return judgedAs(bench, turn, playedTurn);
   return unplayed(turn, factOf(whyLeft() ?? "not_again"), first.got);

@@ -232,7 +232,7 @@ async function passOn(
     const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
     if (!OF_CONNECTION.has(name.toLowerCase())) headers[name] = value;
   }
-  const sent = await send({
+  const reply = await send({
     method: "POST",
     url,
     headers,
@@ -242,7 +242,7 @@ async function passOn(
     larger: "cut",
     addresses: ["127.0.0.1"],
   });
-  return sent.ok ? { status: sent.status, headers: {}, body: sent.body } : { ...NO_ANSWER, dropped: true };
+  return reply.ok ? { status: reply.status, headers: {}, body: reply.body } : { ...NO_ANSWER, dropped: true };
 }
 
 const OF_CONNECTION = new Set(["host", "connection", "content-length", "transfer-encoding"]);

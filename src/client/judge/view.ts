@@ -90,7 +90,7 @@ async function askFunction(
     const order = await read(checkout);
     return { order, got: JSON.stringify(order), text: "", isMissing: false };
   } catch (error) {
-    return { ...unreadable(isError(error) ? error.message : String(error)), error };
+    return { ...viewFailure(isError(error) ? error.message : String(error)), error };
   }
 }
 
@@ -103,10 +103,10 @@ async function askPage(
   const signedIn = cookie === undefined ? {} : { Cookie: cookie };
   const headers = { Accept: "application/json,text/*;q=0.9", ...signedIn };
   const answer = await sendPatiently(world, target, { url, headers, signal });
-  if (!answer.ok) return unreadable(noAnswer(answer.failure, answer.message));
+  if (!answer.ok) return viewFailure(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
-  if (status < 200 || status >= 300) return unreadable(String(status));
+  if (status < 200 || status >= 300) return viewFailure(String(status));
   return readText(body, view);
 }
 
@@ -125,7 +125,7 @@ async function askCommand(
   });
   if (ending === "exited" && exitCode === 0) return readText(stdout, view);
   const errorText = excerpt(stderr);
-  return unreadable(
+  return viewFailure(
     ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, errorText) : noAnswer(ending, errorText),
   );
 }
@@ -135,7 +135,7 @@ export function noAnswer(failure: FailureCode, message: string): SaidValue {
   return factOf(`no_answer:${failure}`, excerpt(message));
 }
 
-function unreadable(gotValue: SaidValue): ViewReading {
+function viewFailure(gotValue: SaidValue): ViewReading {
   return { order: null, got: gotValue, text: "", isMissing: false };
 }
 

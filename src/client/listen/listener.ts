@@ -117,7 +117,7 @@ type Context = ListenerOptions & {
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
-  let inFlight = 0;
+  let openCount = 0;
   const context: Context = {
     ...options,
     world,
@@ -134,7 +134,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
     },
   };
   // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
-  const stray = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
+  const refuse = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
     if (context.mayLookCloser()) options.onStray(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
   };
@@ -142,21 +142,21 @@ export function createWebhookListener(world: Context["world"], options: Listener
     const { method, target } = request;
     const [path = ""] = target.split("?");
     const host = checkHost(headerValues(request.rawHeaders, "host"), options.hosts);
-    if (!host.ok) return stray(host.refusal.code === "invalid_request" ? 400 : 403, host.refusal.message);
+    if (!host.ok) return refuse(host.refusal.code === "invalid_request" ? 400 : 403, host.refusal.message);
     // A request from a page in a browser is not a delivery.
-    if (headerValues(request.rawHeaders, "origin").length > 0) return stray(403, "a browser sent a request");
+    if (headerValues(request.rawHeaders, "origin").length > 0) return refuse(403, "a browser sent a request");
     if (!options.paths.includes(path))
-      return stray(404, `${method} ${path}: deliveries are accepted at ${options.paths.join(" and ")}`);
-    if (method !== "POST") return stray(405, `${method} ${path}: deliveries must use POST`);
-    if (inFlight >= MAX_IN_FLIGHT) return stray(503, `${MAX_IN_FLIGHT} deliveries are already in progress`);
-    inFlight += 1;
+      return refuse(404, `${method} ${path}: deliveries are accepted at ${options.paths.join(" and ")}`);
+    if (method !== "POST") return refuse(405, `${method} ${path}: deliveries must use POST`);
+    if (openCount >= MAX_IN_FLIGHT) return refuse(503, `${MAX_IN_FLIGHT} deliveries are already in progress`);
+    openCount += 1;
     try {
       return await receive(context, request);
     } catch (error) {
       options.report(error);
       return plainAnswer(500, "the listener failed");
     } finally {
-      inFlight -= 1;
+      openCount -= 1;
     }
   };
   return {
@@ -164,7 +164,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       answer,
       refuse: ({ code, message }) => {
         const { status } = ERRORS[code];
-        return stray(status === 408 || status === 413 || status === 431 ? status : 400, message);
+        return refuse(status === 408 || status === 413 || status === 431 ? status : 400, message);
       },
     },
     settled: async () => {
@@ -240,7 +240,7 @@ async function refuseUnverified(
   arrival: Omit<Received, "claims">,
   verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
-  const { since, headerNames, ...reported } = arrival;
+  const { since, headerNames, ...facts } = arrival;
   const [eventId] = headerValues(arrival.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the sandbox knows the open attempt only until then.
   const attempt = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
@@ -256,7 +256,7 @@ async function refuseUnverified(
     const { body } = arrival.request;
     const claims = parseClaims(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
-    onHandled({ ...reported, claims, result, answered: response.status, milliseconds, next });
+    onHandled({ ...facts, claims, result, answered: response.status, milliseconds, next });
   };
   later(report());
   return response;

@@ -24,26 +24,26 @@ export function pollDeliveries(
 ): Pick<Listener, "close"> {
   const controller = new AbortController();
   const { signal } = controller;
-  const underWay = new Map<string, Promise<void>>();
+  const openWork = new Map<string, Promise<void>>();
   const handle = async ({ id, headers, body }: AnswerOf<"fetchDeliveries">["requests"][number]) => {
     const rawHeaders = Object.entries({ ...headers, Host: HOST }).flat();
     const answer = answerOf(
       await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
     );
     for (let tries = 0; tries < MAX_TRIES && !signal.aborted; tries += 1) {
-      const sent = await link.answer(id, answer);
-      if (sent.end === "success" || (sent.end === "refusal" && sent.error.code === "not_found")) return;
+      const reply = await link.answer(id, answer);
+      if (reply.end === "success" || (reply.end === "refusal" && reply.error.code === "not_found")) return;
       await world.sleep(PAUSE_MS, signal);
     }
   };
   const poll = async (): Promise<void> => {
     while (!signal.aborted) {
-      const outcome = await link.fetch([...underWay.keys()], signal);
+      const outcome = await link.fetch([...openWork.keys()], signal);
       if (outcome.end !== "success") await world.sleep(PAUSE_MS, signal);
       else
         for (const request of outcome.value.requests) {
-          const work = handle(request).finally(() => underWay.delete(request.id));
-          underWay.set(request.id, work);
+          const work = handle(request).finally(() => openWork.delete(request.id));
+          openWork.set(request.id, work);
         }
     }
   };
@@ -51,7 +51,7 @@ export function pollDeliveries(
   return {
     close: async (graceMs) => {
       controller.abort();
-      await Promise.race([Promise.all([polling, ...underWay.values()]), world.sleep(graceMs)]);
+      await Promise.race([Promise.all([polling, ...openWork.values()]), world.sleep(graceMs)]);
     },
   };
 }

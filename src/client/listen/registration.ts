@@ -118,9 +118,9 @@ async function registerNow(
   const body = { url, eventTypes, since, forwardTo };
   const outcome = await ask(registration, { name: "registerListener", body });
   if (outcome.end !== "success") return outcome;
-  const { id, signingSecrets: inForce, storeTime } = outcome.value;
+  const { id, signingSecrets: secrets, storeTime } = outcome.value;
   registration.endpointId = id;
-  registration.secrets = { inForce, retired: [], storeTime };
+  registration.secrets = { inForce: secrets, retired: [], storeTime };
   registration.state = "connected";
   return outcome;
 }

@@ -20,7 +20,7 @@ export function seenEventsInMemory(): SeenEvents {
 }
 
 /** A record of seen events that survives disk failures: a forwarded event counts even if it cannot be recorded. */
-export function tolerateStorageFailures(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
+export function tolerateStorageFailures(file: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const memoryEvents = seenEventsInMemory();
   const attempt = <Value>(work: () => Value, fallback: Value): Value => {
     try {
@@ -31,14 +31,14 @@ export function tolerateStorageFailures(kept: SeenEvents, report: (error: unknow
     }
   };
   return {
-    has: (event) => memoryEvents.has(event) || attempt(() => kept.has(event), false),
+    has: (event) => memoryEvents.has(event) || attempt(() => file.has(event), false),
     add: (event, now) => {
       const isKept = attempt(() => {
-        kept.add(event, now);
+        file.add(event, now);
         return true;
       }, false);
       if (!isKept) memoryEvents.add(event, now);
     },
-    close: kept.close,
+    close: file.close,
   };
 }

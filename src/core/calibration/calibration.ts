@@ -66,14 +66,14 @@ export function calibrationAge({ at }: Calibration, now: number): number {
 }
 
 export function verdictOn({ assumptions }: Calibration, decision: number): CalibratedAssumption["verdict"] {
-  return assumptions.find((one) => one.decision === decision)?.verdict ?? "not_observed";
+  return assumptions.find((row) => row.decision === decision)?.verdict ?? "not_observed";
 }
 
 export function verdictsOf({
   assumptions,
 }: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
   const of = (verdict: CalibratedAssumption["verdict"]): readonly number[] =>
-    assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
+    assumptions.filter((row) => row.verdict === verdict).map(({ decision }) => decision);
   return {
     confirmed: of("confirmed"),
     contradicted: of("contradicted"),
@@ -99,7 +99,7 @@ export function judgeCalibration(
   const judgeOne = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, results, decision);
-    if (payment === undefined) return unobserved("only a payment shows it: --with-payer");
+    if (payment === undefined) return notObserved("only a payment shows it: --with-payer");
     const { verdict, expected, shown } = judgePayment(payment, order);
     const { request, answer } = displayEvidence({ run, order }, shown);
     const isPaid = checkoutInAnswer(payment.retrieved)["status"] === PAID_STATUS;
@@ -115,7 +115,7 @@ type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 /** Decisions that a test key could observe but a calibration does not, with the reasons. */
 const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
-function unobserved(expectedText: string, missedText?: string): Verdict {
+function notObserved(expectedText: string, missedText?: string): Verdict {
   const fields = { verdict: "not_observed", expected: expectedText, request: null, answer: null } as const;
   return missedText === undefined ? fields : { ...fields, missed: missedText };
 }
@@ -127,23 +127,23 @@ type ObservedAnswer = {
 };
 
 function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision: number): Verdict {
-  const seen: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
+  const rows: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
-  if (seen.length === 0) return unobserved(UNOBSERVED.get(decision) ?? "a test key cannot observe it");
-  const faults = seen.filter(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
+  if (rows.length === 0) return notObserved(UNOBSERVED.get(decision) ?? "a test key cannot observe it");
+  const faults = rows.filter(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
   // The first request may have had an effect, so the answer to the second one proves nothing against the service.
   const doubtful = faults.find(({ answer }) => answer?.resent === true && answer.status < 300);
-  const wrong = faults.find((fault) => fault !== doubtful);
-  const unseen = seen.find(({ answer }) => answer === undefined) ?? doubtful;
-  const shownAnswer = wrong ?? seen.findLast(({ answer }) => answer !== undefined);
-  const reason = unseen && (missed.get(unseen.probe.name) ?? (unseen === doubtful ? RESENT : undefined));
+  const error = faults.find((fault) => fault !== doubtful);
+  const gap = rows.find(({ answer }) => answer === undefined) ?? doubtful;
+  const shownAnswer = error ?? rows.findLast(({ answer }) => answer !== undefined);
+  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtful ? RESENT : undefined));
   const request = shownAnswer?.probe.request(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
-    return unobserved(reason ?? "no answer could be read", reason);
-  const verdict = wrong !== undefined ? "contradicted" : unseen !== undefined ? "not_observed" : "confirmed";
+    return notObserved(reason ?? "no answer could be read", reason);
+  const verdict = error !== undefined ? "contradicted" : gap !== undefined ? "not_observed" : "confirmed";
   return {
     verdict,
     expected: verdict === "not_observed" && reason !== undefined ? reason : shownAnswer.check.expected,
@@ -209,8 +209,8 @@ function displayRequest(run: CalibrationRun, request: ProbeRequest): CalibratedA
   const headers = Object.entries(probeHeaders(request, "Bearer <API key>")).map(
     ([name, value]) => [name, removeRunSpecifics(run, value)] as const,
   );
-  const shown = body === undefined ? null : shortenText(removeRunSpecifics(run, body));
-  return { method, path: removeRunSpecifics(run, path), headers: Object.fromEntries(headers), body: shown };
+  const text = body === undefined ? null : shortenText(removeRunSpecifics(run, body));
+  return { method, path: removeRunSpecifics(run, path), headers: Object.fromEntries(headers), body: text };
 }
 
 /** Maximum stored length of a body, path or header value, in characters. */
@@ -256,24 +256,24 @@ export function calibrationDifferences(
   now: Calibration,
   { withPayment }: { readonly withPayment: boolean },
 ): CalibrationDifferences {
-  const kept = new Map(record.assumptions.map((one) => [one.decision, one]));
+  const base = new Map(record.assumptions.map((row) => [row.decision, row]));
   const verdicts = now.assumptions
     .filter(({ decision }) => withPayment || !PAYMENT_JUDGES.has(decision))
-    .map((one) => ({ decision: one.decision, result: compareVerdicts(kept.get(one.decision), one) }));
+    .map((row) => ({ decision: row.decision, result: compareVerdicts(base.get(row.decision), row) }));
   const of = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
-    verdicts.filter((one) => one.result === result).map(({ decision }) => decision);
+    verdicts.filter((row) => row.result === result).map(({ decision }) => decision);
   return { differing: of("differs"), missed: of("missed") };
 }
 
 function compareVerdicts(
-  kept: CalibratedAssumption | undefined,
-  found: CalibratedAssumption,
+  base: CalibratedAssumption | undefined,
+  row: CalibratedAssumption,
 ): "same" | "differs" | "missed" {
-  const unknown = [kept?.verdict ?? "not_observed", found.verdict].filter((one) => one === "not_observed");
-  if (unknown.length > 0) return unknown.length === 2 ? "same" : "missed";
+  const gaps = [base?.verdict ?? "not_observed", row.verdict].filter((verdict) => verdict === "not_observed");
+  if (gaps.length > 0) return gaps.length === 2 ? "same" : "missed";
   const evidence = ({ verdict, expected, request, answer }: CalibratedAssumption): string =>
     JSON.stringify([verdict, expected, request, answer]);
-  if (kept !== undefined && evidence(kept) === evidence(found)) return "same";
-  const isPart = kept?.missed !== undefined || found.missed !== undefined;
-  return isPart && kept?.verdict === found.verdict ? "missed" : "differs";
+  if (base !== undefined && evidence(base) === evidence(row)) return "same";
+  const isPart = base?.missed !== undefined || row.missed !== undefined;
+  return isPart && base?.verdict === row.verdict ? "missed" : "differs";
 }

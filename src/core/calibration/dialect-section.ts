@@ -42,15 +42,15 @@ function namesOf<Value>(ourNames: readonly string[], valueOf: (name: string) => 
 
 const codeOf = (statuses: readonly number[], message: string) =>
   z.strictObject({ code: z.optional(word), status: z.optional(z.literal([...statuses], message)) });
-const ofOthers = codeOf(UNSTATED, `must be one of ${UNSTATED.join(", ")}`);
-const ofSession = codeOf(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
-const ofStated = new Map(
+const otherCode = codeOf(UNSTATED, `must be one of ${UNSTATED.join(", ")}`);
+const sessionCode = codeOf(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
+const statedCodes = new Map(
   STATED.map((status) => [status, codeOf([status], `must be ${status}, which the interface states`)]),
 );
 const errors = namesOf(ERROR_CODES, (code) =>
   code === "session_not_found"
-    ? ofSession
-    : (ofStated.get(ERRORS[code as keyof typeof ERRORS].status) ?? ofOthers),
+    ? sessionCode
+    : (statedCodes.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
 );
 
 export const dialectSchema = z
@@ -81,8 +81,8 @@ export const dialectSchema = z
         context.addIssue({ code: "custom", path: [field], message: "each name must be different" });
     }),
   );
-nameSchemas({ Dialect: dialectSchema, DialectCode: ofOthers });
-for (const [status, schema] of ofStated) nameSchemas({ [`DialectCode${status}`]: schema });
+nameSchemas({ Dialect: dialectSchema, DialectCode: otherCode });
+for (const [status, schema] of statedCodes) nameSchemas({ [`DialectCode${status}`]: schema });
 
 /** The fields in which two things have one name. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
@@ -92,7 +92,7 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
     event_fields: [...NAMED_EVENT_FIELDS, "livemode"].map((field) => fields[field] ?? field),
     headers: Object.values(headerNamesIn(dialect)).map((name) => name.toLowerCase()),
   };
-  return Object.entries(names).flatMap(([field, all]) => (new Set(all).size < all.length ? [field] : []));
+  return Object.entries(names).flatMap(([field, list]) => (new Set(list).size < list.length ? [field] : []));
 }
 
 /**

@@ -22,14 +22,14 @@ type Event = Readonly<Record<string, unknown>>;
 
 /** The names of the service that were seen to differ; a name that no answer shows is ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
-  const unknown = answers.get("unknown-id")?.status;
-  const both = answers.get(BOTH_FORMS_PROBE);
-  const isAmount = checkoutInAnswer(both)["amount_minor"] === AMOUNT_MINOR;
+  const status = answers.get("unknown-id")?.status;
+  const reply = answers.get(BOTH_FORMS_PROBE);
+  const isAmount = checkoutInAnswer(reply)["amount_minor"] === AMOUNT_MINOR;
   return withoutEmpty({
     errors: observedErrors(answers),
     replay: observedReplay(answers),
-    unknown_session: unknown === 400 || unknown === 403 ? unknown : undefined,
-    both_forms: both?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
+    unknown_session: status === 400 || status === 403 ? status : undefined,
+    both_forms: reply?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
     ...observedEvents(payment?.deliveries ?? []),
   });
 }
@@ -46,29 +46,29 @@ export const PROVOKED_CODES: readonly ErrorCode[] = PROBES.flatMap(({ checks }) 
 );
 
 function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
-  const seen = PROBES.flatMap(({ name, checks }) =>
+  const codes = PROBES.flatMap(({ name, checks }) =>
     checks.flatMap(({ refusal: ours }) => {
       const answer = answers.get(name);
       const code = answer === undefined ? undefined : codeOf(answer);
       if (ours === undefined || answer === undefined || typeof code !== "string") return [];
       const isOther = answer.status !== ERRORS[ours].status && ours !== "session_not_found";
-      const named = { ...(code !== ours && { code }), ...(isOther && { status: answer.status }) };
-      return Object.keys(named).length === 0 ? [] : [[ours, named] as const];
+      const change = { ...(code !== ours && { code }), ...(isOther && { status: answer.status }) };
+      return Object.keys(change).length === 0 ? [] : [[ours, change] as const];
     }),
   );
   // The first answer of a code counts.
-  return Object.fromEntries(seen.toReversed());
+  return Object.fromEntries(codes.toReversed());
 }
 
 function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
-  const [first, again] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
-  if (first === undefined || again?.text !== first.text) return undefined;
-  const isMarked = again.headers[REPLAYED] === "true";
-  const mark = Object.entries(again.headers).find(
+  const [first, replay] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
+  if (first === undefined || replay?.text !== first.text) return undefined;
+  const isMarked = replay.headers[REPLAYED] === "true";
+  const mark = Object.entries(replay.headers).find(
     ([name, value]) => value === "true" && first.headers[name] === undefined,
   );
   return {
-    status: again.status === 200 ? 200 : undefined,
+    status: replay.status === 200 ? 200 : undefined,
     header: isMarked || first.resent === true ? undefined : (mark?.[0] ?? null),
   };
 }
@@ -78,7 +78,7 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const [first] = deliveries;
   const [event] = events;
   if (first === undefined || event === undefined) return {};
-  const { eventId, ...ofHeaders } = observedHeaders(first);
+  const { eventId, ...headerFields } = observedHeaders(first);
   const fields = observedFields(events, eventId);
   const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
@@ -90,7 +90,7 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   });
   const isSeconds = typeof createdAt === "number" && createdAt < 1e11;
   const times = typeof createdAt === "number" ? (isSeconds ? "seconds" : "milliseconds") : undefined;
-  return { ...ofHeaders, event_fields: fields, times, events: Object.fromEntries(types) };
+  return { ...headerFields, event_fields: fields, times, events: Object.fromEntries(types) };
 }
 
 const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
@@ -123,8 +123,8 @@ function observedFields(
   events: readonly Event[],
   eventId: string | undefined,
 ): Record<string, string | null> {
-  const known = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
-  const others = new Set(events.flatMap((event) => Object.keys(event)).filter((name) => !known.has(name)));
+  const names = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
+  const extra = new Set(events.flatMap((event) => Object.keys(event)).filter((name) => !names.has(name)));
   const isStatus = (value: unknown): boolean => value === null || STATUSES.some((status) => status === value);
   const isTime = (value: unknown): boolean =>
     typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value);
@@ -143,11 +143,11 @@ function observedFields(
   );
   const foundNames = missing.map(([field, isForm]) => {
     const first = events[0] ?? {};
-    const name = [...others].find((otherName) => {
+    const name = [...extra].find((otherName) => {
       const isFitting = events.every((event) => isForm(event[otherName]));
       return isFitting && (field !== "event_id" || first[otherName] === eventId);
     });
-    if (name !== undefined) others.delete(name);
+    if (name !== undefined) extra.delete(name);
     return [field, name ?? null] as const;
   });
   return Object.fromEntries(foundNames);

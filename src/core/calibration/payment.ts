@@ -95,7 +95,7 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
 
 /** The statuses in the events, each once, in the order of their first deliveries. */
 function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] {
-  return [...new Set(deliveries.map((one) => dataOf(eventOf(one))["status"]))].filter(
+  return [...new Set(deliveries.map((event) => dataOf(eventOf(event))["status"]))].filter(
     (status) => status !== undefined,
   );
 }
@@ -115,11 +115,11 @@ function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
   const [last] = deliveries.slice(-1);
   if (last === undefined) return NO_DELIVERY;
-  const wrong = deliveries.find((one) => !isOurEvent(eventOf(one)));
+  const fault = deliveries.find((event) => !isOurEvent(eventOf(event)));
   return verdictOf(
-    wrong === undefined,
+    fault === undefined,
     `order.<status> with ${EVENT_FIELDS.join(", ")}, and in data the fields of an answer`,
-    wrong ?? last,
+    fault ?? last,
   );
 }
 
@@ -150,11 +150,11 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
   const [last] = deliveries.slice(-1);
   if (last === undefined) return NO_DELIVERY;
   const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
-  const without = deliveries.find((one) => !hasHeaders(one));
-  if (without !== undefined) return verdictOf(false, expectedText, without);
+  const failure = deliveries.find((event) => !hasHeaders(event));
+  if (failure !== undefined) return verdictOf(false, expectedText, failure);
   if (secrets.length === 0) return NO_SECRET;
   // A wrong signature may come from another secret, so it proves nothing about the headers.
-  const verdicts = deliveries.map((one) => [one, verdictOnSignature(one, secrets)] as const);
+  const verdicts = deliveries.map((event) => [event, verdictOnSignature(event, secrets)] as const);
   const row = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
   if (row !== undefined) return verdictOf(false, expectedText, row[0]);
   const hasUnsigned = verdicts.some(([, verdict]) => !verdict.ok);
@@ -166,8 +166,8 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
   const [first] = deliveries;
   if (first === undefined) return NO_DELIVERY;
-  const second = deliveries.find((one) => one !== first && Buffer.compare(one.body, first.body) === 0);
-  const afterMs = second === undefined ? undefined : second.at - first.at;
+  const copy = deliveries.find((event) => event !== first && Buffer.compare(event.body, first.body) === 0);
+  const afterMs = copy === undefined ? undefined : copy.at - first.at;
   const { least, most } = SECOND_ATTEMPT_MS;
   const holds = afterMs !== undefined && afterMs >= least && afterMs <= most;
   return verdictOf(holds, `the same event again about 5 s after ${first.answered}`, first);
@@ -177,8 +177,8 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [last] = deliveries.slice(-1);
   if (last === undefined) return NO_DELIVERY;
   if (secrets.length === 0) return NO_SECRET;
-  const codes = deliveries.map((one) => {
-    const verdict = verdictOnSignature(one, secrets);
+  const codes = deliveries.map((event) => {
+    const verdict = verdictOnSignature(event, secrets);
     return verdict.ok ? "ok" : verdict.code;
   });
   // The signature is checked before the age, so a wrong age proves a correct signature.

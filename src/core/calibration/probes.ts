@@ -66,28 +66,28 @@ const MAX_BODY_BYTES = 16_384;
 
 export const AMOUNT_MINOR = 100;
 const CURRENCY = "EUR";
-const amountBody = (orderId: string, more: Readonly<Record<string, unknown>> = {}): string =>
+const amountBody = (orderId: string, extra: Readonly<Record<string, unknown>> = {}): string =>
   JSON.stringify({
     order_id: orderId,
     amount_minor: AMOUNT_MINOR,
     currency: CURRENCY,
     payment_method: "alipay_plus",
-    ...more,
+    ...extra,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
 /** Does not contain the order_id of the order, by which a receiver recognises events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
-const refusedBody = (more: Readonly<Record<string, unknown>>): string =>
-  JSON.stringify({ order_id: REFUSED_ORDER_ID, ...more });
+const refusedBody = (extra: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ order_id: REFUSED_ORDER_ID, ...extra });
 
 function createOrder(
   key: (run: string) => string,
   body: (run: string) => string,
-  more: Partial<ProbeRequest> = {},
+  extra: Partial<ProbeRequest> = {},
 ): Probe["request"] {
-  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...more });
+  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...extra });
 }
 
 function retrieveRequest(createdId: string): Probe["request"] {
@@ -122,9 +122,9 @@ function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
 function refusedCreate(
   summary: string,
   [decision, code]: readonly [decision: number, code: ErrorCode],
-  more: Partial<ProbeRequest>,
+  extra: Partial<ProbeRequest>,
 ): Omit<Probe, "name"> {
-  const request = createOrder(key2, () => amountBody(REFUSED_ORDER_ID), more);
+  const request = createOrder(key2, () => amountBody(REFUSED_ORDER_ID), extra);
   return { summary, request, checks: [refusalCheck(decision, code)] };
 }
 

@@ -30,7 +30,7 @@ const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} charact
 export const MAX_PRICE_ID = 64;
 const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
 
-const bySum = z.strictObject({
+const sumShape = z.strictObject({
   order_id,
   amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
   currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
@@ -38,7 +38,7 @@ const bySum = z.strictObject({
   ...optional,
 });
 
-const byPrice = z.strictObject({
+const priceShape = z.strictObject({
   order_id,
   price_id: text(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
   ...optional,
@@ -47,7 +47,7 @@ const byPrice = z.strictObject({
 const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
 /** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
-export const createRequest = z.union([bySum, byPrice]);
+export const createRequest = z.union([sumShape, priceShape]);
 export type CreateRequest = z.infer<typeof createRequest>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
@@ -60,7 +60,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (repeatedFields.length > 0) {
     return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = hasPrice ? byPrice : bySum;
+  const schema = hasPrice ? priceShape : sumShape;
   const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
@@ -101,7 +101,7 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
   return [{ order_id: orderId, ...sum, ...descriptionField }];
 }
 
-const fields = { ...bySum.shape, ...byPrice.shape };
+const fields = { ...sumShape.shape, ...priceShape.shape };
 
 export type CreateField = keyof typeof fields;
 

@@ -27,25 +27,25 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 
 /** Refuses with `state_conflict` other terms, a retired or unapproved price, and a price beyond the maximum. */
 export function decidePrice(
-  wanted: Price,
+  price: Price,
   prices: readonly Price[],
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const known = prices.find(({ id }) => id === wanted.id);
-  if (known !== undefined) return decideKnown(wanted, known);
+  const match = prices.find(({ id }) => id === price.id);
+  if (match !== undefined) return decideKnown(price, match);
   if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
-  return accept({ price: wanted, added: true });
+  return accept({ price: price, added: true });
 }
 
 function decideKnown(
-  wanted: Price,
-  known: Price,
+  price: Price,
+  match: Price,
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const id = printableLiteral(known.id);
-  if (known.retired) return refuseFact("price_id_retired", { price: id });
-  const otherTerms = PRICE_TERMS.filter(([field]) => known[field] !== wanted[field]).map(
-    ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
+  const id = printableLiteral(match.id);
+  if (match.retired) return refuseFact("price_id_retired", { price: id });
+  const otherTerms = PRICE_TERMS.filter(([field]) => match[field] !== price[field]).map(
+    ([field, name]) => `${name} ${printableLiteral(match[field])}, not ${printableLiteral(price[field])}`,
   );
   if (otherTerms.length > 0) return refuseFact("price_differs", { price: id, terms: otherTerms.join("; ") });
-  if (wanted.approved && !known.approved) return refuseFact("price_unapproved", { price: id });
-  return accept({ price: known, added: false });
+  if (price.approved && !match.approved) return refuseFact("price_unapproved", { price: id });
+  return accept({ price: match, added: false });
 }

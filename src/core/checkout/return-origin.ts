@@ -89,8 +89,8 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(removeUser(text));
-  const meant = guessOrigin(text);
-  return refuseFact("bad_return_origin", { rule, got, instead: meant ?? partOf("example_origin", {}) });
+  const guess = guessOrigin(text);
+  return refuseFact("bad_return_origin", { rule, got, instead: guess ?? partOf("example_origin", {}) });
 }
 
 /** Exactly as browsers write it (decision 88). Refuses with `invalid_parameter`. */

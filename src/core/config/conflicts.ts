@@ -9,11 +9,11 @@ export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): PathRefused[] {
-  const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
+  const storeRows = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
-    ...findRepeatedNames(inStores.map(({ store, path }) => [[...path, "id"], store.id])),
+    ...findRepeatedNames(storeRows.map(({ store, path }) => [[...path, "id"], store.id])),
     ...merchantConflicts(stores),
-    ...inStores.flatMap(({ store, path }) => conflictsInStore(store, path)),
+    ...storeRows.flatMap(({ store, path }) => conflictsInStore(store, path)),
   ];
 }
 
@@ -52,8 +52,8 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
       otherName === undefined
         ? []
         : [atPath(["targets", name], refuseFact("shared_variable", { other: otherName, variable }))];
-    const plain = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
-    return sharedNames.concat(plain);
+    const faults = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
+    return sharedNames.concat(faults);
   });
 }
 

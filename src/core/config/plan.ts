@@ -83,9 +83,9 @@ export function planChanges(
     if (!check.ok) return check;
     changes.push(...changesOf(store, place));
   }
-  const inFile = new Set(wantedStores.map(({ id }) => id));
-  const others = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
-  const unmanaged = others.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
+  const fileIds = new Set(wantedStores.map(({ id }) => id));
+  const extra = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
+  const unmanaged = extra.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
   return accept([...changes, ...unmanaged]);
 }
 
@@ -144,10 +144,10 @@ function capabilityChanges(
   const names: readonly string[] | undefined =
     kind === "currency" ? capabilities.currencies : capabilities.paymentMethods;
   if (names === undefined) return [];
-  const known = (now?.capabilities ?? []).filter((capability) => capability.kind === kind);
-  const addedNames = names.filter((name) => !known.some((capability) => capability.name === name));
+  const list = (now?.capabilities ?? []).filter((capability) => capability.kind === kind);
+  const addedNames = names.filter((name) => !list.some((capability) => capability.name === name));
   return [
-    ...known
+    ...list
       .filter(({ name, active }) => active || names.includes(name))
       .map(({ name, active }) =>
         compareItem(kind, { storeId, name }, [["active", active, names.includes(name)]]),
@@ -184,7 +184,7 @@ function originChanges(
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
   const knownOrigins = now?.returnOrigins ?? [];
-  const rest = knownOrigins.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
+  const rest = knownOrigins.filter(({ origin }) => !returnOrigins.some((entry) => entry.origin === origin));
   return [
     ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
       const subject = { storeId, name };
@@ -203,13 +203,13 @@ function endpointChanges(
   { now, prune }: PlanContext,
 ): PlannedChange[] {
   if (endpoints === undefined) return [];
-  const known = now?.endpoints ?? [];
-  const rest = known.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
+  const list = now?.endpoints ?? [];
+  const rest = list.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
   return [
     ...endpoints.map((endpoint): PlannedChange => {
       const subject = { storeId, name: canonicalUrl(endpoint.url) };
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
-      const before = known.find(({ url }) => url === subject.name);
+      const before = list.find(({ url }) => url === subject.name);
       const { inOrder = false, ca = null } = endpoint;
       if (before === undefined) return { ...changeEntry("add", "endpoint", subject), events, inOrder, ca };
       const change = compareItem("endpoint", subject, [
@@ -261,13 +261,13 @@ function checkLists(wantedStore: RequestedStore, { now, path, targets, prune }: 
     if (!trust.ok) return atPath([...path, "endpoints", at, "ca"], trust);
   }
   const listsByField = {
-    return_origins: [returnOrigins, now?.returnOrigins ?? []].map((all) => all.map(({ origin }) => origin)),
+    return_origins: [returnOrigins, now?.returnOrigins ?? []].map((list) => list.map(({ origin }) => origin)),
     endpoints: [endpoints, now?.endpoints ?? []].map((items) => items.map(({ url }) => canonicalUrl(url))),
     prices: [prices, now?.prices ?? []].map((items) => items.map(({ id }) => id)),
   };
-  for (const [name, [inFile = [], knownList = []]] of Object.entries(listsByField)) {
+  for (const [name, [fileIds = [], knownList = []]] of Object.entries(listsByField)) {
     const maximum = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
-    const ids = new Set(prune ? inFile : [...inFile, ...knownList]);
+    const ids = new Set(prune ? fileIds : [...fileIds, ...knownList]);
     if (ids.size <= maximum || ids.size === knownList.length) continue;
     return atPath([...path, name], refuseFact("list_too_long", { most: maximum, count: ids.size }));
   }

@@ -131,7 +131,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     const branchIssues = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
     return branchIssues.length === 0
       ? [faultOfField(path, issue.message)]
-      : branchIssues.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, tree));
+      : branchIssues.flatMap((child) => faultsOf({ ...child, path: [...issue.path, ...child.path] }, tree));
   }
   const isMissing = issue.code === "invalid_type" && findNodeAtLocation(tree, [...path]) === undefined;
   if (isMissing) return [faultOfField(path, "is missing")];
@@ -146,8 +146,8 @@ function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
 }
 
 function unknownKeyText(key: string, names: readonly string[]): string {
-  const near = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
-  const suggestion = near === undefined ? `fields: ${names.join(", ")}` : `did you mean ${near}?`;
+  const hint = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
+  const suggestion = hint === undefined ? `fields: ${names.join(", ")}` : `did you mean ${hint}?`;
   return `is not a field here; ${suggestion}`;
 }
 

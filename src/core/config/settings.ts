@@ -284,8 +284,8 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
 
 /** The port belongs to the process: every port counts as its default. */
 function isDefault(setting: AnySetting, served: ServedSettings): boolean {
-  const byDefault = setting.text(setting.serve(setting.byDefault));
-  return setting.name === "port" || liveText(setting, served) === byDefault;
+  const defaultText = setting.text(setting.serve(setting.byDefault));
+  return setting.name === "port" || liveText(setting, served) === defaultText;
 }
 
 function liveText({ servedName, text }: AnySetting, served: ServedSettings): string {

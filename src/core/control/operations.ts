@@ -207,8 +207,8 @@ export function encodeAnswer<Name extends OperationName>(
   answer: AnswerOf<Name>,
 ): WireAnswerOf<Name> {
   const schema = CONTROL_OPERATIONS[name].answer;
-  const encoded = z.safeEncode(wireSchema(schema), answer);
-  return (encoded.success ? encoded.data : convertUnchecked(schema, answer, "wire")) as WireAnswerOf<Name>;
+  const result = z.safeEncode(wireSchema(schema), answer);
+  return (result.success ? result.data : convertUnchecked(schema, answer, "wire")) as WireAnswerOf<Name>;
 }
 
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
@@ -220,18 +220,18 @@ export function* encodeInSteps<Name extends OperationName>(
   answer: AnswerOf<Name>,
 ): Generator<void, Fields> {
   const lists = Object.entries(answer).filter(isLongList);
-  const short = Object.fromEntries(lists.map(([field]) => [field, []]));
-  const encoded: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...short }) as Fields) };
+  const blank = Object.fromEntries(lists.map(([field]) => [field, []]));
+  const result: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...blank }) as Fields) };
   for (const [field, entries] of lists) {
     const parts: unknown[] = [];
     for (let at = 0; at < entries.length; at += ENTRIES_AT_ONCE) {
-      const some = { ...short, [field]: entries.slice(at, at + ENTRIES_AT_ONCE) };
-      parts.push((encodeAnswer(name, { ...answer, ...some }) as Fields)[snakeCase(field)]);
+      const part = { ...blank, [field]: entries.slice(at, at + ENTRIES_AT_ONCE) };
+      parts.push((encodeAnswer(name, { ...answer, ...part }) as Fields)[snakeCase(field)]);
       yield;
     }
-    encoded[snakeCase(field)] = parts.flat();
+    result[snakeCase(field)] = parts.flat();
   }
-  return encoded;
+  return result;
 }
 
 function isLongList(field: [string, unknown]): field is [string, readonly unknown[]] {

@@ -66,9 +66,9 @@ export function explainEvent(
   now: number,
   say: Translator = english,
 ): Explanation {
-  const taken = deliveries.filter(({ state }) => state === "succeeded").length;
+  const count = deliveries.filter(({ state }) => state === "succeeded").length;
   const deliverySentence =
-    deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(taken, deliveries.length);
+    deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(count, deliveries.length);
   return {
     ...NO_REFUSAL,
     kind: "event",
@@ -134,12 +134,12 @@ function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]):
 
 /** Commands that help with the first failing delivery. */
 function helpOf(deliveries: readonly StoryDelivery[]): readonly string[] {
-  const failing = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
-  const last = failing?.attempts.at(-1);
+  const failure = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
+  const last = failure?.attempts.at(-1);
   const help = last && likelyCause(last)?.next;
-  if (failing === undefined || help === undefined) return [];
+  if (failure === undefined || help === undefined) return [];
   return [
-    `checkout explain ${failing.id}`,
-    help.replace("<endpoint_id>", failing.endpointId).replace("<event_id>", failing.eventId),
+    `checkout explain ${failure.id}`,
+    help.replace("<endpoint_id>", failure.endpointId).replace("<event_id>", failure.eventId),
   ];
 }

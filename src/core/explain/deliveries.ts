@@ -80,23 +80,23 @@ export function groupDeliveries(
 ): readonly DeliveryLine[] {
   const telling: DeliveryContext = { ...context, eventAt: event.createdAt };
   const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
-  const alike = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(([key, same]) =>
-    key === null ? same.map((pair) => [pair]) : [same],
+  const groups = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(
+    ([key, group]) => (key === null ? group.map((pair) => [pair]) : [group]),
   );
-  return alike.map((same) => {
-    const [pair = []] = same;
-    const isJoint = same.length > 1;
-    const storyDeliveries = isJoint ? same.flat() : pair;
+  return groups.map((group) => {
+    const [pair = []] = group;
+    const isJoint = group.length > 1;
+    const storyDeliveries = isJoint ? group.flat() : pair;
     const attempts = storyDeliveries.flatMap((delivery) => delivery.attempts);
-    const [only] = attempts.length === 1 ? attempts : [];
-    const label = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(same.length)) : labelOf(pair, telling);
+    const [sole] = attempts.length === 1 ? attempts : [];
+    const label = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(group.length)) : labelOf(pair, telling);
     const entry: StoryEntry = {
       at: event.createdAt,
       what: "delivery",
       id: isJoint ? null : (pair.at(-1)?.id ?? null),
       of: event.id,
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
-      durationMs: only?.milliseconds ?? null,
+      durationMs: sole?.milliseconds ?? null,
       ...textOfParts([
         `→ ${label}  `,
         ...(isJoint ? [likeness(pair, telling) ?? ""] : pairParts(pair, telling)),
@@ -137,8 +137,8 @@ function isPending(delivery: StoryDelivery): boolean {
  * endpoint needs its own line.
  */
 function likeness(pair: readonly StoryDelivery[], context: DeliveryContext): string | null {
-  const [delivery, second] = pair;
-  if (delivery === undefined || second !== undefined || delivery.cause !== "event") return null;
+  const [delivery, next] = pair;
+  if (delivery === undefined || next !== undefined || delivery.cause !== "event") return null;
   if (delivery.fault !== null || arrivalText(delivery, context) !== "") return null;
   const [attempt, secondAttempt] = delivery.attempts;
   if (attempt === undefined) return stateText(delivery, context);
@@ -192,11 +192,11 @@ function resultParts(attempts: readonly StoryAttempt[], context: LineContext): r
     if (last?.result === result) last.count += 1;
     else runs.push({ result, parts, count: 1 });
   }
-  const [only] = attempts.length === 1 ? attempts : [];
+  const [sole] = attempts.length === 1 ? attempts : [];
   const counted: LinePart[] = [];
   for (const { parts, count } of runs)
     counted.push(counted.length === 0 ? "" : context.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
-  return only === undefined ? counted : [...counted, tookPart(only, context)];
+  return sole === undefined ? counted : [...counted, tookPart(sole, context)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -218,8 +218,8 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next], say);
   const holder = holders?.get(id);
   if (holder === undefined) return next;
-  const { type, fault: by } = holder;
-  return say(by === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, by));
+  const { type, fault: cause } = holder;
+  return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */

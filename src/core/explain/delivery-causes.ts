@@ -44,7 +44,7 @@ export function doubtOf(attempt: AttemptOutcome): LikelyCause | undefined {
 function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
   const { fault, elsewhere, beginning = "", unfinishedStatus, receivedBytes = 0, announcedBytes } = facts;
   if (error === "target_forbidden" || error === "interrupted" || fault === undefined) return cause(error);
-  if (fault === "refused" && elsewhere !== undefined) return cause("elsewhere", bracketed(elsewhere));
+  if (fault === "refused" && elsewhere !== undefined) return cause("elsewhere", hostText(elsewhere));
   if (fault === "not_http") return cause(fault, excerpt(beginning));
   return cause(fault, String(unfinishedStatus), String(receivedBytes), String(announcedBytes ?? "?"));
 }
@@ -79,7 +79,7 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
   const shownUrl = excerpt(to.href);
   const samePlace = from.host === to.host && from.search === to.search;
   if (from.href === to.href) return cause("redirect_itself");
-  const isSamePath = bare(from) === bare(to);
+  const isSamePath = barePath(from) === barePath(to);
   if (!isSamePath && LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shownUrl);
   if (from.protocol === to.protocol && samePlace && isSamePath) return cause("redirect_slash", shownUrl);
   if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
@@ -89,11 +89,11 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
 
 const LOGIN_PATH = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;
 
-function bare({ pathname }: URL): string {
+function barePath({ pathname }: URL): string {
   return pathname.replace(/\/+$/, "");
 }
 
-function bracketed(address: string): string {
+function hostText(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 

@@ -18,10 +18,10 @@ type Life = {
 /** The last change of a checkout: its creation, a payment attempt, its end, or a late result. */
 export function lastChange(life: Life): LastChange {
   const { checkout, attempts, lateResults, newestEventAt } = life;
-  const [late, attempt] = [lateResults.at(-1), attempts.at(-1)];
+  const [result, attempt] = [lateResults.at(-1), attempts.at(-1)];
   const { status, createdAt } = checkout;
-  if (late !== undefined)
-    return { ...NO_ATTEMPT, at: late.recordedAt, what: "late", by: "payer", attempt: late.attempt };
+  if (result !== undefined)
+    return { ...NO_ATTEMPT, at: result.recordedAt, what: "late", by: "payer", attempt: result.attempt };
   if (status === "created") return { ...NO_ATTEMPT, at: createdAt, what: "created", by: "merchant" };
   const at = isFinal(status) ? newestEventAt : (attempt?.finishedAt ?? attempt?.startedAt ?? newestEventAt);
   const by = status === "expired" ? "clock" : whoActed(checkout, at);

@@ -26,10 +26,10 @@ export function olderParts(
   check: RefusalCheck,
   say: Translator,
 ): Pick<Explanation, "fact" | "field" | "expected" | "received" | "next"> {
-  const [said = "", advice] = message.split(/: see (?=checkout )/);
-  const at = said.lastIndexOf(GOT);
+  const [text = "", advice] = message.split(/: see (?=checkout )/);
+  const at = text.lastIndexOf(GOT);
   const read = new Map(
-    SHAPES.toReversed().flatMap((shape) => Object.entries(shape.exec(said)?.groups ?? {})),
+    SHAPES.toReversed().flatMap((shape) => Object.entries(shape.exec(text)?.groups ?? {})),
   );
   const withNames = (line: string): string =>
     line
@@ -39,8 +39,8 @@ export function olderParts(
     fact: null,
     field: read.get("field") ?? check.field,
     expected:
-      read.get("expected") ?? (check.expected ? say(check.expected) : at < 0 ? said : said.slice(0, at)),
-    received: read.get("received") ?? (at < 0 ? null : said.slice(at + GOT.length)),
+      read.get("expected") ?? (check.expected ? say(check.expected) : at < 0 ? text : text.slice(0, at)),
+    received: read.get("received") ?? (at < 0 ? null : text.slice(at + GOT.length)),
     next: advice === undefined ? check.next.map(withNames) : [advice],
   };
 }

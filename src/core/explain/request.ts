@@ -161,13 +161,13 @@ export function differencesOf(
   if (refused === null || checkout === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
-  const sent = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
+  const fields = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
   const first = firstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
-  if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) sent.delete("description");
-  sent.set(PATH, path);
-  return [...new Set([...first.keys(), ...sent.keys()])]
-    .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
+  if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
+  fields.set(PATH, path);
+  return [...new Set([...first.keys(), ...fields.keys()])]
+    .map((field) => ({ field, first: first.get(field) ?? null, this: fields.get(field) ?? null }))
     .filter(({ first: firstValue, this: now }) => firstValue !== now);
 }
 
@@ -176,7 +176,7 @@ const PATH = "path";
 export function originalBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);
   return (
-    bodies.find((other) => fingerprint(CREATE_PATHS[checkout.object], other) === checkout.fingerprint) ?? body
+    bodies.find((match) => fingerprint(CREATE_PATHS[checkout.object], match) === checkout.fingerprint) ?? body
   );
 }
 

@@ -90,24 +90,24 @@ export function storyLines(
   { checkouts, requests, now }: StoryMaterial,
   say: Translator = english,
 ): readonly StoryLine[] {
-  const all = checkouts.flatMap((one) => one.deliveries);
-  const deliveries = Map.groupBy(all, ({ eventId }) => eventId);
+  const list = checkouts.flatMap((item) => item.deliveries);
+  const deliveries = Map.groupBy(list, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
-  const holders = new Map(checkouts.flatMap((one) => deliveriesBehindEarlier(one.deliveries, types)));
-  const context = { now, labels: endpointLabels(all), say, holders };
-  const lives = checkouts.map((one) => lifeOf(one, say));
+  const holders = new Map(checkouts.flatMap((item) => deliveriesBehindEarlier(item.deliveries, types)));
+  const context = { now, labels: endpointLabels(list), say, holders };
+  const lives = checkouts.map((item) => lifeOf(item, say));
   const chains = [
     lives.flat(),
     requestChain(requests, say),
-    ...checkouts.flatMap((one, at) => linesPlacedByTime(one, lives[at] ?? [], say)),
+    ...checkouts.flatMap((item, at) => linesPlacedByTime(item, lives[at] ?? [], say)),
   ];
   return mergeChains(chains, say).map(({ entry, about: { request, event } = {} }) => {
-    const under = (event && deliveries.get(event.id)) ?? [];
+    const lines = (event && deliveries.get(event.id)) ?? [];
     return {
       entry,
       request,
       event,
-      under: event === undefined ? [] : groupDeliveries(event, under, context),
+      under: event === undefined ? [] : groupDeliveries(event, lines, context),
     };
   });
 }
@@ -117,8 +117,8 @@ export function pendingOf(
   { checkouts, now }: Pick<StoryMaterial, "checkouts" | "now">,
   say: Translator = english,
 ): readonly PendingEntry[] {
-  const all = checkouts.flatMap((one) => one.deliveries);
-  const attempts = pendingAttempts(all, typesOf(checkouts), { now, labels: endpointLabels(all), say });
+  const list = checkouts.flatMap((item) => item.deliveries);
+  const attempts = pendingAttempts(list, typesOf(checkouts), { now, labels: endpointLabels(list), say });
   const ownLines = checkouts.flatMap(({ due }) =>
     due.map(({ at, what }) => ({
       at,
@@ -135,15 +135,13 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
 
 /** An attempt follows the creation, the first one makes the checkout pending, and the last one ends it. */
 function lifeOf({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
-  const [createdEvents, later] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
-  const [pending, final] = [later.filter(isPendingEvent), later.filter((event) => !isPendingEvent(event))];
+  const [createdEvents, tail] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
+  const [open, final] = [tail.filter(isPendingEvent), tail.filter((event) => !isPendingEvent(event))];
   const [first = [], ...others] = attempts.map((attempt) => placeAttempt(attempt, say));
   return [
     ...createdEvents.map((event) => placeEvent(event, say)),
     // The start of the first attempt and the pending event are one line.
-    ...(pending.length === 0
-      ? first.slice(0, 1)
-      : pending.map((event) => placeEvent(event, say, attempts[0]))),
+    ...(open.length === 0 ? first.slice(0, 1) : open.map((event) => placeEvent(event, say, attempts[0]))),
     ...first.slice(1),
     ...others.flat(),
     ...final.map((event) => placeEvent(event, say)),
@@ -159,7 +157,7 @@ function linesPlacedByTime(
   const [createdLine, endLine] = [life[0], life.at(-1)];
   return [
     ...views.map((view) => [{ ...placeView(view, say), after: createdLine }]),
-    ...lateResults.map((late) => [{ entry: lateEntry(late, say), place: "late", after: endLine } as const]),
+    ...lateResults.map((item) => [{ entry: lateEntry(item, say), place: "late", after: endLine } as const]),
   ];
 }
 

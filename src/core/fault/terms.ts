@@ -9,8 +9,8 @@ export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Ou
   if (profile === undefined && action !== undefined) {
     return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
   }
-  const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
-  if (profile === undefined || action !== undefined || others.length > 0) return refuseFact("fault_form", {});
+  const fields = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
+  if (profile === undefined || action !== undefined || fields.length > 0) return refuseFact("fault_form", {});
   const allTerms: FaultTerms[] = [];
   for (const profileFault of PROFILE_FAULTS[profile]) {
     const terms = parseFaultTerms({ ...profileFault, seed: rest.seed });

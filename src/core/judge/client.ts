@@ -121,12 +121,12 @@ const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[], i
 /** A retry that is refused as invalid although the service accepted the create before: its body differs. */
 function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
   const index = log.findIndex(isAccepted);
-  const refused = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
-  if (index < 0 || refused === undefined) return undefined;
+  const failure = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
+  if (index < 0 || failure === undefined) return undefined;
   return {
     invariant: "recovery",
     expected: factOf("same_key"),
-    got: refused.code ?? String(refused.status),
+    got: failure.code ?? String(failure.status),
     cause: "changed_body",
   };
 }

@@ -95,7 +95,7 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   const paidAt = firstAccepted(payments);
   if (paidAt === undefined) return "accepts_forged";
   const isEarly = othersIn(deliveries).some(
-    (one) => one.cause === "event" && (firstAccepted([one]) ?? Number.POSITIVE_INFINITY) > paidAt,
+    (item) => item.cause === "event" && (firstAccepted([item]) ?? Number.POSITIVE_INFINITY) > paidAt,
   );
   return isEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }

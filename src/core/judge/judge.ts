@@ -68,8 +68,8 @@ export function judgeHistory(
   const [firstBroken] = verdictsOn(facts).broken;
   if (firstBroken !== undefined)
     return { state: "broken", ...firstBroken, cause: causes[firstBroken.invariant] ?? firstBroken.cause };
-  const unclear = facts.map((fact) => unclearBy(fact, settleMs)).find((finding) => finding !== undefined);
-  const unseenFinding = unclear ?? unseenPage(facts);
+  const gap = facts.map((fact) => unclearBy(fact, settleMs)).find((finding) => finding !== undefined);
+  const unseenFinding = gap ?? unseenPage(facts);
   if (unseenFinding !== undefined) return { state: "not_judged", ...unseenFinding };
   const note = facts.find((fact) => fact.kind === "note");
   const last = facts.findLast((fact) => fact.kind === "look");
@@ -287,13 +287,13 @@ export function judgeLateBooking(
 }
 
 /** Whether an answer to an event refuses it for good; others ask to send it again. */
-function isRefusal(got: SaidValue): boolean {
-  return typeof got === "string" && /^[1-4]\d\d$/.test(got) && !["408", "409", "425", "429"].includes(got);
+function isRefusal(text: SaidValue): boolean {
+  return typeof text === "string" && /^[1-4]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }
 
 /** Whether an answer to an event, or its absence, says that the shop is busy. */
-export function isBusyAnswer(got: SaidValue): boolean {
-  return typeof got !== "string" || got === "429" || got === "503";
+export function isBusyAnswer(text: SaidValue): boolean {
+  return typeof text !== "string" || text === "429" || text === "503";
 }
 
 /** Whether a payment was shown late, which our other histories may have caused. */
@@ -322,8 +322,8 @@ function unseenPage(facts: readonly Observation[]): Unclear | undefined {
 }
 
 /** The verdict on a history that proves nothing; `field`: what the description of the shop lacks. */
-export function notJudged(reason: Said, field: ShopField | null, got: Said = ""): HistoryVerdict {
-  return { state: "not_judged", reason, field, got };
+export function notJudged(reason: Said, field: ShopField | null, text: Said = ""): HistoryVerdict {
+  return { state: "not_judged", reason, field, got: text };
 }
 
 export function stepOf(name: string, verdict: HistoryVerdict, reference: string | null): DrillStep {

@@ -76,8 +76,8 @@ export function placesOf({
       .split("/")
       .map((part) => (isUuid(part) ? "*" : part))
       .join("/");
-    const nth = numberOf(`${method} ${pattern}`);
-    if (nth <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth });
+    const count = numberOf(`${method} ${pattern}`);
+    if (count <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth: count });
   }
   // No other fault applies to a duplicate that a fault has created.
   for (const { eventType, cause, attempts } of deliveries) {
@@ -161,8 +161,8 @@ export function nextWave(
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /** Repeated or refused requests, repeated deliveries, and a failed purchase. 0: the fault changed nothing. */
-export function differenceScore(run: Trace, plain: Trace): number {
-  const moreThanPlain = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plain));
+export function differenceScore(run: Trace, base: Trace): number {
+  const moreThanPlain = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(base));
   const retries = moreThanPlain(({ requests }) => Math.min(requests.length, 10));
   const refusals = moreThanPlain(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
@@ -184,13 +184,13 @@ export function differenceScore(run: Trace, plain: Trace): number {
 /** Yields each candidate once, and receives whether it breaks. No single step of the result can be omitted. */
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const heldKeys = new Set<string>();
-  let least = schedule;
-  for (let next = removeOneStep(least, heldKeys); next !== undefined; next = removeOneStep(least, heldKeys)) {
+  let best = schedule;
+  for (let next = removeOneStep(best, heldKeys); next !== undefined; next = removeOneStep(best, heldKeys)) {
     const isBroken = yield next;
-    if (isBroken) least = next;
+    if (isBroken) best = next;
     else heldKeys.add(scheduleKey(next));
   }
-  return least;
+  return best;
 }
 
 /** The first schedule with one step fewer that is not known to hold. */

@@ -53,16 +53,16 @@ const DECIMAL = /^\d[\d.,' ]*[.,]\d{2}$/;
 
 /** The amount at a place that the merchant has named, in minor units. */
 function amountAt(place: string, text: string, value: unknown): number | null {
-  const found = valueAt(place, text, value);
-  const writtenValue = typeof found === "number" && !Number.isInteger(found) ? found.toFixed(2) : found;
+  const entry = valueAt(place, text, value);
+  const writtenValue = typeof entry === "number" && !Number.isInteger(entry) ? entry.toFixed(2) : entry;
   return typeof writtenValue === "string" && DECIMAL.test(writtenValue.trim())
     ? Number(writtenValue.replaceAll(/\D/g, ""))
     : numberAt(place, text, value);
 }
 
 function numberAt(place: string, text: string, value: unknown): number | null {
-  const found = valueAt(place, text, value);
-  const number = typeof found === "string" ? Number(found) : found;
+  const entry = valueAt(place, text, value);
+  const number = typeof entry === "string" ? Number(entry) : entry;
   return typeof number === "number" ? number : null;
 }
 
@@ -87,15 +87,15 @@ export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPa
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
   const wholeText = redactSecrets(text.trim());
   if (wholeText.length <= SHOWN.before + SHOWN.after) return excerpt(wholeText);
-  const ends = [
+  const marks = [
     paidWhen === undefined ? endOfPlace("paid", wholeText) : endOf(paidWhen.exec(wholeText)),
     endOfPlace(bookings ?? "times", wholeText),
     endOfPlace(amount ?? "amount_minor", wholeText),
   ].filter((end) => end !== undefined);
-  if (ends.length === 0) return excerpt(wholeText.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
+  if (marks.length === 0) return excerpt(wholeText.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
   const parts: string[] = [];
   let shownTo = 0;
-  for (const end of ends.toSorted((left, right) => left - right)) {
+  for (const end of marks.toSorted((left, right) => left - right)) {
     if (end <= shownTo) continue;
     parts.push(excerpt(wholeText.slice(Math.max(shownTo, end - SHOWN.before), end + SHOWN.after)));
     shownTo = end + SHOWN.after;

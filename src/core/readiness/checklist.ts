@@ -101,7 +101,7 @@ function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFact
 function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].flatMap((isOn) => {
-      const names = capabilities.filter((one) => one.kind === kind && one.active === isOn);
+      const names = capabilities.filter((row) => row.kind === kind && row.active === isOn);
       const listedNames = names.map(({ name }) => name).join(", ");
       return names.length === 0 ? [] : [SAID.capabilities(kind, isOn, listedNames)];
     }),
@@ -122,8 +122,8 @@ function judgeCapabilities(
       reason: SAID.capabilitiesOff(inactiveNames.join(", ")),
       next: `checkout admin enable-capability ${first}`,
     };
-  const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  if (absent !== undefined) return { reason: SAID.capabilityMissing(absent), next: LIST_CAPABILITIES };
+  const gap = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
+  if (gap !== undefined) return { reason: SAID.capabilityMissing(gap), next: LIST_CAPABILITIES };
   return { status: "pass", reason: SAID.storeActive(capabilities.length), next: LIST_CAPABILITIES };
 }
 
@@ -132,8 +132,8 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
   const add = "checkout return-origins add https://shop.example --path /thanks";
   if (returnOrigins.length === 0) return { status: "fail", reason: SAID.noOrigin, next: add };
-  const what = SAID.browserReturnDrill;
-  const proof = proofOf({ kind: "browser_return", what, subject: null, drill }, facts);
+  const title = SAID.browserReturnDrill;
+  const proof = proofOf({ kind: "browser_return", what: title, subject: null, drill }, facts);
   const { status, risks } = proof;
   const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
   const count = SAID.origins(returnOrigins.length);
@@ -156,7 +156,7 @@ function isOnThisMachine(origin: string): boolean {
 /** Counts also an endpoint that a drill is holding. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
   const knownEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
-  const on = knownEndpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
+  const active = knownEndpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const pausedEndpoints = knownEndpoints
     .filter(({ state }) => state === "paused")
     .map((endpoint) => evidenceOf(SAID.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
@@ -167,28 +167,28 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
       reason: SAID.noEndpoint,
       next: "checkout endpoints add http://localhost:3000/hooks",
     };
-  if (on.length === 0) {
+  if (active.length === 0) {
     const next = `checkout endpoints enable ${first.id}`;
     return { status: "fail", reason: SAID.noEndpointEnabled, evidence: pausedEndpoints, next };
   }
-  const proofs = [...on.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, on)];
-  return judgeByProofs(proofs, { passed: SAID.webhooksPassed(on.length), also: pausedEndpoints });
+  const proofs = [...active.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, active)];
+  return judgeByProofs(proofs, { passed: SAID.webhooksPassed(active.length), also: pausedEndpoints });
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
-  const what = SAID.webhookDrill(printableLiteral(url));
-  const claim = { kind: "webhook", what, subject, changed: SAID.endpointChanged, drill } as const;
+  const title = SAID.webhookDrill(printableLiteral(url));
+  const claim = { kind: "webhook", what: title, subject, changed: SAID.endpointChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
-  return { ...proof, risks: [SAID.sentTestOnly(what)] };
+  return { ...proof, risks: [SAID.sentTestOnly(title)] };
 }
 
 function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
   const { duplicates: drill } = facts;
   const subject = duplicatesSubject(endpoints);
-  const what = SAID.duplicatesDrill;
-  const claim = { kind: "duplicates", what, subject, changed: SAID.endpointsChanged, drill } as const;
+  const title = SAID.duplicatesDrill;
+  const claim = { kind: "duplicates", what: title, subject, changed: SAID.endpointsChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
@@ -198,8 +198,8 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;
-  const what = SAID.idempotencyDrill;
-  const claim = { kind: "idempotency", what, subject, changed: SAID.storeChanged, drill } as const;
+  const title = SAID.idempotencyDrill;
+  const claim = { kind: "idempotency", what: title, subject, changed: SAID.storeChanged, drill } as const;
   const keyEvidence = [...keyUse(replayed, SAID.keyReplayed), ...keyUse(refused, SAID.keyRefused)];
   return judgeByProofs([proofOf(claim, facts)], { passed: SAID.idempotencyPassed, also: keyEvidence });
 }

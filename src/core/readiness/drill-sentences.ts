@@ -25,7 +25,7 @@ export const EXPECTED_RESULTS = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** A text with the names of a dialect; a name of letters only is a word, too, and stays. */
-function named(text: string, names: string): string {
+function nameRow(text: string, names: string): string {
   const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
     const otherName = pairs.get(name);
@@ -34,7 +34,7 @@ function named(text: string, names: string): string {
 }
 
 export const STEP_RESULTS = {
-  in_names: (text, names) => [named(text, names), named(text, names)],
+  in_names: (text, names) => [nameRow(text, names), nameRow(text, names)],
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,

@@ -61,8 +61,8 @@ function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
 }
 
 function evidenceOf({ assumptions, at }: Calibration, decision: number): Evidence[] {
-  const found = assumptions.find((assumption) => assumption.decision === decision);
-  return found === undefined ? [] : [{ what: assumptionLine(found), reference: null, at: Date.parse(at) }];
+  const match = assumptions.find((assumption) => assumption.decision === decision);
+  return match === undefined ? [] : [{ what: assumptionLine(match), reference: null, at: Date.parse(at) }];
 }
 
 function assumptionLine({ decision, verdict, expected, request, answer }: CalibratedAssumption): string {

@@ -38,12 +38,12 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillAs(what, drill);
   const base = { evidence, risks: [], next: RUN_COMMAND };
-  const invalid = drill === null ? SAID.notRun : invalidity(claim, drill, now);
-  if (drill?.passed === true && invalid === undefined) return { ...base, status: "pass", reason: undefined };
+  const cause = drill === null ? SAID.notRun : invalidity(claim, drill, now);
+  if (drill?.passed === true && cause === undefined) return { ...base, status: "pass", reason: undefined };
   const waiver = waivers.find((entry) => entry.drill === kind && staleness(entry, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
     return { ...base, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
-  if (invalid !== undefined) return { ...base, status: "unknown", reason: SAID.invalid(what, invalid) };
+  if (cause !== undefined) return { ...base, status: "unknown", reason: SAID.invalid(what, cause) };
   return { ...base, status: "fail", reason: SAID.failed(what, failureOf(drill)) };
 }
 

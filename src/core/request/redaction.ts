@@ -126,12 +126,12 @@ const MAX_AROUND = 128;
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /** `parts`: digits at even indexes, the gaps between them at odd indexes. */
-function hideCards(run: string, surrounding: SurroundingText, hides: (written: string) => unknown): string {
+function hideCards(run: string, context: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
   const last = parts.length - 1;
   let shownText = "";
   for (let at = 0; at <= last; at += 2) {
-    const end = isPartOfOther(parts, at, surrounding) ? undefined : endOfCard(parts, at, surrounding);
+    const end = isPartOfOther(parts, at, context) ? undefined : endOfCard(parts, at, context);
     const partText = parts.slice(at, (end ?? at) + 1).join("");
     const isHidden = end !== undefined && Boolean(hides(partText));
     shownText += `${isHidden ? `…${digitsOf(partText).slice(-4)}` : partText}${parts[(end ?? at) + 1] ?? ""}`;
@@ -141,12 +141,12 @@ function hideCards(run: string, surrounding: SurroundingText, hides: (written: s
 }
 
 /** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
-function endOfCard(parts: readonly string[], from: number, surrounding: SurroundingText): number | undefined {
+function endOfCard(parts: readonly string[], from: number, context: SurroundingText): number | undefined {
   let digits = "";
   let endOffset: number | undefined;
   for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
     digits += digitsOf(parts[at] ?? "");
-    if (isCard(digits) && !isPartOfOther(parts, at, surrounding)) endOffset = at;
+    if (isCard(digits) && !isPartOfOther(parts, at, context)) endOffset = at;
     if ((parts[at] ?? "").length < MIN_GROUP) break;
   }
   return endOffset;

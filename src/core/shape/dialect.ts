@@ -32,8 +32,8 @@ export function refusalIn(
   { code, status }: { readonly code: string; readonly status: number },
 ): { readonly code: string; readonly status: number } {
   const namedError = dialect.errors?.[code];
-  const ofSession = code === "session_not_found" ? dialect.unknown_session : undefined;
-  return { code: namedError?.code ?? code, status: ofSession ?? namedError?.status ?? status };
+  const sessionStatus = code === "session_not_found" ? dialect.unknown_session : undefined;
+  return { code: namedError?.code ?? code, status: sessionStatus ?? namedError?.status ?? status };
 }
 
 /** The body of a create without the form that does not count; undefined if both forms are refused. */

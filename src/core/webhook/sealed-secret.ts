@@ -44,13 +44,13 @@ export function sealSecret(
 }
 
 /** Recovers a secret. Undefined if the master key is wrong or the row was changed. */
-export function openSecret(sealed: SealedSecret, masterKey: Uint8Array): string | undefined {
-  const ciphertext = sealed.sealed.subarray(0, -AUTH_TAG_BYTES);
-  const tag = sealed.sealed.subarray(-AUTH_TAG_BYTES);
+export function openSecret(secret: SealedSecret, masterKey: Uint8Array): string | undefined {
+  const ciphertext = secret.sealed.subarray(0, -AUTH_TAG_BYTES);
+  const tag = secret.sealed.subarray(-AUTH_TAG_BYTES);
   if (tag.length !== AUTH_TAG_BYTES) return undefined;
   try {
-    const decipher = createDecipheriv(ALGORITHM, masterKey, sealed.nonce, { authTagLength: AUTH_TAG_BYTES });
-    decipher.setAAD(boundData(sealed));
+    const decipher = createDecipheriv(ALGORITHM, masterKey, secret.nonce, { authTagLength: AUTH_TAG_BYTES });
+    decipher.setAAD(boundData(secret));
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString("utf8");
   } catch {

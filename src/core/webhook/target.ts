@@ -52,10 +52,10 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   if (url === null || fault === undefined) {
     const receivedText = printableLiteral(text);
     const isPath = /^\/(?!\/)/.test(text) && policy.reach !== "public";
-    const meant = completeAddress(isPath ? `localhost:3000${text}` : text);
-    return meant === undefined
+    const guess = completeAddress(isPath ? `localhost:3000${text}` : text);
+    return guess === undefined
       ? refuseFact("target_not_url", { received: receivedText })
-      : refuseFact("target_without_scheme", { received: receivedText, instead: printableLiteral(meant) });
+      : refuseFact("target_without_scheme", { received: receivedText, instead: printableLiteral(guess) });
   }
   if (text.includes("#")) {
     return refuseFact("target_with_fragment", { received: printableLiteral(text) });

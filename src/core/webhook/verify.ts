@@ -48,8 +48,8 @@ function faultyField(body: unknown, dialect: Dialect | undefined): string | unde
   const envelope = firstFault(body, CHECKS.envelope, isNeeded);
   if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
   const isKnown = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
-  const { change: ofChange, checkout } = isKnown ? CHECKS : CHECKS_OF_LATER;
-  const change = firstFault(body, ofChange, isNeeded);
+  const { change: changeCheck, checkout } = isKnown ? CHECKS : CHECKS_OF_LATER;
+  const change = firstFault(body, changeCheck, isNeeded);
   if (change !== undefined) return change;
   const field = firstFault(body["data"] as Record<string, unknown>, checkout);
   return field && `data.${field}`;

@@ -34,10 +34,10 @@ export function exposureLines(
   options: SettingOptions,
   changes: readonly PlannedChange[],
 ): readonly string[] {
-  const given = settingsIn(options);
+  const values = settingsIn(options);
   const openedSettings = (
     Object.entries(EXPOSING_SETTINGS) as [keyof typeof EXPOSING_SETTINGS, (value: string) => string][]
-  ).flatMap(([name, text]) => (given[name] === undefined ? [settings[name] ?? []].flat().map(text) : []));
+  ).flatMap(([name, text]) => (values[name] === undefined ? [settings[name] ?? []].flat().map(text) : []));
   const endpoints = changes.flatMap(({ kind, action, name }) =>
     kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],
   );

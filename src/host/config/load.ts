@@ -70,11 +70,11 @@ function createLoadedConfig(
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");
-      const resolved = resolveStores(config, {
+      const result = resolveStores(config, {
         env: world.env,
         readCertificates: (file) => readCertificates(world, file, { isKept: true }),
       });
-      return resolved.ok ? resolved : refuseConfig(faultsFailure(name, resolved.refusal.map(locate)));
+      return result.ok ? result : refuseConfig(faultsFailure(name, result.refusal.map(locate)));
     },
     refused: ({ code, message, path: field }) => {
       if (field !== undefined) return { ...problem({ path: field, message }), kind: "failed", code };

@@ -37,20 +37,20 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   file: LoadedConfig,
 ): Promise<Outcome<Options, HostFailure>> {
   const { path, config, stores, refused } = file;
-  const resolved = await stores();
-  if (!resolved.ok) return resolved;
+  const result = await stores();
+  if (!result.ok) return result;
   const { dialect } = config;
   const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
   const target = checkTargets(file, settings);
   if (!target.ok) return target;
   const noteChanges = (changes: readonly PlannedChange[]): void => {
     const text = summarizeChanges(changes);
-    const opened = exposureLines(config.sandbox ?? {}, options, changes);
-    for (const line of [text, ...opened].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
+    const lines = exposureLines(config.sandbox ?? {}, options, changes);
+    for (const line of [text, ...lines].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
   };
   const opens = exposureLines(config.sandbox ?? {}, options, []).length > 0;
-  if (resolved.value.length === 0 && !opens) return accept(settings);
-  return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied: noteChanges } });
+  if (result.value.length === 0 && !opens) return accept(settings);
+  return accept({ ...settings, setup: { stores: result.value, problem: refused, applied: noteChanges } });
 }
 
 /** Refuses endpoints that this sandbox would never send to. */

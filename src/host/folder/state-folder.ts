@@ -129,7 +129,7 @@ export function readOrCreateMasterKey(
   const text = world.files.read(path)?.trim();
   if (text === undefined) return missing(path, "the signing secrets in sandbox.db cannot be read without it");
   if (/^[0-9a-f]{64}$/.test(text)) return accept(new Uint8Array(Buffer.from(text, "hex")));
-  return unreadable(path, "64 hexadecimal digits");
+  return fileFault(path, "64 hexadecimal digits");
 }
 
 /** The command that serves the state of a folder which has no database of a sandbox; undefined for other folders. */
@@ -176,7 +176,7 @@ export function readOrCreateAdminToken(
   writeOnce(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const keptToken = readAdminToken(world, folder);
   if (!keptToken.ok) return keptToken;
-  return keptToken.value === undefined ? unreadable(path, STATE_DATA) : accept(keptToken.value);
+  return keptToken.value === undefined ? fileFault(path, STATE_DATA) : accept(keptToken.value);
 }
 
 /** It gets its name when it is complete, also where nothing can be linked (decision 62). */
@@ -270,7 +270,7 @@ function readWith<Value>(
   const text = world.files.read(path);
   if (text === undefined) return accept(undefined);
   const value = parse(text);
-  return value === undefined ? unreadable(path, STATE_DATA) : accept(value);
+  return value === undefined ? fileFault(path, STATE_DATA) : accept(value);
 }
 
 const STATE_DATA = "the data that checkout writes to it";
@@ -292,7 +292,7 @@ function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, Hos
   });
 }
 
-function unreadable(path: string, expectedText: string): Outcome<never, HostFailure> {
+function fileFault(path: string, expectedText: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
     message: `${path} does not contain ${expectedText}`,

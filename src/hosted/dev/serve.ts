@@ -161,8 +161,8 @@ async function serveAt<Value>(
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(outcome.value);
-    const ended = ran.then(() => undefined);
-    return accept(await purpose.use({ ended, stateLost: lossWatch.failure, hold: service.folderHold }));
+    const end = ran.then(() => undefined);
+    return accept(await purpose.use({ ended: end, stateLost: lossWatch.failure, hold: service.folderHold }));
   } finally {
     lossWatch?.stop();
     ending.abort();

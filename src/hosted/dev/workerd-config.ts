@@ -27,8 +27,8 @@ type WorkerdOptions = {
 
 /** workerd checks each connection after the look-up. Of two blocks with an address, the smaller one decides. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
-  const allow = ["public", ...allowAddresses.map(blockOf)].map(quoted).join(", ");
-  const deny = deniedBlocks().map(quoted).join(", ");
+  const allow = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
+  const deny = deniedBlocks().map(quoteText).join(", ");
   const secrets = Object.entries(SECRET_BINDINGS).map(
     ([name, variable]) => `    ( name = "${name}", fromEnvironment = "${variable}" ),`,
   );
@@ -38,14 +38,14 @@ const config :Workerd.Config = (
   services = [
     ( name = "checkout", worker = .checkout ),
     ( name = "internet", network = ( allow = [${allow}], deny = [${deny}], tlsOptions = ( trustBrowserCas = true ) ) ),
-    ( name = "objects", disk = ( path = ${quoted(objects)}, writable = true ) ),
-    ( name = "object-files", disk = ( path = ${quoted(objects)} ) ),
+    ( name = "objects", disk = ( path = ${quoteText(objects)}, writable = true ) ),
+    ( name = "object-files", disk = ( path = ${quoteText(objects)} ) ),
   ],
   sockets = [ ( name = "http", address = "127.0.0.1:${settings.port}", http = (), service = "checkout" ) ],
 );
 
 const checkout :Workerd.Worker = (
-  modules = [ ( name = "worker", esModule = embed ${quoted(WORKER_FILE)} ) ],
+  modules = [ ( name = "worker", esModule = embed ${quoteText(WORKER_FILE)} ) ],
   compatibilityDate = "${COMPATIBILITY_DATE}",
   compatibilityFlags = ["nodejs_compat"],
   durableObjectNamespaces = [
@@ -57,7 +57,7 @@ const checkout :Workerd.Worker = (
     ( name = "STORES", durableObjectNamespace = "StoreObject" ),
     ( name = "INDEX", durableObjectNamespace = "IndexObject" ),
     ( name = "OBJECT_FILES", service = "object-files" ),
-    ( name = "SETTINGS", json = ${quoted(JSON.stringify(settings))} ),
+    ( name = "SETTINGS", json = ${quoteText(JSON.stringify(settings))} ),
 ${secrets.join("\n")}
   ],
   globalOutbound = "internet",
@@ -70,6 +70,6 @@ function blockOf(address: string): string {
   return `${plainAddress}/${plainAddress.includes(":") ? 128 : 32}`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return JSON.stringify(text);
 }

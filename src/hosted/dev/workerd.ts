@@ -75,10 +75,10 @@ function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
   const folders = folder === undefined ? [] : [join(folder, "node_modules"), dirname(folder)];
-  const own = folders.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
+  const home = folders.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
   const project = projectOf(world);
   const modules =
-    own ??
+    home ??
     (project && untrustedPath(files, project) === undefined ? join(project, "node_modules") : undefined);
   return modules && workerdIn(files, modules);
 }

@@ -46,8 +46,8 @@ export function createCheckout(
     if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
     const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
-    const stored = store.idempotencyKeys.take(storeId, idempotencyKey, now);
-    if (stored !== undefined) return answerUsed(context, command, { stored, digest, now });
+    const answer = store.idempotencyKeys.take(storeId, idempotencyKey, now);
+    if (answer !== undefined) return answerUsed(context, command, { stored: answer, digest, now });
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
@@ -127,7 +127,7 @@ function answerUsed(
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
-  return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (found) =>
-    purchaseTerms(request, found),
+  return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (price) =>
+    purchaseTerms(request, price),
   );
 }

@@ -125,9 +125,9 @@ export function applyDueItems(
   const { store } = context;
   const moves: StatusChangeEntry[] = [];
   for (let doneCount = 0; doneCount < most; doneCount += 1) {
-    const due = store.settlements.next(storeId);
-    if (due === undefined || due.dueAt > until) return { moves, done: doneCount, more: false };
-    moves.push(...settleItem(context, due));
+    const next = store.settlements.next(storeId);
+    if (next === undefined || next.dueAt > until) return { moves, done: doneCount, more: false };
+    moves.push(...settleItem(context, next));
   }
   return { moves, done: most, more: true };
 }

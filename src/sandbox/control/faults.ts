@@ -8,10 +8,10 @@ export const faultHandlers = {
     const addedFaults = await addFaults(context, { storeId, leaseId }, body);
     const [first] = addedFaults.ok ? addedFaults.value : [];
     if (!addedFaults.ok || first === undefined) return addedFaults as Outcome<never>;
-    const held = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
+    const lease = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
     // The lease has ended while the faults were written.
-    if (!held.ok) await undoEffects(context, leaseId);
-    return mapValue(held, () => ({ fault: first, faults: addedFaults.value }));
+    if (!lease.ok) await undoEffects(context, leaseId);
+    return mapValue(lease, () => ({ fault: first, faults: addedFaults.value }));
   },
   listFaults: async (context, { storeId }) => accept({ storeId, faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>

@@ -15,7 +15,7 @@ export const keyHandlers = {
   listKeys: async ({ store }, { storeId }) =>
     accept({ storeId, keys: store.credentials.of(storeId).map(renameKeyId) }),
   revokeKey: async (context, { storeId, id }) =>
-    mapValue(await revokeKey(context, { storeId, id }), (revoked) => ({ ...renameKeyId(revoked), storeId })),
+    mapValue(await revokeKey(context, { storeId, id }), (key) => ({ ...renameKeyId(key), storeId })),
   createToken: ({ tokens }, { storeId, body }) => tokens.issue("token", { storeId, ...body }),
   listTokens: async ({ store }, { storeId }) => accept({ storeId, tokens: store.tokens.of(storeId) }),
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),

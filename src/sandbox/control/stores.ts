@@ -64,8 +64,8 @@ export const storesHandlers = {
   restoreStoreSnapshot: async (context, { storeId, caller, body: { name, ...options } }) => {
     if (!reaches(caller, null) && (options.trust === true || options.adopt === true))
       return refuseFact("only_own_snapshots", {});
-    const own = requireOwnSnapshot(context, caller, name);
-    return own.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : own;
+    const check = requireOwnSnapshot(context, caller, name);
+    return check.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : check;
   },
   restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
     const storesBefore = context.store.stores.all().map(({ id }) => id);
@@ -77,8 +77,8 @@ export const storesHandlers = {
     return restored;
   },
   removeSnapshot: async (context, { caller, body: { name } }) => {
-    const own = requireOwnSnapshot(context, caller, name);
-    return own.ok ? removeSnapshot(context.snapshotStorage, name) : own;
+    const check = requireOwnSnapshot(context, caller, name);
+    return check.ok ? removeSnapshot(context.snapshotStorage, name) : check;
   },
   deleteStore: async (context, { storeId }) => {
     const outcome = await deleteStore(context, storeId);
@@ -94,7 +94,7 @@ function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedS
 
 /** Refuses every name of a snapshot that a limited caller does not have as unknown. */
 function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
-  const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((one) => one.name === name);
+  const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((item) => item.name === name);
   return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);
 }
 

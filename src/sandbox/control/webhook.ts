@@ -109,7 +109,7 @@ export const webhookHandlers = {
     const isListening = (): boolean =>
       store.endpoints
         .of(storeId)
-        .some((one) => one.kind === "listener" && one.url === url && one.state === "enabled");
+        .some((item) => item.kind === "listener" && item.url === url && item.state === "enabled");
     const requests = await awaitFound(context, { storeId, waitMs }, () =>
       isListening() ? relay.held({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
     );
@@ -194,7 +194,7 @@ function endpointOnceChanged(
     { storeId, waitMs },
     {
       read: () =>
-        mapValue(findEndpoint(store, { storeId, endpointId }), (found) => currentEndpoint(context, found)),
+        mapValue(findEndpoint(store, { storeId, endpointId }), (row) => currentEndpoint(context, row)),
       isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
       next: (leftMs) => writeSignals.next(storeId, Math.min(leftMs, LOOK_MS)),
       isOver: writeSignals.isOver,

@@ -127,8 +127,8 @@ function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | und
   const { orderId } = request;
   if (orderId === null) return conflictingId?.id;
   const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const created = siblings.find((one) => keysOf(context, one.id).some(({ requestId }) => requestId === id));
-  return (created ?? conflictingId ?? siblings[0])?.id;
+  const order = siblings.find((item) => keysOf(context, item.id).some(({ requestId }) => requestId === id));
+  return (order ?? conflictingId ?? siblings[0])?.id;
 }
 
 function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
@@ -249,7 +249,7 @@ export function readStory(
   const { id, storeId, orderId } = checkout;
   const allRequests = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
   const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const at = siblings.findIndex((one) => one.id === id);
+  const at = siblings.findIndex((item) => item.id === id);
   const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
   const next = siblings[at - 1]?.createdAt;
   // A request that created a checkout began before the checkout existed, and ended after that.

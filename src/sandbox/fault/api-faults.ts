@@ -155,12 +155,12 @@ function createUnanswered(requestId: string): Answer {
 }
 
 /** An answer whose body is sent in parts, with the length of the complete body. */
-function createStreamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
+function createStreamed(answer: Answer, partsOf: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;
   const wholeBody = Buffer.from(body);
   const headers = { ...answer.headers, "Content-Length": String(wholeBody.length) };
-  return { ...answer, headers, body: inParts(wholeBody) };
+  return { ...answer, headers, body: partsOf(wholeBody) };
 }
 
 async function* firstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {

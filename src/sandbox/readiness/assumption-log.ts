@@ -21,7 +21,7 @@ export function createAssumptionLog(
   report: (error: unknown) => void,
 ) {
   const knownUses = new Map<string, Set<number>>();
-  let waiting: readonly AssumptionUse[] = [];
+  let queue: readonly AssumptionUse[] = [];
   const workers = createWorkers({ work: writeDown, onFailure: report });
 
   const knownOf = (storeId: string): Set<number> => {
@@ -33,15 +33,15 @@ export function createAssumptionLog(
   };
 
   async function writeDown(): Promise<void> {
-    const writtenUses = new Set(waiting);
+    const writtenUses = new Set(queue);
     if (writtenUses.size === 0) return;
     // Uses that `forget` removed in the meantime are not written.
-    await store.write(() => waiting.filter((use) => writtenUses.has(use)).forEach(store.assumptionUses.note));
-    waiting = waiting.filter((use) => !writtenUses.has(use));
+    await store.write(() => queue.filter((use) => writtenUses.has(use)).forEach(store.assumptionUses.note));
+    queue = queue.filter((use) => !writtenUses.has(use));
   }
 
   const settle = async (): Promise<void> => {
-    if (waiting.length > 0) workers.wake(WORK);
+    if (queue.length > 0) workers.wake(WORK);
     await workers.idle();
   };
 
@@ -52,7 +52,7 @@ export function createAssumptionLog(
         const decisions = knownOf(storeId);
         if (decisions.has(decision)) continue;
         decisions.add(decision);
-        waiting = [...waiting, { storeId, decision, firstRequestId: requestId, firstAt: at }];
+        queue = [...queue, { storeId, decision, firstRequestId: requestId, firstAt: at }];
         workers.wake(WORK);
       }
     },
@@ -64,7 +64,7 @@ export function createAssumptionLog(
     /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
     forget: (storeId: string): void => {
       knownUses.delete(storeId);
-      waiting = waiting.filter((use) => use.storeId !== storeId);
+      queue = queue.filter((use) => use.storeId !== storeId);
     },
     /** Resolves when all records are on disk, or failed to be written. */
     idle: settle,

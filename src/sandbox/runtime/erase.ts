@@ -101,8 +101,8 @@ export function chooseStores(
 ): Outcome<readonly ErasedStore[]> {
   const allStores = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
   if (wantedStore === undefined) return accept(allStores);
-  const byId = allStores.filter(({ storeId }) => storeId === wantedStore.toLowerCase());
-  const matches = byId.length > 0 ? byId : allStores.filter(({ name }) => name === wantedStore);
+  const idMatches = allStores.filter(({ storeId }) => storeId === wantedStore.toLowerCase());
+  const matches = idMatches.length > 0 ? idMatches : allStores.filter(({ name }) => name === wantedStore);
   const ids = matches.map(({ storeId }) => storeId);
   if (ids.length > 1) return refuseFact("several_stores", { name: wantedStore, stores: ids });
   return ids.length === 0 ? refuseUnknownStore(wantedStore) : accept(matches);

@@ -60,11 +60,11 @@ const GUESSES_MS = 60_000;
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
-  { adminToken, tokens: ofStores }: { readonly adminToken: string; readonly tokens: Tokens },
+  { adminToken, tokens: storeTokens }: { readonly adminToken: string; readonly tokens: Tokens },
 ) {
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
-  const sessions = createSessions(world, ofStores);
+  const sessions = createSessions(world, storeTokens);
   const tokens = createTokens(world, adminToken);
   return {
     ...sessions,
@@ -85,7 +85,7 @@ export function createPortalAccess(
     ): Promise<Outcome<PortalSession>> => {
       const owner = signedIn?.limit === undefined ? signedIn : undefined;
       if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
-      const login = await ofStores.useLink(code);
+      const login = await storeTokens.useLink(code);
       const session = login && sessions.find("merchant", login.token);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
@@ -94,7 +94,7 @@ export function createPortalAccess(
       mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
-      if (session.limit !== undefined) await ofStores.revoke(session.limit.storeId, session.limit.tokenId);
+      if (session.limit !== undefined) await storeTokens.revoke(session.limit.storeId, session.limit.tokenId);
     },
     /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
     endAll: (): number => {

@@ -105,7 +105,7 @@ export async function restoreSnapshot(
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
   const outcome = store.snapshots.open(bytes, isOwn);
-  if (!outcome.ok) return unfit(outcome.refusal.message);
+  if (!outcome.ok) return refuseUnfit(outcome.refusal.message);
   const image = outcome.value;
   try {
     const chosenStores = chooseStores(image, scope);
@@ -113,7 +113,7 @@ export async function restoreSnapshot(
     if (!isOwn && !trust) return refuseFact("untrusted_snapshot", {});
     const rules = { now: context.world.now(), isAdministrator };
     const fault = isOwn ? undefined : foreignFault(image.connection, rules);
-    if (fault !== undefined) return unfit(fault);
+    if (fault !== undefined) return refuseUnfit(fault);
     // The stores of this sandbox's own snapshot are held back if they were held back when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
@@ -188,13 +188,13 @@ async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcom
   try {
     return accept(await write());
   } catch (error) {
-    if (error instanceof SnapshotDamage) return unfit(`its data is damaged: ${error.message}`);
+    if (error instanceof SnapshotDamage) return refuseUnfit(`its data is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
     return refuseFact("snapshot_conflict", { reason: error.message });
   }
 }
 
-function unfit(reason: string): Outcome<never> {
+function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 

@@ -25,17 +25,17 @@ export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "s
   const waiters = new Map<string, Set<(news: News | undefined) => void>>();
   let isClosed = false;
   const follow: WriteSignals<News>["follow"] = (storeId, hear) => {
-    const ofStore = waiters.get(storeId) ?? new Set();
-    waiters.set(storeId, ofStore.add(hear));
+    const listeners = waiters.get(storeId) ?? new Set();
+    waiters.set(storeId, listeners.add(hear));
     return () => {
-      ofStore.delete(hear);
-      if (ofStore.size === 0 && waiters.get(storeId) === ofStore) waiters.delete(storeId);
+      listeners.delete(hear);
+      if (listeners.size === 0 && waiters.get(storeId) === listeners) waiters.delete(storeId);
     };
   };
   return {
     end: () => {
       isClosed = true;
-      for (const ofStore of waiters.values()) for (const hear of ofStore) hear(undefined);
+      for (const listeners of waiters.values()) for (const hear of listeners) hear(undefined);
     },
     isOver: () => isClosed,
     notify: (storeId, news) => waiters.get(storeId)?.forEach((hear) => hear(news)),

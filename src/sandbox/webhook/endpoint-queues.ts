@@ -74,8 +74,8 @@ export function createEndpointQueues(
     if (queue.isFull && queue.ended.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
     const { ended, recorded, started, isFull } = await recordAndTake(context, queue, {
-      take: (underWay) =>
-        isStopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay, expect }),
+      take: (openCount) =>
+        isStopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay: openCount, expect }),
       isStopped: () => isStopped,
       report,
     });
@@ -173,8 +173,8 @@ async function recordAndTake(
   for (;;) {
     try {
       return await store.write(() => {
-        const ended = queue.ended.length;
-        return { ended, recorded: recordEnded(context, queue), ...options.take(queue.sending.size) };
+        const count = queue.ended.length;
+        return { ended: count, recorded: recordEnded(context, queue), ...options.take(queue.sending.size) };
       });
     } catch (error) {
       if (queue.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))

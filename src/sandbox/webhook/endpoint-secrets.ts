@@ -52,8 +52,8 @@ export function countEndpointsWithOwnSecret(
 }
 
 function storeSecret({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
-  const sealed = store.signingSecrets.current(storeId);
-  return { inForce: sealed === undefined ? [] : [openStoredSecret(sealed, masterKey)], retired: [] };
+  const secret = store.signingSecrets.current(storeId);
+  return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }
 
 /** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */

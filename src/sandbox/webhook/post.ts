@@ -63,9 +63,9 @@ export async function postToReceiver(
   const target = parseTarget(url, targets);
   const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
   if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return end("forbidden");
-  const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = filterAddresses(target.value, resolved, targets);
-  if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED_HOST : "forbidden");
+  const hosts = target.value.addresses === null ? await world.resolve(target.value.host) : [];
+  const addresses = filterAddresses(target.value, hosts, targets);
+  if (!addresses.ok) return end(hosts.length === 0 ? UNRESOLVED_HOST : "forbidden");
   const result = await world.send({
     method: "POST",
     ...requestFields,

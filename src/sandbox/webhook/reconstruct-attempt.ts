@@ -43,15 +43,15 @@ export function reconstructAttempt(
   const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = secretsThen;
   const body = context.store.events.find(eventId)?.body;
   const dialect = context.store.stores.dialect(storeId);
-  const again =
+  const copy =
     body === undefined
       ? undefined
       : reconstructDeliveryRequest(auditedParts, { eventId, body, secrets, retiredSecrets, dialect });
-  if (again === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
-  if (isUncertain) return { headers, body: again.body, signing: { known: false, why: "rotated" } };
-  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = again;
+  if (copy === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
+  if (isUncertain) return { headers, body: copy.body, signing: { known: false, why: "rotated" } };
+  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = copy;
   const verdict = verifySignature({ rawBody, headers: sentHeaders, secrets, now, dialect });
-  const fault = again.fault?.action ?? null;
+  const fault = copy.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
   const signedBy = { owner, secrets: secrets.length };
   const signing = { known: true, ...signedBy, fault, isOfEvent, verdict, sentAt } as const;

@@ -47,20 +47,20 @@ export function createRelay(
     /** The requests without an answer to the store's enabled listener, oldest first. */
     held: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       fetchedUrls.set(storeId, { url, at: monotonic() });
-      return [...requests.values()].filter((held) => held.storeId === storeId && held.url === url);
+      return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
     /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
     answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
-      const held = requests.get(id);
-      if (held?.storeId !== storeId) return false;
-      held.end(answer);
+      const item = requests.get(id);
+      if (item?.storeId !== storeId) return false;
+      item.end(answer);
       return true;
     },
     /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetchedUrls.delete(storeId);
       else fetchedUrls.set(storeId, { url, at: monotonic() });
-      for (const held of requests.values()) if (held.storeId === storeId && held.url !== url) held.end(GONE);
+      for (const item of requests.values()) if (item.storeId === storeId && item.url !== url) item.end(GONE);
     },
   };
 }

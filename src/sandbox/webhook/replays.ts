@@ -29,9 +29,9 @@ export function replayEvent(
     const event = findEvent(store, storeId, eventId);
     if (!event.ok) return event;
     const knownEndpoints = store.endpoints.of(storeId);
-    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (chosen?.ok === false) return chosen;
-    const namedEndpoint = chosen?.value;
+    const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (target?.ok === false) return target;
+    const namedEndpoint = target?.value;
     if (namedEndpoint?.state === "disabled") return isOff(namedEndpoint);
     const endpoints =
       namedEndpoint === undefined
@@ -63,12 +63,12 @@ export function replayFailed(
   { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
 ): Promise<Outcome<{ readonly replayed: number; readonly retried: number; readonly more: boolean }>> {
   return atStore(context, storeId, (store, now) => {
-    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (chosen?.ok === false) return chosen;
-    if (chosen?.value.state === "disabled") return isOff(chosen.value);
+    const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (target?.ok === false) return target;
+    if (target?.value.state === "disabled") return isOff(target.value);
     const hold = context.heldBack(storeId);
     if (hold !== undefined) return isHeldBack(hold);
-    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
+    const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
     let left = MAX_REPLAYED_FAILED;
     let retriedCount = 0;
     let hasMore = false;
@@ -99,13 +99,13 @@ export function retryDeliveries(
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
   const orderId = onlyOrder ?? null;
   return atStore(context, storeId, (store, now) => {
-    const chosen = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (chosen?.ok === false) return chosen;
-    if (chosen?.value.state === "disabled") return isOff(chosen.value);
-    if (chosen?.value.state === "paused") return isPaused(chosen.value);
+    const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+    if (target?.ok === false) return target;
+    if (target?.value.state === "disabled") return isOff(target.value);
+    if (target?.value.state === "paused") return isPaused(target.value);
     const hold = context.heldBack(storeId);
     if (hold !== undefined) return isHeldBack(hold);
-    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
+    const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
     const retries = endpoints
       .filter(({ state }) => state === "enabled")
       .map((endpoint) => retryEndpoint(context, { endpoint, orderId, since: 0, minTries: 0 }, now));
@@ -122,11 +122,11 @@ function retryEndpoint(
   { store, wakeDispatcher }: EndpointsContext,
   {
     endpoint: { id: endpointId },
-    ...wanted
+    ...query
   }: { readonly endpoint: Endpoint } & Pick<WaitingFilter, "orderId" | "since" | "minTries">,
   now: number,
 ): AnswerOf<"retryDeliveries"> {
-  const filter = { endpointId, ...wanted, now };
+  const filter = { endpointId, ...query, now };
   const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
   if (retriedCount > 0) wakeDispatcher(endpointId);
   return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };

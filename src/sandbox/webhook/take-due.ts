@@ -89,11 +89,11 @@ export function takeDueDeliveries(
 /** Each of a different checkout. `shouldContinue`: one was held back or dropped, so there may be more. */
 function takeSome(
   context: TakeContext,
-  { clock, expect, ...taking }: TakeOptions,
+  { clock, expect, ...fields }: TakeOptions,
   limit: number,
 ): { readonly taken: readonly StartedAttempt[]; readonly shouldContinue: boolean } {
   const { store } = context;
-  const { endpoint, now } = taking;
+  const { endpoint, now } = fields;
   const takenAttempts: StartedAttempt[] = [];
   for (const delivery of store.deliveries.next(endpoint.id, limit)) {
     if (delivery.nextAt > now) {
@@ -107,7 +107,7 @@ function takeSome(
     // The fault may have changed which delivery is next.
     if (fault !== undefined && holdBack(context, { delivery, fault }, now))
       return { taken: takenAttempts, shouldContinue: true };
-    takenAttempts.push(start(context, { delivery, event, fault: fault ?? null }, taking));
+    takenAttempts.push(start(context, { delivery, event, fault: fault ?? null }, fields));
   }
   return { taken: takenAttempts, shouldContinue: false };
 }

@@ -93,8 +93,8 @@ export function checkoutsTable(connection: Connection) {
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (query: OrderQuery): Checkout[] => {
       // The live checkout was created after all others had ended.
-      const live = selectLive.get(query.storeId, query.orderId);
-      return [...(live === undefined ? [] : [live]), ...selectEnded.all(query)].slice(0, query.limit);
+      const open = selectLive.get(query.storeId, query.orderId);
+      return [...(open === undefined ? [] : [open]), ...selectEnded.all(query)].slice(0, query.limit);
     },
 
     /** The ids of the checkouts whose order_id begins with a text, up to a limit. */

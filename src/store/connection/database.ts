@@ -210,8 +210,8 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
   // Checked before the log, because another version may write the log differently.
-  const refused = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
-  if (refused !== undefined) return refused;
+  const fault = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
+  if (fault !== undefined) return fault;
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
@@ -418,8 +418,8 @@ function atFirstUse({ make, valuesOf, examine }: Compiled): LazyStatement {
         throw error;
       }
     },
-    pluck: () => withChange((prepared) => prepared.pluck()),
-    raw: () => withChange((prepared) => prepared.raw()),
+    pluck: () => withChange((query) => query.pluck()),
+    raw: () => withChange((query) => query.raw()),
   };
   return self;
 }

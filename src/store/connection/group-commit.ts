@@ -131,13 +131,13 @@ export function createTransactor({
  * replaced: before, so that nothing is written to deleted files, and after, so that no such write is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, bindLog }: Files) {
-  const alone: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
+  const single: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();
   };
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
-    const value = bindLog(alone) ? inTransaction(statements, connection, work) : undefined;
+    const value = bindLog(single) ? inTransaction(statements, connection, work) : undefined;
     checkFiles();
     return value;
   };

@@ -95,10 +95,10 @@ function lookAt(path: string, firstVersion: number): LogVerdict {
   }
   const { offset, length, salt, marks } = openings;
   const page = readPart(path, offset, length).toString("hex");
-  const toFirstFrame = LOG_HEADER_BYTES + FRAME_HEADER_BYTES + length;
-  const log = readPart(`${path}-wal`, 0, toFirstFrame);
+  const frameEnd = LOG_HEADER_BYTES + FRAME_HEADER_BYTES + length;
+  const log = readPart(`${path}-wal`, 0, frameEnd);
   // Without a whole frame nothing is replayed.
-  if (log.length < toFirstFrame) return "own";
+  if (log.length < frameEnd) return "own";
   if (!marks.some((mark) => mark === ANY || page.includes(mark))) return "unknown";
   const isLater = salt !== null && (log.readUInt32BE(SALT_OFFSET) - salt) >>> 0 < MAX_RESTARTS;
   const lastOpening = marks.at(-1)?.slice(0, ID_DIGITS) ?? ANY;
@@ -151,12 +151,12 @@ export function createLogBinding(
     write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(at) });
   };
 
-  return (inTransaction) => {
+  return (transact) => {
     if (transactions === 0) {
-      if (!inTransaction(renew)) return false;
+      if (!transact(renew)) return false;
       const copiedMark = copyLog(connection) ? ownMark : undefined;
-      if (!inTransaction(() => record(copiedMark))) return false;
-    } else if (transactions % COMMITS_PER_SALT === 0) inTransaction(record);
+      if (!transact(() => record(copiedMark))) return false;
+    } else if (transactions % COMMITS_PER_SALT === 0) transact(record);
     transactions += 1;
     return true;
   };

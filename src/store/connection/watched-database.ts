@@ -29,9 +29,9 @@ export function openWatchedDatabase(
   path: string,
   options: OpenOptions,
 ): Outcome<WatchedDatabase, FileRefusal> {
-  const opened = openDatabase(path, options);
-  if (!opened.ok) return opened;
-  const connection = opened.value;
+  const result = openDatabase(path, options);
+  if (!result.ok) return result;
+  const connection = result.value;
   const close = (): void => void connection.close();
   if (path === IN_MEMORY) return accept({ connection, ...NO_FILES, close, leave: close });
   // The cause is determined while the database is open, because the limit of open files is only exceeded then.

@@ -37,9 +37,9 @@ export function createOrderIndex(
     for (const { last, requests } of selectLater.iterate(storeId, orders.upTo)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
-        const lasts = orders.lasts.get(orderId) ?? [];
-        lasts.push(last);
-        orders.lasts.set(orderId, lasts);
+        const marks = orders.lasts.get(orderId) ?? [];
+        marks.push(last);
+        orders.lasts.set(orderId, marks);
         orders.noted += 1;
       }
       orders.upTo = last;
@@ -48,8 +48,8 @@ export function createOrderIndex(
     return orders;
   };
 
-  function* requestsIn(storeId: string, orderId: string, lasts: readonly number[]): Generator<LoggedRequest> {
-    for (const last of lasts.toReversed()) {
+  function* requestsIn(storeId: string, orderId: string, marks: readonly number[]): Generator<LoggedRequest> {
+    for (const last of marks.toReversed()) {
       const batch = select.get(storeId, last);
       if (batch !== undefined) yield* parse(batch, orderId).toReversed();
     }

@@ -53,11 +53,11 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
   const orders = createOrderIndex(connection, readBatch);
   const refusedIndex = createRefusedIndex(connection, readBatch);
-  const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
+  const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
     for (const { storeId, requests } of batches) {
       const newestPosition = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newestPosition, formatLines(requests.slice(-kept)));
-      trim.run(storeId, newestPosition - kept);
+      insert.run(storeId, newestPosition, formatLines(requests.slice(-limit)));
+      trim.run(storeId, newestPosition - limit);
     }
   });
 
@@ -75,7 +75,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
   return {
     /** Writes batches, and deletes batches of the same stores that contain none of the newest `kept` requests. */
-    append: (batches: readonly RequestBatch[], kept: number): void => append.immediate(batches, kept),
+    append: (batches: readonly RequestBatch[], limit: number): void => append.immediate(batches, limit),
 
     forget: (storeId: string): void => {
       remove.run(storeId);
@@ -89,7 +89,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     search: createSearch(connection, readBatch),
 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
-      selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
+      selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((item) => item.requestId === requestId)),
 
     refusedOf: refusedIndex.find,
 
@@ -120,8 +120,8 @@ function formatLines(requests: readonly LoggedRequest[]): string {
 /** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
 function batchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
-    const [lines, held] = [batch.split("\n"), searchTextOf(text)];
-    return (held === null ? lines : lines.filter((line) => line.includes(held))).flatMap((line) => {
+    const [lines, term] = [batch.split("\n"), searchTextOf(text)];
+    return (term === null ? lines : lines.filter((line) => line.includes(term))).flatMap((line) => {
       const request = parseRequestLine(line);
       if (request === undefined) noteUnreadable();
       return request ?? [];

@@ -239,9 +239,9 @@ function templateOf(options: ImageOptions, version: number): Template {
 
 function makeTemplate({ kind, nativeBinding }: ImageOptions, version: number): Template {
   const migrations = kind.migrations.slice(0, version - kind.firstVersion + 1);
-  const made = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
-  if (!made.ok) throw new Error(made.refusal.message);
-  const connection = made.value;
+  const base = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
+  if (!base.ok) throw new Error(base.refusal.message);
+  const connection = base.value;
   connection.exec("UPDATE log_mark SET opening = zeroblob(16), before = zeroblob(16)");
   const template = { bytes: connection.serialize(), schema: schemaOf(connection) };
   connection.close();

@@ -41,7 +41,7 @@ type CopyContext = Options & {
 
 /** Table by table between databases of one schema version: a new table is covered both ways (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
-  const copying = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
+  const settings = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
     ...createSnapshotTaker({ ...options, connection }),
 
@@ -53,7 +53,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /** Throws `SnapshotConflict` if an id or key is another store's, and `SnapshotDamage` for impossible rows. */
-    restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
+    restore: (image: SnapshotImage, replacement: Replacement): void => restore(settings, image, replacement),
 
     format: currentSchemaVersion(SNAPSHOT_FILE),
   };

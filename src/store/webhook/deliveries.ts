@@ -318,16 +318,16 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
   const endPlace = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
   const maxExamined = type === null ? limit + 1 : MAX_EXAMINED;
   const places = newestPlaces(lists, { ...filter, before: endPlace, limit: maxExamined });
-  const found: number[] = [];
+  const hits: number[] = [];
   for (const place of places) {
-    if (type === null || selectType.get(place) === type) found.push(place);
-    if (found.length > limit) break;
+    if (type === null || selectType.get(place) === type) hits.push(place);
+    if (hits.length > limit) break;
   }
-  const shown = found.slice(0, limit);
-  const more = found.length > limit ? shown.at(-1) : places.length >= maxExamined ? places.at(-1) : undefined;
+  const page = hits.slice(0, limit);
+  const last = hits.length > limit ? page.at(-1) : places.length >= maxExamined ? places.at(-1) : undefined;
   return {
-    deliveries: deliveriesAt(lists, shown),
-    nextBefore: (more === undefined ? undefined : at.get(more)?.id) ?? null,
+    deliveries: deliveriesAt(lists, page),
+    nextBefore: (last === undefined ? undefined : at.get(last)?.id) ?? null,
   };
 }
 

@@ -43,7 +43,7 @@ function benchOf(
   const { world } = running;
   const call = callsOn(calls.control, store.id);
   const buy = async (): Promise<CreateRun> => {
-    const run = await limited(world, async () => {
+    const run = await withLimit(world, async () => {
       // An untyped application can return anything, such as an incomplete answer.
       const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
       const { checkouts } = await call({ name: "listCheckouts", body: {} });
@@ -78,7 +78,7 @@ function benchOf(
 }
 
 /** Makes the purchase, within the timeout. */
-async function limited(
+async function withLimit(
   { sleep }: { readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void> },
   make: () => Promise<Pick<CreateRun, "isWrong">>,
 ): Promise<CreateRun> {

@@ -19,7 +19,7 @@ export async function exploreIn(
   const { only, seed, budgetMs, maxSchedules, depth } = options;
   const { world } = internalsOf(sandbox).running;
   const open = benchesOf(sandbox, options);
-  const found = await exploreAll({
+  const result = await exploreAll({
     run: (schedule) => runSchedule(open, schedule),
     world,
     seed,
@@ -32,14 +32,14 @@ export async function exploreIn(
     amountField: "amountMinor",
     rerunOf,
   });
-  if ("why" in found) throw new Error(found.why, found.cause === undefined ? {} : { cause: found.cause });
+  if ("why" in result) throw new Error(result.why, result.cause === undefined ? {} : { cause: result.cause });
   return {
-    ...found,
-    notRun: found.notRun.length,
-    histories: found.schedules,
-    places: found.table.map(({ place }) => place),
-    broken: found.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
-    advice: found.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
+    ...result,
+    notRun: result.notRun.length,
+    histories: result.schedules,
+    places: result.table.map(({ place }) => place),
+    broken: result.broken.map(({ faults, ...rest }) => Object.assign(rest, { faults: removeKills(faults) })),
+    advice: result.advice.map(({ faults, text }) => ({ faults: removeKills(faults), text })),
   };
 }
 

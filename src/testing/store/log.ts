@@ -40,7 +40,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     checkFilter("waitFor", match, source);
     return (item) => matchesFilter(item, match);
   };
-  const instead = (items: readonly Item[]): string => {
+  const gotText = (items: readonly Item[]): string => {
     const cameText = items.length === 0 ? "none arrived" : `${items.length} arrived:`;
     return `${cameText}${items
       .slice(-MAX_LINES)
@@ -68,19 +68,19 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
           updates;
           updates = await Promise.race([updates.next, timeUp])
         ) {
-          const found = await find(updates.items);
-          if (found !== undefined) return found;
+          const hits = await find(updates.items);
+          if (hits !== undefined) return hits;
         }
-        const came = await open()();
-        const found = came.filter(matches);
+        const list = await open()();
+        const found = list.filter(matches);
         const last = found[count - 1];
         if (last !== undefined) return last;
         const itemNoun = typeof match === "string" ? (source.named ?? noun) : noun;
-        const lacking = found.length === 0 ? `no ${itemNoun}` : `${found.length} of ${count}: ${itemNoun}`;
+        const gap = found.length === 0 ? `no ${itemNoun}` : `${found.length} of ${count}: ${itemNoun}`;
         const matchText = typeof match === "function" ? "that matched" : JSON.stringify(match);
         const faked = fakeTimersProblem();
         const fakedText = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
-        throw new WaitError(`${lacking} ${matchText} within ${timeoutMs} ms; ${instead(came)}${fakedText}`);
+        throw new WaitError(`${gap} ${matchText} within ${timeoutMs} ms; ${gotText(list)}${fakedText}`);
       } catch (error) {
         if (!isClosed()) throw error;
         throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {

@@ -49,16 +49,16 @@ export function eventLog(
     open: () => {
       let position = 0;
       return async () => {
-        const found: Event[] = [];
+        const list: Event[] = [];
         for (let hasMore = true; hasMore;) {
           const body = { since: position, limit: PAGE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
           // The sandbox wrote these bodies, so each one is an event.
-          found.push(...events.map((event) => parseJson(event.body) as Event));
+          list.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
           hasMore = events.length === PAGE;
         }
-        return found;
+        return list;
       };
     },
     names: ({ type, event_id }) => [type, event_id],
@@ -79,14 +79,14 @@ export function deliveryLog(
     named: "accepted delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
-      const found: Delivery[] = [];
+      const list: Delivery[] = [];
       for (let cursor: string | null | undefined; cursor !== null;) {
         const body = { limit: PAGE, before: cursor };
         const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
-        found.push(...deliveries.map(deliveryOf));
+        list.push(...deliveries.map(deliveryOf));
         cursor = nextBefore;
       }
-      return found.toReversed();
+      return list.toReversed();
     },
     names: ({ id, type, eventId, state }) => (state === "succeeded" ? [type, id, eventId] : []),
     line: deliverySummary,
@@ -134,7 +134,7 @@ function deliveryOf({
     ...entry,
     // The sandbox created the type, so it is one of the known types.
     type: type as EventType,
-    attempts: attempts.map((one) => ({ ...one, message: one.facts?.message ?? null })),
+    attempts: attempts.map((item) => ({ ...item, message: item.facts?.message ?? null })),
   });
 }
 
@@ -151,7 +151,7 @@ export function deliverySummary({ type, endpointId, state, tries, attempts, faul
   const text = last && textSaid(last.answer, last.message);
   const answer = text === undefined ? "" : ` ${printableLiteral(text)}`;
   const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
-  const actions = new Set([fault?.action, ...attempts.map((one) => one.fault)].filter((action) => action));
+  const actions = new Set([fault?.action, ...attempts.map((item) => item.fault)].filter((action) => action));
   const faultText = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
   const to = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
   return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${faultText}${said}`;

@@ -21,9 +21,9 @@ export async function answerRequest(
   }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: IdleConnections },
 ): Promise<void> {
   const { incoming, response } = entry;
-  const reading = readBody(incoming, limits);
-  entry.isLast = !(ArrayBuffer.isView(reading) || "then" in reading);
-  const body = await reading;
+  const input = readBody(incoming, limits);
+  entry.isLast = !(ArrayBuffer.isView(input) || "then" in input);
+  const body = await input;
   if (body === undefined) return;
   if (ArrayBuffer.isView(body)) {
     entry.isServed = true;

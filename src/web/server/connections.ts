@@ -35,30 +35,30 @@ export type IdleConnections = {
  * busy, the new one (decision 58).
  */
 export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
-  const unheard = new Set<Socket>();
-  const resting = new Set<Socket>();
-  const unread = new Set<Socket>();
+  const newcomers = new Set<Socket>();
+  const idlers = new Set<Socket>();
+  const readers = new Set<Socket>();
   const remove = (socket: Socket): void => {
-    for (const group of [sockets, unheard, resting, unread]) group.delete(socket);
+    for (const group of [sockets, newcomers, idlers, readers]) group.delete(socket);
   };
   return {
     add: (socket) => {
-      const [oldest = socket] = sockets.size < connections ? [] : [unheard, resting, unread].flatMap(first);
+      const [oldest = socket] = sockets.size < connections ? [] : [newcomers, idlers, readers].flatMap(first);
       sockets.add(socket);
-      unheard.add(socket);
+      newcomers.add(socket);
       if (sockets.size <= connections) return;
       remove(oldest);
       oldest.destroy();
     },
     wake: (socket) => {
-      unheard.delete(socket);
-      resting.delete(socket);
-      if (sockets.has(socket)) unread.add(socket);
+      newcomers.delete(socket);
+      idlers.delete(socket);
+      if (sockets.has(socket)) readers.add(socket);
     },
-    serve: (socket) => void unread.delete(socket),
+    serve: (socket) => void readers.delete(socket),
     rest: (socket) => {
-      unread.delete(socket);
-      if (sockets.has(socket)) resting.add(socket);
+      readers.delete(socket);
+      if (sockets.has(socket)) idlers.add(socket);
     },
     remove,
   };

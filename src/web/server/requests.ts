@@ -47,8 +47,8 @@ function readErrorOf(
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     return refuseFact("transfer_coding", {}).refusal;
   }
-  const declared = headers["content-length"];
-  return declared !== undefined && Number(declared) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
+  const length = headers["content-length"];
+  return length !== undefined && Number(length) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
 }
 
 /** The error for a head above its path's limit; Node's parser accepts larger heads. */

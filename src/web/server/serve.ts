@@ -124,8 +124,8 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   const queues = new WeakMap<Socket, RequestQueue>();
   // A complete request is answered before anything after it on the connection, because its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
-    const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
-    return Promise.all(whole.map(({ response }) => awaitClose(response)));
+    const queue = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
+    return Promise.all(queue.map(({ response }) => awaitClose(response)));
   };
   const refuseUnread: RefuseUnread = async (incoming, refusal) => {
     await afterPending(incoming.socket);

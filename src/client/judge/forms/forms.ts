@@ -87,8 +87,8 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   });
   for (const name of last) await run(name);
   const usedRetired = receiver.retiredSecret !== undefined;
-  const sorted = results.toSorted((left, right) => names.indexOf(left.name) - names.indexOf(right.name));
-  return { results: sorted, repeated: repeatedResults, names, usedRetired, probed: probeResults };
+  const ordered = results.toSorted((left, right) => names.indexOf(left.name) - names.indexOf(right.name));
+  return { results: ordered, repeated: repeatedResults, names, usedRetired, probed: probeResults };
 }
 
 /** `isOpen`: the receiver was busy when the forms were no longer wanted, so the result proves nothing. */
@@ -114,9 +114,9 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
     const { [name]: mutations } = DRILL_CASES;
     const { eventId, ...basic } = buildDrillRequest(mutations, { own: ownEvent, first, order }, keys);
     const request = buildFormRequest(mutations, basic, keys);
-    const { limited, isOpen, ...sent } = await pace(() => post(request, mutations.connection ?? "kept"));
-    const { milliseconds } = sent;
-    const answer = answerOf(sent);
+    const { limited, isOpen, ...reply } = await pace(() => post(request, mutations.connection ?? "kept"));
+    const { milliseconds } = reply;
+    const answer = answerOf(reply);
     return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
   };
   return { form, event, post: (request: DrillRequest) => pace(() => post(request, "kept")) };

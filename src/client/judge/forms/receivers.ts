@@ -25,9 +25,9 @@ export async function findReceivers(
   const isOn = endpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const urls = isOn.filter(({ kind }) => kind === "url");
   const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
-  const chosen = drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : isOn) : namedEndpoints;
+  const targets = drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : isOn) : namedEndpoints;
   return Promise.all(
-    chosen.map(async ({ id, url }) => {
+    targets.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({
         name: "showSecret",
         id,
@@ -68,14 +68,14 @@ async function acceptedOrder(
   const otherEvent = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(first.type));
   const ids = new Set([first.checkoutId, otherEvent?.checkoutId]);
   // Newest first, so that of each type the newest stays.
-  const byType = new Map(
+  const typeEvents = new Map(
     acceptedDeliveries
       .filter(({ checkoutId }) => ids.has(checkoutId))
       .toReversed()
       .map((event) => [event.type, event]),
   );
   const events = await Promise.all(
-    [...new Map([...byType, [first.type, first] as const]).values()].map(({ eventId }) =>
+    [...new Map([...typeEvents, [first.type, first] as const]).values()].map(({ eventId }) =>
       call({ name: "showEvent", id: eventId, body: undefined }),
     ),
   );

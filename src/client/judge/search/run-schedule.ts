@@ -100,7 +100,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     trace,
     shown,
     // A rule that two looks show to be broken is broken once.
-    broken: [...new Map(broken.toReversed().map((one) => [one.invariant, one])).values()].toReversed(),
+    broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
     isDropped: isUnshown && isDroppedForGood(log.deliveries),
     purchases: purchasesIn(facts),
     last,

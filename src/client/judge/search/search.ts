@@ -91,7 +91,7 @@ export async function exploreAll(search: Search): Promise<ExplorationResult | Us
 }
 
 function resultOf({ broken, isDropped }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
-  if (broken.some(({ invariant }) => confirmed.some((one) => one.invariant === invariant))) return "broken";
+  if (broken.some(({ invariant }) => confirmed.some((item) => item.invariant === invariant))) return "broken";
   return broken.length > 0 || isDropped ? "not_judged" : "held";
 }
 
@@ -172,12 +172,12 @@ async function confirmAll(
     confirm(search, foundCause, knownRuns),
   );
   const confirmed: Finding[] = [];
-  for (const one of results)
-    if (typeof one === "object" && !confirmed.some((finding) => isSame(one, finding))) confirmed.push(one);
+  for (const item of results)
+    if (typeof item === "object" && !confirmed.some((finding) => isSame(item, finding))) confirmed.push(item);
   // A booked forged event proves more than its answer.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
   confirmed.sort((left, right) => rank(left) - rank(right));
-  return { confirmed, unsteady: results.filter((one) => typeof one === "string") };
+  return { confirmed, unsteady: results.filter((item) => typeof item === "string") };
 }
 
 function isSame(left: Finding, right: Finding): boolean {

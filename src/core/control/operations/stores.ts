@@ -19,7 +19,7 @@ const restoreOne = z.extend(oneSnapshot, {
   /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
   adopt: z.optional(z.boolean()),
 });
-const ofRestore = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;
+const restoreCodes = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
@@ -118,7 +118,7 @@ export const storesOperations = {
     request: () => restoreOne,
     answer: () => restoreSummary,
     entersStore: false,
-    refusals: ofRestore,
+    refusals: restoreCodes,
   }),
   restoreSnapshot: sandboxOperation("owner", {
     part: "snapshots",
@@ -133,7 +133,7 @@ export const storesOperations = {
         all: z.optional(z.boolean()),
       }),
     answer: () => restoreSummary,
-    refusals: ofRestore,
+    refusals: restoreCodes,
   }),
   removeSnapshot: sandboxOperation("store", {
     part: "snapshots",

@@ -62,9 +62,9 @@ export function drillSteps(
 /** An answer that nothing explains, beside the first one that differs from it. */
 function contrast(result: CaseResult | undefined, { results }: DrillResults): Said {
   const [first] = results;
-  const one = result ?? first;
-  const otherResult = results.find((each) => one !== undefined && kindOf(each) !== kindOf(one)) ?? first;
-  const bothResults = [one, otherResult].flatMap((shownCase): SaidValue[] =>
+  const pick = result ?? first;
+  const otherResult = results.find((rival) => pick !== undefined && kindOf(rival) !== kindOf(pick)) ?? first;
+  const bothResults = [pick, otherResult].flatMap((shownCase): SaidValue[] =>
     shownCase === undefined ? [] : [factOf(`form:${shownCase.name}`), caseResult(shownCase)],
   );
   return factOf("not_explained", ...bothResults);
@@ -123,8 +123,8 @@ const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> =
 
 /** It recognises the event before it checks the age, and does not repeat its work. */
 function isKnownBeforeAge(name: CaseName, { all }: AnswerPattern): boolean {
-  const ofOrders = STALE_CASES.map((staleCase): CaseName => `payment_${staleCase}`);
-  return ofOrders.includes(name) && all("refused", STALE_CASES) && all("taken", ofOrders);
+  const orderCases = STALE_CASES.map((staleCase): CaseName => `payment_${staleCase}`);
+  return orderCases.includes(name) && all("refused", STALE_CASES) && all("taken", orderCases);
 }
 
 /** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */

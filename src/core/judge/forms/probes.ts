@@ -72,7 +72,7 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
     right.toString("base64"),
     right.toString("base64url"),
     right.toString("hex").toUpperCase(),
-    ...["md5", "sha1", "sha384", "sha512"].map((one) => macOf(one, secret, texts).toString("hex")),
+    ...["md5", "sha1", "sha384", "sha512"].map((name) => macOf(name, secret, texts).toString("hex")),
     macOf("sha256", text, [secret]).toString("hex"),
     hashOf([secret, text]),
     hashOf([text, secret]),

@@ -81,7 +81,7 @@ export function buildDrillRequest(
   const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = form;
   const { dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
-  const bodyOf = (one: Mutations): string => eventBodyIn(dialect, eventOfForm(one, events).body);
+  const bodyOf = (row: Mutations): string => eventBodyIn(dialect, eventOfForm(row, events).body);
   const event = eventOfForm(form, events);
   const secrets = secretsOf(form, event, { ...keys, ...events });
   const body = signed(bodyOf(form), dialect);
@@ -89,8 +89,8 @@ export function buildDrillRequest(
   const realNow = (form.reused === true ? sentAt : keys.realNow) - age * 1000;
   const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
   const { headers } = deliveryRequest({ ...parts, body, secrets });
-  const { [names.timestamp]: ofNow = "" } = headers;
-  const timestamp = form.timestamp ?? ofNow;
+  const { [names.timestamp]: sentTime = "" } = headers;
+  const timestamp = form.timestamp ?? sentTime;
   const signedBody = form.reused === true ? bodyOf({ event: "first" }) : body;
   const rawBody = Buffer.from(signedBody);
   const right = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
@@ -102,10 +102,10 @@ export function buildDrillRequest(
     [names.timestamp]: timestamp,
     [names.signature]: signature(right),
   };
-  const shown = Object.entries({ ...headers, ...ourHeaders }).filter(([header]) => !left.has(header));
+  const list = Object.entries({ ...headers, ...ourHeaders }).filter(([header]) => !left.has(header));
   return {
     eventId: event.id,
-    headers: Object.fromEntries(shown),
+    headers: Object.fromEntries(list),
     body: isSame ? `${body} ` : sent(body, dialect),
   };
 }
@@ -115,26 +115,26 @@ export function buildFormRequest(
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
 ): DrillRequest {
-  const { method = "POST", suffix = "", headers: changed = {}, lines, pack } = form;
+  const { method = "POST", suffix = "", headers: set = {}, lines, pack } = form;
   const { named = keepText, inParts } = form;
-  const all = Object.entries({ ...headersIn(dialect, headers), ...changed });
-  const shown = all.flatMap(([header, value]) =>
+  const merged = Object.entries({ ...headersIn(dialect, headers), ...set });
+  const pairs = merged.flatMap(([header, value]) =>
     value === undefined ? [] : [[named(header), value] as const],
   );
-  const whole = {
+  const request = {
     method,
     suffix,
-    headers: Object.fromEntries(shown),
+    headers: Object.fromEntries(pairs),
     body: pack === undefined ? body : pack(body),
     ...(inParts === undefined ? {} : { inParts }),
   };
-  if (lines === undefined) return whole;
+  if (lines === undefined) return request;
   const [doubled, linesOf] = lines;
   const { [doubled]: theirName } = headerNamesIn(dialect);
-  const ours = DEFAULT_HEADER_NAMES[doubled];
-  const values = linesOf(headers[ours] ?? "", String(Math.floor(realNow / 1000)));
-  const written = values.map((value) => headersIn(dialect, { ...headers, [ours]: value })[theirName] ?? "");
-  return { ...whole, lines: { [theirName]: written } };
+  const name = DEFAULT_HEADER_NAMES[doubled];
+  const values = linesOf(headers[name] ?? "", String(Math.floor(realNow / 1000)));
+  const texts = values.map((value) => headersIn(dialect, { ...headers, [name]: value })[theirName] ?? "");
+  return { ...request, lines: { [theirName]: texts } };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */
@@ -147,12 +147,12 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 
 /** Not if the valid event got no answer. Only the service's own requests must be answered. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
-  const unanswered = results.filter(
+  const silent = results.filter(
     ({ name, answer }) =>
       "error" in answer &&
       (answer.error !== "connection_lost" || !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
   );
-  return unanswered.length < MAX_UNANSWERED && unanswered.every(({ name }) => name !== "good_event");
+  return silent.length < MAX_UNANSWERED && silent.every(({ name }) => name !== "good_event");
 }
 
 function secretsOf(

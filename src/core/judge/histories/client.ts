@@ -21,7 +21,7 @@ import {
 const ENDED: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */
-function answered(of: OrderName): Step {
+function answerStep(of: OrderName): Step {
   return { act: "create", of, expects: "answer" };
 }
 
@@ -30,18 +30,18 @@ function at(ordinal: number, action: ScheduledFault["action"]): ScheduledFault {
   return faultAt({ method: "POST", nth: ordinal }, action);
 }
 
-function refused(status: number): Step {
+function refusedStep(status: number): Step {
   const fault = { action: "status", status, match: { method: "POST" }, times: ALWAYS } as const;
   return { act: "faults", of: "a", faults: [fault] };
 }
 
 /** A create under faults at its requests. */
 function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
-  return [{ act: "faults", of: "a", faults }, answered("a")];
+  return [{ act: "faults", of: "a", faults }, answerStep("a")];
 }
 
 /** Creates of three orders whose order_ids resemble each other. */
-const THREE_ALIKE = [answered("a"), answered("b"), answered("c")];
+const THREE_ALIKE = [answerStep("a"), answerStep("b"), answerStep("c")];
 
 /** The answer before the fault is lost, so that the order exists and another key for it is refused. */
 const LOST = at(1, "lose_answer");
@@ -168,7 +168,7 @@ export const CLIENT_HISTORIES = {
     refused_for_good: {
       title: ["creates that are always refused", "创建一直被拒绝"],
       isAlone: true,
-      steps: [refused(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
+      steps: [refusedStep(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
       causes: { client_ends: "never_gives_up" },
     },
   }),

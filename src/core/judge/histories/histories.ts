@@ -92,7 +92,7 @@ function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTer
 
 /** Checkouts of another system, one for each end. Each event type but a payment is among their events. */
 function endsElsewhere(kind: Kind, of: OrderName = "a", laterSteps: readonly Step[] = []): readonly Step[] {
-  return UNPAID_ENDS.flatMap((outcome) => [elsewhere(kind, of), on(of, ends(outcome)), laterSteps].flat());
+  return UNPAID_ENDS.flatMap((outcome) => [routesStep(kind, of), on(of, ends(outcome)), laterSteps].flat());
 }
 
 const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
@@ -110,11 +110,11 @@ function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
 }
 
 function paidElsewhere(kind: Kind, of: OrderName): readonly Step[] {
-  return [elsewhere(kind, of), ...on(of, pay, tell)];
+  return [routesStep(kind, of), ...on(of, pay, tell)];
 }
 
 /** Another system creates a checkout on the terms of order a. */
-function elsewhere(kind: Kind, of: OrderName): Step {
+function routesStep(kind: Kind, of: OrderName): Step {
   return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
 }
 

@@ -20,9 +20,9 @@ export const FACT_TABLES = [
   DRILL_CAUSES,
   DRILL_NOTES,
   CONNECTION_CAUSES,
-  renamed(JUDGED_INVARIANTS, (name) => name, ruleWords),
-  renamed(MISSING_FIELDS, missingStepName, ({ note }) => note),
-  renamed(
+  renameRows(JUDGED_INVARIANTS, (name) => name, ruleWords),
+  renameRows(MISSING_FIELDS, missingStepName, ({ note }) => note),
+  renameRows(
     WEBHOOK_STEPS,
     (name) => `form:${name}`,
     ({ title }) => title,
@@ -74,7 +74,7 @@ function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Wo
   return [`${rule[0]}: ${remedy[0]}`, `${rule[1]}：${remedy[1]}`];
 }
 
-function renamed<Row>(
+function renameRows<Row>(
   rows: Readonly<Record<string, Row>>,
   rename: (name: string) => string,
   wordsIn: (row: Row) => Words,

@@ -130,8 +130,8 @@ export function claim(change: (event: EventFields) => EventFields): NonNullable<
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
 function changeEnd(id: string): string {
-  const changed = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
-  return changed === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : changed;
+  const text = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
+  return text === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : text;
 }
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
@@ -200,9 +200,9 @@ export function indentBody(body: string): string {
 }
 
 /** The event as created so many milliseconds before, such as for a receiver that was down since then. */
-export function backdate(byMs: number): NonNullable<Mutations["sent"]> {
+export function backdate(spanMs: number): NonNullable<Mutations["sent"]> {
   return claim(({ created_at: at }) =>
-    typeof at === "string" ? { created_at: toIso(Date.parse(at) - byMs) } : {},
+    typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );
 }
 

@@ -146,17 +146,17 @@ export const TEST_FORMS = {
   unsigned_10: sentFor("10.0.0.1", UNSIGNED),
   unsigned_172: sentFor("172.17.0.1", UNSIGNED),
   unsigned_192: sentFor("192.168.0.1", UNSIGNED),
-  unknown_type: claiming({
+  unknown_type: claimForm({
     words: ["of a type that does not exist", "事件类型不存在"],
     change: claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` })),
   }),
-  other_family: claiming({
+  other_family: claimForm({
     words: ["of a type in another form", "类型格式不像事件类型"],
     change: claim(() => ({ type: "ping" })),
   }),
-  other_store: claiming({ ...OTHER_STORE, words: ["of another store", "属于另一商店"] }),
-  no_store: claiming(NO_STORE),
-  live: claiming(LIVE),
+  other_store: claimForm({ ...OTHER_STORE, words: ["of another store", "属于另一商店"] }),
+  no_store: claimForm(NO_STORE),
+  live: claimForm(LIVE),
   even_digits: forged(undefined, { signature: changeEveryOther("first") }),
   odd_digits: forged(undefined, { signature: changeEveryOther("second") }),
   swapped_digits: forged(undefined, { signature: (right) => right.replace(/(.)(?!\1)(.)/, "$2$1") }),
@@ -183,26 +183,26 @@ export const TEST_FORMS = {
     ...BAD,
     lines: ["signature", (value) => [value, wrongDigits(value)]],
   }),
-  secret_undefined: guessed("undefined"),
-  secret_null: guessed("null"),
-  secret_none: guessed("None"),
-  secret_changeme: guessed("changeme"),
-  secret_test: guessed("test"),
-  secret_promise: guessed("[object Promise]"),
+  secret_undefined: guessedForm("undefined"),
+  secret_null: guessedForm("null"),
+  secret_none: guessedForm("None"),
+  secret_changeme: guessedForm("changeme"),
+  secret_test: guessedForm("test"),
+  secret_promise: guessedForm("[object Promise]"),
   secret_url: forged("takes_guessed_secret", { secret: ({ url }) => url }),
-  secrets_printed: guessed("NaN", "false", "[object Object]"),
-  secrets_default: guessed("secret", "whsec_", "whsec_undefined"),
+  secrets_printed: guessedForm("NaN", "false", "[object Object]"),
+  secrets_default: guessedForm("secret", "whsec_", "whsec_undefined"),
   secrets_known: forged("takes_guessed_secret", {
     secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
   }),
   live_empty: forged("chooses_secret", { signed: LIVE.change, secret: () => "" }),
-  live_undefined: chosen(LIVE, ["undefined"]),
-  live_printed: chosen(LIVE, PRINTED),
-  other_store_none: chosen(OTHER_STORE, ["None"]),
-  other_store_unset: chosen(OTHER_STORE, UNSET),
-  other_store_printed: chosen(OTHER_STORE, PRINTED),
-  no_store_unset: chosen(NO_STORE, UNSET),
-  no_store_printed: chosen(NO_STORE, PRINTED),
+  live_undefined: chosenForm(LIVE, ["undefined"]),
+  live_printed: chosenForm(LIVE, PRINTED),
+  other_store_none: chosenForm(OTHER_STORE, ["None"]),
+  other_store_unset: chosenForm(OTHER_STORE, UNSET),
+  other_store_printed: chosenForm(OTHER_STORE, PRINTED),
+  no_store_unset: chosenForm(NO_STORE, UNSET),
+  no_store_printed: chosenForm(NO_STORE, PRINTED),
   timestamp_word: unusual("takes_malformed_timestamp", { timestamp: "soon" }),
   timestamp_undefined: unusual("takes_malformed_timestamp", {
     timestamp: "undefined",
@@ -236,19 +236,19 @@ function asType(type: string | undefined): TitledForm {
 }
 
 /** A badly signed event with false claims about itself. */
-function claiming({ words, change }: Claim): TitledForm {
+function claimForm({ words, change }: Claim): TitledForm {
   return { ...badlySigned("skips_by_content", { sent: change }), expected: "4xx", title: badly(words) };
 }
 
 /** Signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
-function guessed(...secrets: readonly string[]): TitledForm {
+function guessedForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
   const title: Words = [`signed with the text ${text}`, `用文本 ${text}签名`];
   return { ...forged("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
 /** Rightly signed with what a program finds where it has no secret, for an event by which it may choose one. */
-function chosen({ words, change }: Claim, secrets: readonly string[]): TitledForm {
+function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const noun = secrets.length === 1 ? "text" : "texts";
   const title: Words = [`${words[0]}, signed with the ${noun} ${texts}`, `${words[1]}，用文本 ${texts}签名`];

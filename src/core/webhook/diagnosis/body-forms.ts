@@ -25,7 +25,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);
   const text = bytes.toString("utf8");
-  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find((found) => found !== undefined);
+  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find((match) => match !== undefined);
   return form === undefined ? [] : [form];
 }
 
@@ -54,7 +54,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   multipart,
   percentEncoded,
   htmlEscaped,
-  wrapped,
+  wrappedForm,
   quotedJson,
   otherText,
   base64Text,
@@ -132,27 +132,27 @@ function printedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const value = parseJson(text);
   const list = isRecord(value) && value["type"] === "Buffer" ? value["data"] : value;
-  if (isByteList(list)) return printed("json_bytes", Buffer.from(list));
+  if (isByteList(list)) return printedForm("json_bytes", Buffer.from(list));
   if (isRecord(value) && Object.keys(value).length > 1 && isByteList(Object.values(value)))
-    return printed("json_uint8array", Buffer.from(Object.values(value) as number[]));
+    return printedForm("json_uint8array", Buffer.from(Object.values(value) as number[]));
   const [, nodeHex] = /^<Buffer ((?:[0-9a-f]{2} ?)+)(?:\.\.\. \d+ more bytes)?>$/.exec(text) ?? [];
   if (nodeHex !== undefined)
-    return printed(
+    return printedForm(
       "node_buffer",
       text.includes("...") ? null : Buffer.from(nodeHex.replaceAll(" ", ""), "hex"),
     );
   const [, , python] = /^b(['"])([\s\S]*)\1$/.exec(text) ?? [];
-  if (python !== undefined) return printed("python_bytes", pythonBytes(python));
+  if (python !== undefined) return printedForm("python_bytes", pythonBytes(python));
   if (/^\d{1,3}(?:[, ]+\d{1,3}){3,}$/.test(text))
-    return printed("byte_list", Buffer.from(text.split(/[, ]+/).map(Number)));
+    return printedForm("byte_list", Buffer.from(text.split(/[, ]+/).map(Number)));
   if (/^(?:[0-9a-f]{2}){8,}$/i.test(text) && text.length !== SIGNATURE_DIGITS)
-    return printed("hexadecimal", Buffer.from(text, "hex"));
+    return printedForm("hexadecimal", Buffer.from(text, "hex"));
   if (/^\\x(?:[0-9a-f]{2}){8,}$/i.test(text))
-    return printed("postgresql_bytes", Buffer.from(text.slice(2), "hex"));
+    return printedForm("postgresql_bytes", Buffer.from(text.slice(2), "hex"));
   return undefined;
 }
 
-function printed(detail: DetailName, innerBytes: Uint8Array | null): BodyForm {
+function printedForm(detail: DetailName, innerBytes: Uint8Array | null): BodyForm {
   return { code: "body_printed", detail: detailOf(detail), inner: innerBytes };
 }
 
@@ -188,7 +188,7 @@ function printedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
     [/^\w+: .*\n\w+: /, "yaml"],
   ];
   const language = names.find(([pattern]) => pattern.test(text))?.[1];
-  return language === undefined ? undefined : printed(language, null);
+  return language === undefined ? undefined : printedForm(language, null);
 }
 
 function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
@@ -241,25 +241,25 @@ function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
 const BODY_FIELDS = ["body", "rawBody", "raw_body", "payload", "data", "Body", "Message", "message"];
 
 /** The event of a gateway or a queue, or an event inside another object. */
-function wrapped(_bytes: Buffer, text: string): BodyForm | undefined {
+function wrappedForm(_bytes: Buffer, text: string): BodyForm | undefined {
   const value = parseJson(text);
   if (!isRecord(value) || isEvent(value)) return undefined;
   for (const name of BODY_FIELDS) {
-    const inner = value[name];
-    if (typeof inner === "string" && inner !== "") {
+    const part = value[name];
+    if (typeof part === "string" && part !== "") {
       const isBase64 =
-        value["isBase64Encoded"] === true || (!inner.trimStart().startsWith("{") && isBase64Json(inner));
+        value["isBase64Encoded"] === true || (!part.trimStart().startsWith("{") && isBase64Json(part));
       return {
         code: "body_wrapped",
         detail: detailOf(isBase64 ? "base64_field" : "body_field", name),
-        inner: Buffer.from(inner, isBase64 ? "base64" : "utf8"),
+        inner: Buffer.from(part, isBase64 ? "base64" : "utf8"),
       };
     }
-    if (isRecord(inner) && isEvent(inner)) {
+    if (isRecord(part) && isEvent(part)) {
       return {
         code: "body_wrapped",
         detail: detailOf("field_of_object", name),
-        inner: Buffer.from(JSON.stringify(inner)),
+        inner: Buffer.from(JSON.stringify(part)),
       };
     }
   }

@@ -132,7 +132,7 @@ function json(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
   const changes: readonly Change[] = [...ESCAPES.slice(1), ["without_unicode_escapes", unescapeUnits]];
-  const inPlace = changes.map(([escapes, change]): VariantRow<Body> => [
+  const escapeRows = changes.map(([escapes, change]): VariantRow<Body> => [
     "body_unicode_escaped",
     detailOf(escapes),
     change(text),
@@ -149,7 +149,7 @@ function json(text: string): VariantRow<Body>[] {
       });
     }),
   );
-  return [...inPlace, ...rewrittenRows];
+  return [...escapeRows, ...rewrittenRows];
 }
 
 function charset(bytes: Buffer, text: string): VariantRow<Body>[] {

@@ -80,8 +80,8 @@ function* searchCauses(
   const sentSignature = headerValues(options.headers, signature)[0] ?? "";
   const signatureText = plainSignatures(options.dialect, sentSignature);
   const { candidates, findings } = parseSignatureHeader(signatureText, signature);
-  const ofSecrets = secretFindings([options.secrets].flat());
-  const visibleFindings = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
+  const secretCauses = secretFindings([options.secrets].flat());
+  const visibleFindings = [...secretCauses, ...timestampFindings(timestampText, timestamp)];
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
     const undone = proof.filter(({ code }) => visibleFindings.every((finding) => finding.code !== code));
@@ -91,7 +91,7 @@ function* searchCauses(
   if (forms.length > 0) return provenDiagnoses([...forms, ...findings, ...age]);
   const provenFindings = provenDiagnoses([...visibleFindings, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
-  if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return provenFindings;
+  if (secretCauses.some(({ code }) => code !== "secret_whitespace")) return provenFindings;
   return [...provenFindings, ...hintsOf(rawBody)];
 }
 
@@ -221,7 +221,7 @@ function creationSeconds(rawBody: Uint8Array): number | undefined {
   return Number.isNaN(createdMs) ? undefined : Math.floor(createdMs / 1000);
 }
 
-function distanceTo(seconds: number, claimed: number | undefined): CauseFinding["detail"] {
-  if (claimed === undefined || claimed === seconds) return String(seconds);
-  return detailOf(seconds < claimed ? "earlier" : "later", seconds, formatSpan(Math.abs(seconds - claimed)));
+function distanceTo(seconds: number, base: number | undefined): CauseFinding["detail"] {
+  if (base === undefined || base === seconds) return String(seconds);
+  return detailOf(seconds < base ? "earlier" : "later", seconds, formatSpan(Math.abs(seconds - base)));
 }

@@ -13,7 +13,7 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const joinedSecret = plain.replaceAll(/\s+/g, "");
   if (joinedSecret !== plain && joinedSecret !== plain.trim())
     rows.push(["secret_whitespace", detailOf("space_inside"), joinedSecret]);
-  const foundTokens = [plain, joinedSecret, decoded(plain)].flatMap((text) => text.match(TOKEN) ?? []);
+  const foundTokens = [plain, joinedSecret, decodeText(plain)].flatMap((text) => text.match(TOKEN) ?? []);
   const wrappedIn = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
     if (token !== plain.trim()) rows.push(["secret_wrapped", wrappedIn, token]);
@@ -36,7 +36,7 @@ function withoutInvisible(text: string): string {
 }
 
 /** A percent-encoded text, or a base64 text of a whole secret, decoded. */
-function decoded(text: string): string {
+function decodeText(text: string): string {
   const base64 = Buffer.from(text.trim(), "base64").toString("latin1");
   if (base64.startsWith("whsec_")) return base64;
   const hex = Buffer.from(text.trim(), "hex").toString("latin1");
@@ -50,29 +50,29 @@ const MIN_PART = 12;
 const MAX_TYPOS = 3;
 
 /** Undefined if they have nothing in common. The label names the known secret. */
-export function nearSecret(givenSecret: string, known: string, label: string): CauseFinding | undefined {
+export function nearSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
   const text = withoutInvisible(givenSecret)
     .trim()
     .replaceAll(/^["'`]|["'`]$/g, "");
-  if (text === known || text.length < MIN_PART) return undefined;
-  if (text.toLowerCase() === known.toLowerCase())
+  if (text === secret || text.length < MIN_PART) return undefined;
+  if (text.toLowerCase() === secret.toLowerCase())
     return { code: "secret_mistyped", detail: detailOf("other_case", label) };
-  if (known.startsWith(text))
+  if (secret.startsWith(text))
     return {
       code: "secret_cut",
-      detail: detailOf("beginning_of_secret", label, text.length, known.length),
+      detail: detailOf("beginning_of_secret", label, text.length, secret.length),
     };
-  if (known.endsWith(text) && !`whsec_${text}`.startsWith(known))
+  if (secret.endsWith(text) && !`whsec_${text}`.startsWith(secret))
     return {
       code: "secret_cut",
-      detail: detailOf("end_of_secret", label, text.length, known.length),
+      detail: detailOf("end_of_secret", label, text.length, secret.length),
     };
-  if (known.includes(text))
+  if (secret.includes(text))
     return {
       code: "secret_cut",
-      detail: detailOf("part_of_secret", label, text.length, known.length),
+      detail: detailOf("part_of_secret", label, text.length, secret.length),
     };
-  const typos = leven(text, known, { maxDistance: MAX_TYPOS + 1 });
+  const typos = leven(text, secret, { maxDistance: MAX_TYPOS + 1 });
   if (typos > MAX_TYPOS) return undefined;
   return { code: "secret_mistyped", detail: detailOf(typos === 1 ? "one_typo" : "typos", label, typos) };
 }

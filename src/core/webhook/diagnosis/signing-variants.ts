@@ -63,9 +63,9 @@ export function keyVariants(
       if (nearFinding !== undefined) return [nearFinding.code, nearFinding.detail, secret];
       return [retired ? "retired_secret" : "other_secret", label, secret];
     });
-  const inForce = secrets.map((value) => ({ findings: [], value }));
+  const currentRows = secrets.map((value) => ({ findings: [], value }));
   return [
-    ...[...inForce, ...variantsOf(otherSecrets)].flatMap(({ findings, value }) =>
+    ...[...currentRows, ...variantsOf(otherSecrets)].flatMap(({ findings, value }) =>
       spellings(value).map((spelling) => ({
         findings: [...findings, ...spelling.findings],
         value: spelling.value,
@@ -112,43 +112,43 @@ export function parseSignatureHeader(
     .map(bareItem)
     .filter((item) => item !== "");
   const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
-  const whole = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
+  const hashes = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
     const findings = [...headerCauses, ...ownFindings];
     const isStrange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
     return { algorithm, hex, findings: isStrange ? [MALFORMED_SIGNATURE] : findings };
   });
-  return { candidates: whole, findings: whole[0]?.findings ?? [...headerCauses, shapeOf(items[0] ?? "")] };
+  return { candidates: hashes, findings: hashes[0]?.findings ?? [...headerCauses, shapeOf(items[0] ?? "")] };
 }
 
 /** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
 function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
-  const bare = secret.trim();
-  const isPrefixed = bare.startsWith(PREFIX);
-  const unprefixedSecret = isPrefixed ? bare.slice(PREFIX.length) : bare;
-  const unquotedSecret = /^(["'`])(.*)\1$/.exec(bare)?.[2];
+  const text = secret.trim();
+  const isPrefixed = text.startsWith(PREFIX);
+  const unprefixedSecret = isPrefixed ? text.slice(PREFIX.length) : text;
+  const unquotedSecret = /^(["'`])(.*)\1$/.exec(text)?.[2];
   const decodedRow = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
     detailOf(detail),
     value,
   ];
   const rows: readonly VariantRow<string | Uint8Array>[] = [
-    ["secret_whitespace", detailOf("white_space_around_secret"), bare === secret ? undefined : bare],
+    ["secret_whitespace", detailOf("white_space_around_secret"), text === secret ? undefined : text],
     ...["\n", "\r\n", " "].map((end): VariantRow<string> => [
       "secret_whitespace",
       detailOf("white_space_after_secret"),
-      bare + end,
+      text + end,
     ]),
     ["secret_quoted", detailOf("quotes_around_secret"), unquotedSecret],
     ...['"', "'"].map((quote): VariantRow<string> => [
       "secret_quoted",
       detailOf("made_with_quotes"),
-      quote + bare + quote,
+      quote + text + quote,
     ]),
     isPrefixed
       ? ["secret_prefix", detailOf("made_without_prefix"), unprefixedSecret]
-      : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + bare],
+      : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + text],
     decodedRow("decoded_base64", Buffer.from(unprefixedSecret, "base64")),
-    decodedRow("decoded_whole_base64", Buffer.from(bare, "base64")),
+    decodedRow("decoded_whole_base64", Buffer.from(text, "base64")),
     decodedRow(
       "decoded_hexadecimal",
       /^(?:[0-9a-f]{2})+$/i.test(unprefixedSecret) ? Buffer.from(unprefixedSecret, "hex") : undefined,

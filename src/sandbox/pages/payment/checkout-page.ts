@@ -61,7 +61,7 @@ function summary(context: PageContext): Html {
     >${view.clockStands ? html`<small>${PAYMENT_TEXTS.clockStands}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
-      <span class="avatar" aria-hidden="true">${initial(names.store)}</span>
+      <span class="avatar" aria-hidden="true">${initialOf(names.store)}</span>
       <div>
         <h1>${PAYMENT_TEXTS.payTo(names.store)}</h1>
         <p>${PAYMENT_TEXTS.soldBy(names.merchant)}</p>
@@ -75,7 +75,7 @@ function summary(context: PageContext): Html {
   </section>`;
 }
 
-function initial(name: string): string {
+function initialOf(name: string): string {
   return Array.from(name)[0] ?? "";
 }
 
@@ -144,7 +144,7 @@ function qrCode(address: string): Html {
 function result(context: PageContext, status: FinalStatus): Html {
   const { view } = context;
   const { checkout, names } = view;
-  const paid = paidAt(view);
+  const time = paidAt(view);
   return html`<section class="card result ${status}">
     <span class="icon" aria-hidden="true"></span>
     <h1>${PAYMENT_TEXTS.result[status]}</h1>
@@ -159,8 +159,8 @@ function result(context: PageContext, status: FinalStatus): Html {
       ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))}
       ${checkout.description === null ? "" : factRow(PAYMENT_TEXTS.description, merchantText(checkout.description))}
       ${factRow(PAYMENT_TEXTS.paymentMethod, PAYMENT_TEXTS.method[checkout.paymentMethod])}
-      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.paidOn, momentHtml(paid))}
-      ${paid === undefined ? "" : factRow(PAYMENT_TEXTS.reference, html`<code>${checkout.id}</code>`)}
+      ${time === undefined ? "" : factRow(PAYMENT_TEXTS.paidOn, momentHtml(time))}
+      ${time === undefined ? "" : factRow(PAYMENT_TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
     ${returnLink(context, { style: "primary", label: PAYMENT_TEXTS.returnTo(names.store) })}
     ${sendBack(context)} ${developerNotes(context)}
@@ -180,8 +180,8 @@ function returnLink(
 /** Redirects without a click, unless the customer stays or opens the page later, or scripts are off. */
 function sendBack({ view, stays }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
-  const paid = paidAt(view);
-  if (returnOrigin === null || stays || paid === undefined || now - paid > SENT_BACK_WITHIN_MS) return html``;
+  const time = paidAt(view);
+  if (returnOrigin === null || stays || time === undefined || now - time > SENT_BACK_WITHIN_MS) return html``;
   const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
   return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
     <p class="hint" role="timer" aria-live="off">${PAYMENT_TEXTS.sentBack(names.store, seconds)}</p>

@@ -41,12 +41,12 @@ export function actionForm(
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
   if (!view.may("POST", action)) return html``;
-  const hidden = Object.entries({ ...fields, token: view.formToken });
+  const inputs = Object.entries({ ...fields, token: view.formToken });
   const typed = typedValues(view, action, fields);
   const error =
     typed?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typed.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
-    ${error} ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    ${error} ${inputs.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${content}
     <button type="submit" class="${style}" ${isOff ? html`disabled` : ""}>${label}</button>
   </form>`;

@@ -83,8 +83,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const { store_id: storeId = DEFAULT_STORE } = match.value.params;
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
-  refuse: (context, refused, refusal) =>
-    portalRefusalPage(context, { ...refused, viewer: viewerOf(context.portal, refused.request) }, refusal),
+  refuse: (context, page, refusal) =>
+    portalRefusalPage(context, { ...page, viewer: viewerOf(context.portal, page.request) }, refusal),
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
   edge: translatePortalPath,
 };

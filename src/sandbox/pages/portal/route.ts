@@ -211,15 +211,15 @@ export function actionRoute<Name extends OperationName>(
         }),
       );
     };
-    const led = await runOnce(context, call, fields.value, run);
-    if (led.ok) return accept(redirectAfterForm(call, led.value));
-    if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[led.refusal.code].status)) return led;
+    const result = await runOnce(context, call, fields.value, run);
+    if (result.ok) return accept(redirectAfterForm(call, result.value));
+    if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[result.refusal.code].status)) return result;
     const roomPage = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
     const at = form.at?.(view, fields.value) ?? roomPage;
     // The form's page field may name a page of another store.
     const permission = permitStore(callerOfSession(call.caller), at.storeId);
     if (!permission.ok) return permission;
-    const refusedForm = { form, at, fields: fields.value, refusal: led.refusal };
+    const refusedForm = { form, at, fields: fields.value, refusal: result.refusal };
     return at.storeId === view.storeId
       ? refusedPage(context, view, refusedForm)
       : readInStore(context, at.storeId, () => refusedPage(context, view, refusedForm));

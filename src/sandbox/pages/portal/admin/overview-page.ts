@@ -51,7 +51,7 @@ function row({
   readonly unapproved: number;
 }): TableRow {
   const { id, store, merchant, active } = details;
-  const [approved, open] = [isApproved(production), isGateOpen(production)];
+  const [isReady, open] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
     [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
@@ -60,7 +60,7 @@ function row({
     [ADMIN_TEXTS.request, waits(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
       COMMON_TEXTS.credential,
-      goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
+      goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
       "named",
     ],
     [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],

@@ -103,7 +103,7 @@ function actionsPath({ storeId }: View): string {
 function production(view: View, acts: readonly RecordedAction[]): Html {
   const state = productionOf(acts);
   const { request } = state;
-  const [approved, open] = [isApproved(state), isGateOpen(state)];
+  const [isReady, open] = [isApproved(state), isGateOpen(state)];
   const requested =
     request === null
       ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`
@@ -112,11 +112,11 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
     <h2>${COMMON_TEXTS.production}</h2>
     ${factList([
       [ADMIN_TEXTS.requested, requested],
-      [COMMON_TEXTS.credential, goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
+      [COMMON_TEXTS.credential, goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
       [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
     ])}
     <div class="actions">
-      ${formWithQuestion(view, { action: approved ? "revoke_credential" : "approve_credential" })}
+      ${formWithQuestion(view, { action: isReady ? "revoke_credential" : "approve_credential" })}
       ${formWithQuestion(view, { action: open ? "close_gate" : "open_gate" })}
     </div>
   </section>`;

@@ -74,7 +74,7 @@ function terms(
 ): Facts {
   const { checkout, command, ofOrder } = story;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
-  const ofThisOrder = linkOut(
+  const orderLink = linkOut(
     view,
     listUrl(view, "/checkouts", { q: orderId }),
     CHECKOUTS_TEXTS.ofOrder(String(ofOrder)),
@@ -90,7 +90,7 @@ function terms(
   const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, ofThisOrder],
+    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, orderLink],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,

@@ -92,15 +92,15 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, secondAnswer] = answers;
   if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
-  const failing = answers.filter(({ status }) => status === null || status < 200 || status > 299);
-  const retries = failing.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
+  const faults = answers.filter(({ status }) => status === null || status < 200 || status > 299);
+  const retries = faults.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
   const errors = first.error === null ? [] : [first.error];
   if (secondAnswer === undefined) return badgeWithHint(answerBadge(first.status), [...errors, ...retries]);
   const total = answers.length;
-  if (failing.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(total)}</span>`;
-  const kind = failing.length === total ? "s5xx" : "s4xx";
+  if (faults.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(total)}</span>`;
+  const kind = faults.length === total ? "s5xx" : "s4xx";
   return badgeWithHint(
-    html`<span class="badge ${kind}">${CHECKOUTS_TEXTS.someFailed(failing.length, total)}</span>`,
+    html`<span class="badge ${kind}">${CHECKOUTS_TEXTS.someFailed(faults.length, total)}</span>`,
     retries,
   );
 }

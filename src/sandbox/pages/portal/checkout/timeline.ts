@@ -140,13 +140,13 @@ function deliveryLine(
   const { entry, deliveries } = line;
   const [first] = deliveries;
   const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? first?.id ?? ""}`;
-  const tried = deliveries
+  const sends = deliveries
     .flatMap(({ id }) => indexed.deliveries.get(id) ?? [])
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })));
-  const [only] = tried.length === 1 ? tried : [];
+  const [sole] = sends.length === 1 ? sends : [];
   const attempts = html`<ol class="attempts">
     ${(entry.attempts ?? []).map((toldAttempt, index) => {
-      const triedAttempt = tried[index];
+      const triedAttempt = sends[index];
       const attempt = `${anchor}-${index + 1}`;
       return html`<li class="delivery ${toneOf(toldAttempt)}" id="${attempt}">
         ${expandableLine(
@@ -157,7 +157,7 @@ function deliveryLine(
     })}
   </ol>`;
   const details =
-    only !== undefined ? attemptLineDetails(context, view, only) : tried.length > 1 ? attempts : undefined;
+    sole !== undefined ? attemptLineDetails(context, view, sole) : sends.length > 1 ? attempts : undefined;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${expandableLine({ entry, anchor }, details)}
   </li>`;

@@ -177,10 +177,10 @@ const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: s
 };
 
 function languageSwitch(view: View, role: PortalRole): Html {
-  const [other, name] = OTHER_LANGUAGE[view.language];
+  const [language, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homeOf(role)}/preferences">
     ${originFields(view)}
-    <button class="link" name="language" value="${other}" lang="${tagOf(other)}">${name}</button>
+    <button class="link" name="language" value="${language}" lang="${tagOf(language)}">${name}</button>
   </form>`;
 }
 

@@ -27,7 +27,7 @@ const MAX_UNPAID = 99;
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
-  ${due(context, view, now)} ${unpaid(context, view, now)}`;
+  ${dueSection(context, view, now)} ${unpaid(context, view, now)}`;
   return accept({ title: FRAME_TEXTS.overview, main, live: "store" });
 }
 
@@ -50,7 +50,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       const { id, url, failingSince, reason } = endpoint;
       const last = lastAttempt(context, endpoint);
       const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
-      const { due: waiting } = healthOf(context, view, id);
+      const { due: dues } = healthOf(context, view, id);
       const since =
         failingSince === null ? reason : html`${COMMON_TEXTS.since} ${listTime(failingSince, now)}`;
       return [
@@ -66,7 +66,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
         ],
         [
           OVERVIEW_TEXTS.waiting,
-          waiting === 0 ? "" : OVERVIEW_TEXTS.wait(waiting > MAX_UNPAID ? `${MAX_UNPAID}+` : String(waiting)),
+          dues === 0 ? "" : OVERVIEW_TEXTS.wait(dues > MAX_UNPAID ? `${MAX_UNPAID}+` : String(dues)),
         ],
       ];
     },
@@ -120,15 +120,15 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
 }
 
 /** The next due items, with one row for all expiries. */
-function due(context: PortalContext, view: View, now: number): Html {
+function dueSection(context: PortalContext, view: View, now: number): Html {
   const { items, isMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
   const expiries = items.filter(({ what }) => what === "expiry");
   const [firstExpiry] = expiries;
-  const others = expiries.length - 1;
+  const count = expiries.length - 1;
   const moreLine =
-    others < 1
+    count < 1
       ? ""
-      : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${others}+` : String(others))}</span>`;
+      : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${count}+` : String(count))}</span>`;
   const list = table(
     COMMON_TEXTS.due,
     items.filter((item) => item.what !== "expiry" || item === firstExpiry).slice(0, MAX_SHOWN),

@@ -52,7 +52,7 @@ export const LAUNCH_TEXTS = {
   neverRun: ["never run", "从未运行"],
   drillPassed: ["passed", "通过"],
   drillFailed: ["failed", "未通过"],
-  steps: (passed: number, all: number) => [`${passed} of ${all} steps`, `${all} 步中 ${passed} 步通过`],
+  steps: (count: number, all: number) => [`${count} of ${all} steps`, `${all} 步中 ${count} 步通过`],
   failedSteps: (count: number) => [`${count} steps:`, `${count} 步：`],
   alsoFailed: ["Also:", "另有："],
   heldSteps: (count: number) => [`Steps that passed: ${count}`, `已通过的步骤：${count}`],

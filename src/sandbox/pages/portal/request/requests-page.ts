@@ -37,16 +37,14 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
       if (!cursor.ok) return cursor;
       const statuses = status === undefined ? [0, 999] : parseStatuses(status);
       if (statuses === undefined) return refuseFact("status_form", { received: printableLiteral(status) });
-      const [lowest = 0, highest = 0] = statuses;
+      const [low = 0, high = 0] = statuses;
       const text = q.toLowerCase();
       const isMatch = (request: LoggedRequest): boolean => {
         const { orderId, code, requestId } = request;
         const isFound = [orderId ?? "", code ?? "", requestId].some((field) =>
           field.toLowerCase().includes(text),
         );
-        return (
-          request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound
-        );
+        return request.status >= low && request.status <= high && request.path.startsWith(path) && isFound;
       };
       const search = { before: cursor.value, limit: PAGE, maxRead: MAX_READ, isMatch };
       const { found: items, read, next } = context.requests.search(view.storeId, search);
@@ -82,8 +80,8 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
 
 /** The link of an order: to its newest checkout, or to its requests if none created a checkout. */
 function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
-  const [newest] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
-  if (newest !== undefined) return linkTo(storePath(view, `/checkouts/${newest.id}`), merchantText(orderId));
+  const [order] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
+  if (order !== undefined) return linkTo(storePath(view, `/checkouts/${order.id}`), merchantText(orderId));
   const isShown = view.query.get("q") === orderId;
   return isShown
     ? html`${merchantText(orderId)}`

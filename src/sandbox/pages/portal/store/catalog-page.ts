@@ -12,12 +12,12 @@ import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
-  const active = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
+  const names = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
   const noPrices = noItems(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, active), { none: noPrices });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { none: noPrices });
   const main = html`${list} ${addForm(view, capabilities)}`;
   return { title: FRAME_TEXTS.catalog, main, live: "store" };
 }
@@ -34,15 +34,15 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
   return accept({ ...otherFields, id, description, amount_minor: amountMinor.value, currency, approved });
 }
 
-function row(view: View, price: Price, active: ReadonlySet<string>): TableRow {
+function row(view: View, price: Price, names: ReadonlySet<string>): TableRow {
   const { id, description, currency, paymentMethod } = price;
-  const lacks = [paymentMethod, currency].filter((name) => !active.has(name));
+  const gaps = [paymentMethod, currency].filter((name) => !names.has(name));
   const retire = formWithConfirmation(view, [TEXTS.retire, TEXTS.retireQuestion(id), TEXTS.retireNow], {
     action: storePath(view, "/catalog/retire"),
     fields: { price_id: id },
   });
   const missingNote =
-    lacks.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(lacks.join(", "))}</div>`;
+    gaps.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(gaps.join(", "))}</div>`;
   return [
     [TEXTS.priceId, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],

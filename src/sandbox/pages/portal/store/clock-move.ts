@@ -26,11 +26,11 @@ export function isMoving({ clockMoves }: PortalContext, { storeId }: View): bool
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
-  const underWay = countDue(context, view.storeId, now);
+  const openCount = countDue(context, view.storeId, now);
   const parts = [
     ...changesPart(view, move),
     ...deliveriesPart(context, view, move),
-    ...pendingPart(view, underWay),
+    ...pendingPart(view, openCount),
   ];
   const isNothing = parts.length === 0 && move.isOver;
   return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
@@ -47,9 +47,9 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 
 /** The progress of a move: the clock shows the time of the last item processed. */
 function progress({ from, to }: ClockMove, now: number): Html {
-  const [whole, doneMs] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
+  const [total, doneMs] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
-    <progress max="${String(whole)}" value="${String(doneMs)}"></progress>`;
+    <progress max="${String(total)}" value="${String(doneMs)}"></progress>`;
 }
 
 function changesPart(view: View, { changes }: ClockMove): readonly Html[] {

@@ -129,8 +129,8 @@ function moveForm(
 
 function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
   const soonCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
-  const count = (known: number): string =>
-    isMore && known === items.length ? `${Math.min(known, MAX_PENDING_ITEMS - 1)}+` : String(known);
+  const count = (total: number): string =>
+    isMore && total === items.length ? `${Math.min(total, MAX_PENDING_ITEMS - 1)}+` : String(total);
   const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (dueItem) => dueRow(view, dueItem, now), {
     opens: true,
   });

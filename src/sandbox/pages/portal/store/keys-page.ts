@@ -13,8 +13,8 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 
 /** The API keys of a store. A key is shown once, when it is created. */
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
-  const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: inForce === 1 }), {
+  const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
+  const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: activeCount === 1 }), {
     none: noItems(TEXTS.none, "checkout keys create"),
   });
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;

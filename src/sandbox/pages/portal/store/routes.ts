@@ -217,7 +217,7 @@ function resetNamed(
   // Before the names are compared, because a refusal shows the right one.
   const permission = permitStore(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
-  return mapValue(parseStoreConfirmation(fields, { context, storeId }), (named) => ({ store: named }));
+  return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));
 }
 
 function storesOf(stores: readonly { readonly storeId: string }[]): string {

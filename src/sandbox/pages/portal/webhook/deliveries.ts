@@ -40,13 +40,13 @@ export function deliveriesPage(
     columns: deliveryRow(context, view, view.query.has("endpoint")),
     read: ({ endpoint, before, state, type }) => {
       const { deliveries } = context.store;
-      const ofState = decodeRequest("listDeliveries", { state });
-      if (!ofState.ok) return ofState;
-      const ofType = decodeRequest("listEvents", { type });
-      if (!ofType.ok) return ofType;
+      const check = decodeRequest("listDeliveries", { state });
+      if (!check.ok) return check;
+      const typeCheck = decodeRequest("listEvents", { type });
+      if (!typeCheck.ok) return typeCheck;
       if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
         return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
-      const filter = { endpointId: endpoint ?? null, state: ofState.value.state ?? null, type: type ?? null };
+      const filter = { endpointId: endpoint ?? null, state: check.value.state ?? null, type: type ?? null };
       const page = { ...filter, storeId: view.storeId, before, limit: PAGE };
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });

@@ -46,7 +46,7 @@ async function awaitAttempts(
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
     const leftMs = until - world.monotonic();
-    if (attempts.every((one) => one !== undefined) || leftMs <= 0 || writeSignals.isOver()) return attempts;
+    if (attempts.every((item) => item !== undefined) || leftMs <= 0 || writeSignals.isOver()) return attempts;
     await writeSignals.next(storeId, Math.min(leftMs, LOOK_MS));
   }
 }
@@ -56,9 +56,9 @@ function noticeWords(
   at: string,
   attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {
-  const [only, ...others] = attempts;
-  const results = others.length === 0 ? inBothLanguages((say) => say(resultOf(only))) : countsOf(attempts);
-  const cause = only === undefined || others.length > 0 ? undefined : only;
+  const [sole, ...tail] = attempts;
+  const results = tail.length === 0 ? inBothLanguages((say) => say(resultOf(sole))) : countsOf(attempts);
+  const cause = sole === undefined || tail.length > 0 ? undefined : sole;
   return inBothLanguages((say) => {
     const causeWords = cause && causeText(cause, say);
     const text = `${say(WEBHOOK_TEXTS.notices.done[act](at))}${say(results)}`;
@@ -77,12 +77,12 @@ function resultOf(attempt: DeliveryAttempt | undefined): Words {
 
 function countsOf(attempts: readonly (DeliveryAttempt | undefined)[]): Words {
   return inBothLanguages((say) => {
-    const groups = Map.groupBy(attempts, (one) => say(resultOf(one)));
+    const groups = Map.groupBy(attempts, (item) => say(resultOf(item)));
     return [...groups].map(([result, { length }]) => `${length} × ${result}`).join(", ");
   });
 }
 
 function toneOf(attempts: readonly (DeliveryAttempt | undefined)[]): Notice["tone"] {
-  if (attempts.every((one) => one !== undefined && isSuccess(one.status))) return "good";
-  return attempts.some((one) => one !== undefined && !isSuccess(one.status)) ? "bad" : "";
+  if (attempts.every((item) => item !== undefined && isSuccess(item.status))) return "good";
+  return attempts.some((item) => item !== undefined && !isSuccess(item.status)) ? "bad" : "";
 }

@@ -25,7 +25,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const isWanted = deliveries.length > 0;
   const sentTable = isWanted
     ? deliveryTable(context, view, { deliveries, isOfOne: false })
-    : undelivered(context, view, event);
+    : undeliveredNote(context, view, event);
   const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
   const main = html`<section class="panel">
@@ -48,7 +48,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
 }
 
 /** Has the form that delivers the event, or adds an endpoint if there is none. */
-function undelivered(context: PortalContext, view: View, event: StoredEvent): Html {
+function undeliveredNote(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
         WEBHOOK_TEXTS.noEndpointAtEvent,
