@@ -64,8 +64,8 @@ function mayNameAnother({ files }: World, record: string, version: string): bool
 
 /** `help <topic>`, and every help with `--json`, with the exit code. Undefined for every other command line. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
-  const [first, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
-  const topic = first === "help" && tail.length === 0 ? topicNamed(name) : undefined;
+  const [group, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
+  const topic = group === "help" && tail.length === 0 ? topicNamed(name) : undefined;
   const json = wantsJson(world);
   if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
   const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
@@ -90,10 +90,10 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
 
 /** `--dir` or `--store`, if it is the last word before its command or after a group, and so has no value. */
 function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
-  const last = wordsBeforeSeparator(argv).at(-1) ?? "";
+  const lastWord = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
-  if (last !== "--dir" && last !== "--store") return undefined;
-  return arrangedWords.includes(last) ? undefined : flags[last];
+  if (lastWord !== "--dir" && lastWord !== "--store") return undefined;
+  return arrangedWords.includes(lastWord) ? undefined : flags[lastWord];
 }
 
 function defectOf(error: unknown): Problem {

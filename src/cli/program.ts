@@ -416,8 +416,8 @@ export async function commandPaths(registry: RegistrationContext): Promise<reado
   const paths: (readonly string[])[] = [];
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
-    const first = program.commands.find((command) => command.name() === name);
-    if (first !== undefined) paths.push(...pathsBelow(first, [name]));
+    const entry = program.commands.find((command) => command.name() === name);
+    if (entry !== undefined) paths.push(...pathsBelow(entry, [name]));
   }
   return paths;
 }

@@ -3,12 +3,12 @@ export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise
 
 /** A mutex for work that awaits between reading and writing. */
 export function createMutex(): Mutex {
-  const last = new Map<string, Promise<unknown>>();
+  const lastWork = new Map<string, Promise<unknown>>();
   return (name, work) => {
-    const result = (last.get(name) ?? Promise.resolve()).then(work, work);
-    last.set(name, result);
+    const result = (lastWork.get(name) ?? Promise.resolve()).then(work, work);
+    lastWork.set(name, result);
     const forget = (): void => {
-      if (last.get(name) === result) last.delete(name);
+      if (lastWork.get(name) === result) lastWork.delete(name);
     };
     result.then(forget, forget);
     return result;

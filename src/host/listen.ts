@@ -157,7 +157,7 @@ export async function listenOnPort(
   const wanted = namedPort ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
-  const last = namedPort === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
+  const lastPort = namedPort === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {
@@ -170,7 +170,7 @@ export async function listenOnPort(
       if (sandbox === undefined) throw new Error("a listener makes its service");
       return accept({ listener: listener.value, sandbox });
     }
-    if (listener.refusal.reason === "in_use" && port < last) continue;
+    if (listener.refusal.reason === "in_use" && port < lastPort) continue;
     return { ok: false, refusal: portFailure(world, port, listener.refusal) };
   }
 }

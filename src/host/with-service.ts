@@ -60,9 +60,9 @@ export async function withService<Value>(
       forgetInFolder(world, held, erasure);
     };
     const parts = { held, store, maker, given, credentials: credentials.value, forgetStore };
-    const first = await openFirstStore(context, options, parts);
-    if (!first.ok) return first;
-    const { apiKey, folderHold } = first.value;
+    const firstStore = await openFirstStore(context, options, parts);
+    if (!firstStore.ok) return firstStore;
+    const { apiKey, folderHold } = firstStore.value;
     const stop = Promise.withResolvers<void>();
     const run = createRunFile(context, held, { store, report: failures.report });
     const service: PortlessService = {

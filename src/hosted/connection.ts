@@ -28,7 +28,7 @@ export function createConnection(storage: ObjectStorage): Connection {
       const cursor = run(bindings);
       if (shape === "object") return cursor.toArray().map(withBytes);
       const rows = Array.from(cursor.raw(), (row) => row.map(bytesOf));
-      return shape === "columns" ? rows : rows.map(([first]) => first);
+      return shape === "columns" ? rows : rows.map(([cell]) => cell);
     };
     const statement: Statement = {
       run: (...bindings) => {

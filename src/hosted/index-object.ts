@@ -59,8 +59,8 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   }
 
   first(): Mark | undefined {
-    const first = this.opened().store.stores.first();
-    return first && shardOfId(first.id);
+    const firstStore = this.opened().store.stores.first();
+    return firstStore && shardOfId(firstStore.id);
   }
 
   async note({ id, merchantId, merchant, store: name, active, createdAt }: StoreDetails): Promise<void> {
@@ -145,9 +145,9 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       return refusedReset === undefined || refusedReset.ok ? accept({ stores: stores.value }) : refusedReset;
     },
     describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
-      const first = store.stores.first();
-      if (first === undefined) return Promise.resolve(refuseNoStore());
-      return objectOf(env, first.id).describe().catch(throwObjectFailure);
+      const firstStore = store.stores.first();
+      if (firstStore === undefined) return Promise.resolve(refuseNoStore());
+      return objectOf(env, firstStore.id).describe().catch(throwObjectFailure);
     },
   };
 }

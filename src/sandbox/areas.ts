@@ -112,7 +112,7 @@ function mount<Who>(
     routes: async () => (await loadedArea()).routes,
     answer: (context, request) =>
       area === undefined
-        ? loadedArea().then((first) => answerAt(first, context, request))
+        ? loadedArea().then((areaNow) => answerAt(areaNow, context, request))
         : answerAt(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
       const { edge, fail } = await loadedArea();

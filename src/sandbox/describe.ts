@@ -23,8 +23,8 @@ const NO_STORE = { id: "", merchantId: "", store: "" };
 /** The description of a sandbox at this moment: its process, and what its database contains. */
 export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
-  const first = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
-  const { id: storeId, merchantId, store: storeName } = first;
+  const firstStore = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
+  const { id: storeId, merchantId, store: storeName } = firstStore;
   const sealedSecret = store.signingSecrets.current(storeId);
   const hold = holdOfSandbox(context);
   const revokedKeys = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);

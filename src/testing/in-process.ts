@@ -77,15 +77,15 @@ export async function startInProcess(
       isClosed = true;
     },
   });
-  const first = await Promise.race([readySandbox.promise, endPromise]);
-  if (!("ready" in first)) throw new StartError(first.ok ? START_FAILURE : first.refusal);
-  const { ready } = first;
+  const outcome = await Promise.race([readySandbox.promise, endPromise]);
+  if (!("ready" in outcome)) throw new StartError(outcome.ok ? START_FAILURE : outcome.refusal);
+  const { ready } = outcome;
   const { service, limits } = door.opened();
   return {
     world: guest.world,
     ready,
     baseUrl: hasSocket ? ready.base_url : `${ready.checkout_origin}/v1`,
-    context: first.sandbox.context,
+    context: outcome.sandbox.context,
     answer: service.answer,
     service,
     limits,

@@ -42,10 +42,10 @@ function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): 
 
 function factsOf(error: NodeError, progress: Progress): AttemptFacts {
   if (error.name === "AbortError") return { fault: pendingFault(progress) };
-  const [first = error] = error.errors ?? [];
-  const { code = "" } = first;
+  const [reason = error] = error.errors ?? [];
+  const { code = "" } = reason;
   if (code.startsWith("HPE_")) return parserFacts(code, error.rawPacket ?? new Uint8Array());
-  const fault = systemFault(first, code, progress);
+  const fault = systemFault(reason, code, progress);
   return fault === undefined ? {} : { fault };
 }
 

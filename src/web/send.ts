@@ -261,10 +261,10 @@ function trust(tls: TlsTrust): RequestOptions {
 /** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  const [first] = records;
+  const [record] = records;
   return (_host, { all }, answer) => {
     if (all === true) answer(null, records);
-    else answer(null, first?.address ?? "", first?.family);
+    else answer(null, record?.address ?? "", record?.family);
   };
 }
 

@@ -121,12 +121,12 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
   const body = { endpointId: id, limit: NEWEST_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
-  const [last] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
-  const isFine = last?.state === "succeeded" || last?.state === "dropped";
-  if (last === undefined || endOf(last) === 0 || isFine) return ["ok", name];
-  const fault = last.attempts.at(-1)?.fault ?? null;
+  const [lastDelivery] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
+  const isFine = lastDelivery?.state === "succeeded" || lastDelivery?.state === "dropped";
+  if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", name];
+  const fault = lastDelivery.attempts.at(-1)?.fault ?? null;
   if (fault !== null) return ["ok", `${name}: its newest delivery failed by the injected fault ${fault}`];
-  return failureOf(last, name);
+  return failureOf(lastDelivery, name);
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -135,17 +135,17 @@ function endOf({ attempts }: DeliveryEntry): number {
 }
 
 function failureOf(delivery: DeliveryEntry, name: string): Finding {
-  const last = delivery.attempts.at(-1);
+  const attempt = delivery.attempts.at(-1);
   const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
-  const text = last && textSaid(last.answer, last.facts?.message);
+  const text = attempt && textSaid(attempt.answer, attempt.facts?.message);
   const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   const result = `${lastResult(delivery) ?? "none"}${answerText}`;
   const finding = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;
   const replayAdvice = `then: checkout events replay ${delivery.eventId}`;
-  if (last?.error === "target_forbidden")
+  if (attempt?.error === "target_forbidden")
     return ["problem", finding, `${START_SANDBOX} --allow-target with its host; ${replayAdvice}`];
-  if (last?.status === 400)
+  if (attempt?.status === 400)
     return ["problem", finding, `checkout checklist run webhooks shows why it refuses; ${replayAdvice}`];
-  const cause = (last && causeText(outcomeOf(last), english)) ?? "see the receiver's own log";
+  const cause = (attempt && causeText(outcomeOf(attempt), english)) ?? "see the receiver's own log";
   return ["problem", finding, `${cause}; ${replayAdvice}`];
 }

@@ -76,9 +76,9 @@ async function runExplore(
       : await inRunningSandbox(context, exploreRequest, receiver);
   if (plans === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
-  const first = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
-  if (path !== undefined && first !== undefined)
-    world.files.write(path, `${JSON.stringify(first.faults.map(faultJson), null, 2)}\n`);
+  const finding = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
+  if (path !== undefined && finding !== undefined)
+    world.files.write(path, `${JSON.stringify(finding.faults.map(faultJson), null, 2)}\n`);
   await context.printer.result(output("exploration", exploreJson(result)), () =>
     exploreText(result, context),
   );

@@ -60,9 +60,9 @@ export async function exploreText(
   const mark = broken.length > 0 ? style.red("✗") : isCut ? style.yellow("!") : style.green("✓");
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
   const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
-  const last = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
+  const summary = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
   const lines = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
-  return [...findings, ...places, [...adviceLines, ...open, last, ...lines].join("\n")].join("\n\n");
+  return [...findings, ...places, [...adviceLines, ...open, summary, ...lines].join("\n")].join("\n\n");
 }
 
 /** The schedules that the end of the budget left out. */

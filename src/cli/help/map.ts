@@ -30,10 +30,10 @@ export async function commandMap(
   registry: RegistrationContext,
   words: readonly string[] = [],
 ): Promise<CommandMap> {
-  const [first, ...rest] = words;
+  const [firstWord, ...rest] = words;
   const commands: MappedCommand[] = [];
   const programs: Command[] = [];
-  for (const name of first === undefined ? topLevelNames() : [first]) {
+  for (const name of firstWord === undefined ? topLevelNames() : [firstWord]) {
     // Each group is loaded alone, because the typed words decide which commands a group has.
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name, ...rest] } });
     programs.push(program);

@@ -43,15 +43,15 @@ function blocksOf(page: string): readonly (readonly string[])[] {
 function tableLines([head = "", , ...rows]: readonly string[], width: number): readonly string[] {
   const names = cellsOf(head);
   return rows.flatMap((row) => {
-    const [first = "", ...otherCells] = cellsOf(row);
+    const [firstCell = "", ...otherCells] = cellsOf(row);
     const filledCells = otherCells
       .map((cell, at) => ({ cell, name: names[at + 1] ?? "" }))
       .filter(({ cell }) => cell !== "");
     const [onlyCell] = filledCells;
     if (onlyCell !== undefined && otherCells.length === 1)
-      return [wrapText(`${INDENT}${first}: ${onlyCell.cell}`, { places: width, indent: 4 })];
+      return [wrapText(`${INDENT}${firstCell}: ${onlyCell.cell}`, { places: width, indent: 4 })];
     return [
-      INDENT + first,
+      INDENT + firstCell,
       ...filledCells.map(({ name, cell }) =>
         wrapText(`${INDENT}${INDENT}${name === "" ? "" : `${name}: `}${cell}`, { places: width, indent: 6 }),
       ),

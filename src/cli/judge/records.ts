@@ -26,12 +26,12 @@ type Recording = {
 export async function recordPlain(
   context: Context,
   { control, parts, missing }: Recording,
-  first: JudgedHistory,
+  history: JudgedHistory,
 ): Promise<readonly PartRecord[]> {
-  const { verdict } = first;
+  const { verdict } = history;
   if (verdict.state !== "broken") return [];
   if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
-    const steps = [stepOf(first.name, verdict, first.reference)];
+    const steps = [stepOf(history.name, verdict, history.reference)];
     const body = { kind: "idempotency", subject: "", steps } as const;
     const { id } = await callAt(context, control, { name: "recordDrill", body });
     return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
@@ -42,7 +42,7 @@ export async function recordPlain(
     endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
   );
   if (subject === "") return [];
-  const steps = stepsOf([first], "duplicates", missing);
+  const steps = stepsOf([history], "duplicates", missing);
   const body = { kind: "duplicates", subject, steps } as const;
   const { id } = await callAt(context, control, { name: "recordDrill", body });
   return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];

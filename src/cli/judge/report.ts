@@ -124,14 +124,14 @@ function brokenByForms({ steps }: PartRecord) {
   const failedSteps = steps.filter(({ passed }) => !passed);
   const mistakes = Map.groupBy(failedSteps, ({ cause }) => englishOf(cause ?? ""));
   return [...mistakes].flatMap(([cause, causeSteps]) => {
-    const [first] = causeSteps;
-    if (first === undefined) return [];
+    const [firstStep] = causeSteps;
+    if (firstStep === undefined) return [];
     return {
-      invariant: first.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
+      invariant: firstStep.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
       cause,
       places: causeSteps.map(({ name }) => english(stepTitle(WEBHOOK_STEPS, name))),
-      history: first.name,
-      got: englishOf(first.got),
+      history: firstStep.name,
+      got: englishOf(firstStep.got),
       story: [],
       rerun: `${RUN_COMMAND} webhooks`,
     };

@@ -143,7 +143,7 @@ function receive(
 ): Omit<Session, "listener"> {
   const { world, printer } = context;
   const link = sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
-  let last: HandledDelivery | undefined;
+  let shownDelivery: HandledDelivery | undefined;
   let typeWidth = typeWidthOf(printer);
   const webhooks = createWebhookListener(world, {
     source: hideSecrets(context, link ?? createFixedSource(sender, plan)),
@@ -153,7 +153,7 @@ function receive(
     hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
     paths: pathsOf(plan),
     onHandled: (delivery) => {
-      last = delivery;
+      shownDelivery = delivery;
       typeWidth = typeWidthAfter(delivery, typeWidth);
       const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
       printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
@@ -168,7 +168,7 @@ function receive(
       ),
     report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
   });
-  return { url, port, link, webhooks, last: () => last };
+  return { url, port, link, webhooks, last: () => shownDelivery };
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */

@@ -69,14 +69,14 @@ async function newSignIn(context: Context, options: OpenOptions, id?: string) {
   const isLimited = isForStore(context, options);
   const target = await controlTarget(context);
   const { storeId } = target;
-  const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
-  const page = storeId === undefined ? first : `${first}/start`;
+  const home = storeId === undefined ? "/portal" : `/portal/${storeId}`;
+  const page = storeId === undefined ? home : `${home}/start`;
   // The portal finds every id, but for an order_id with several checkouts it would show only the newest one.
   const checkout = id === undefined ? undefined : await findByOrderId(context, id, target);
   if (id !== undefined && checkout === undefined && !isAnyId(id))
     context.printer.talk(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = checkout ?? id;
-  const to = q === undefined ? page : `${first}/find?${new URLSearchParams({ q }).toString()}`;
+  const to = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
   const body = isLimited ? { to, storeId, role: options.role, validMs: options.valid } : { to };
   return callAt(context, target, { name: "createSignIn", body, nextAfter: NEXT_AFTER });
 }

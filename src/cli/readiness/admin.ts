@@ -84,12 +84,12 @@ export function registerAdmin(group: Group): void {
   for (const action of ADMINISTRATOR_ACTIONS) {
     const { summary, done, of } = ACTIONS[action];
     const name = action.replaceAll("_", "-");
-    const [first, secondExample] = of === undefined ? ["", ""] : EXAMPLES[of];
+    const [firstExample, secondExample] = of === undefined ? ["", ""] : EXAMPLES[of];
     register<ActionOptions>(group, {
       name: of === undefined ? name : `${name} ${FIND[of].argument}`,
       summary,
       examples: [
-        `checkout admin ${name}${first}`,
+        `checkout admin ${name}${firstExample}`,
         `checkout admin ${name}${secondExample} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],

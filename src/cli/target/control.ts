@@ -149,8 +149,8 @@ function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: 
     return missingCredential(message, next);
   }
   const why = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
-  const sourceText = " to its token, which its ready line and checkout env --control in its folder print";
-  const set = `set ${token}${role === "control" ? sourceText : ""}`;
+  const tokenHint = " to its token, which its ready line and checkout env --control in its folder print";
+  const set = `set ${token}${role === "control" ? tokenHint : ""}`;
   const { port } = new URL(url);
   const isFolders = world.files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
   const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;

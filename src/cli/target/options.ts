@@ -44,12 +44,12 @@ export async function awaitSandbox<Seen>(
 ): Promise<Seen> {
   const { around, world } = context;
   const requestedRetries = around.options.retries ?? limitFromVariable(world.env, "retries");
-  const first = look();
+  const firstValue = look();
   const isExpected = catchRefusal(around.run).value !== undefined;
   const retries = requestedRetries ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
-  if (isThere(first) || retries === 0) return first;
+  if (isThere(firstValue) || retries === 0) return firstValue;
   return runWithSpinner(context, async ({ signal, observer }) => {
-    let value = first;
+    let value = firstValue;
     for (let tries = 1; tries <= retries && !isThere(value); tries += 1) {
       const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs: 0 });
       observer.onRetry?.(NO_SANDBOX, delayMs);

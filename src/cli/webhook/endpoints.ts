@@ -178,11 +178,11 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   }
   if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(deliveryWait, delivery));
   return context.printer.result(answerOutput("showEvent", deliveryWait), () => {
-    const last = delivery.attempts.at(-1);
-    const doubt = last && causeText(outcomeOf(last), english);
+    const attempt = delivery.attempts.at(-1);
+    const doubt = attempt && causeText(outcomeOf(attempt), english);
     const { style } = context.printer;
     return [
-      `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${last?.milliseconds ?? 0} ms`,
+      `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${attempt?.milliseconds ?? 0} ms`,
       ...(doubt === undefined ? [] : [`  ${style.cyan("→")} ${doubt}`]),
       `  ${eventId}`,
     ].join("\n");
@@ -197,10 +197,10 @@ function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
 
 function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
   const result = lastResult(delivery) ?? delivery.state;
-  const last = delivery.attempts.at(-1);
-  const text = last && errorText(last);
+  const attempt = delivery.attempts.at(-1);
+  const text = attempt && errorText(attempt);
   const answerText = text === undefined ? "" : ` (${text})`;
-  const cause = last && causeText(outcomeOf(last), english);
+  const cause = attempt && causeText(outcomeOf(attempt), english);
   return {
     exitCode: EXIT.failed,
     code: "not_delivered",

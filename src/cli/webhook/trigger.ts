@@ -128,12 +128,12 @@ function inspect(context: Context, control: ControlTarget, id: string): Promise<
 /** The problem if the checkout's status rules the event out; an earlier event can only be replayed. */
 function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
   const { id, orderId, status, events } = checkout;
-  const last = events.at(-1)?.eventId ?? "<event_id>";
+  const lastId = events.at(-1)?.eventId ?? "<event_id>";
   return {
     exitCode: EXIT.conflict,
     code: "state_conflict",
     message: `${printableLiteral(orderId)} is already ${status}, so ${type} cannot happen`,
-    next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${last}`,
+    next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${lastId}`,
     details: { id, status },
   };
 }

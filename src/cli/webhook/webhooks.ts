@@ -115,10 +115,10 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const { payloadFile, timestamp, signature } = options;
   const { sources, known: extra } = await secretsToTry(context, options);
   const { dialect: file } = options;
-  const [first] = sources;
+  const [firstSource] = sources;
   const keys =
     file === undefined
-      ? first && ownerOf(first, extra).dialect
+      ? firstSource && ownerOf(firstSource, extra).dialect
       : unwrap(await readDialectFile(context.world, file));
   const dialect = options.headerNames === undefined ? keys : { ...keys, ...options.headerNames };
   const names = headerNamesIn(dialect);

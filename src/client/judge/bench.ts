@@ -175,7 +175,7 @@ export type Purchase = {
   /** The run's own deliveries about it, by the monotonic clock. */
   readonly sent: { readonly at: number; readonly text: string }[];
   /** The first event that was accepted. */
-  taken?: { readonly eventId: string; readonly type: string };
+  event?: { readonly eventId: string; readonly type: string };
   /** Duration of the last visit of the return page, in milliseconds. */
   visitMs?: number;
   /** Duration of the last delivery of an event, in milliseconds. */
@@ -217,9 +217,9 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
 
 /** The checkout that the customer sees last. */
 export function lastCheckout({ checkouts }: Purchase): Listed {
-  const last = checkouts.at(-1);
-  if (last === undefined) throw new NoOrder(factOf("made_no_order"));
-  return last;
+  const checkout = checkouts.at(-1);
+  if (checkout === undefined) throw new NoOrder(factOf("made_no_order"));
+  return checkout;
 }
 
 /** The checkout whose order the view shows: the paid one, otherwise the last one of the shop. */

@@ -178,9 +178,9 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     const mayFail = search !== undefined;
     const isKilled = kill.aborted || (isPage ? null : false);
     if (createRun !== undefined) runs.push({ ...createRun, isKilled, mayFail, log });
-    const last = runs.at(-1);
-    if (last === undefined || !last.hasEnded) break;
-    if (search === undefined ? hasArrived(log) || mayBeDone(last) : last.isDone) break;
+    const run = runs.at(-1);
+    if (run === undefined || !run.hasEnded) break;
+    if (search === undefined ? hasArrived(log) || mayBeDone(run) : run.isDone) break;
   }
   if (await isUnsent(play, purchase)) {
     facts.push({ kind: "note", note: "own_ids" });
@@ -191,18 +191,18 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   facts.push({ kind: "client", purchase: createFact });
   if (isHasty(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;
-  const last = runs.at(-1);
-  purchase.isUnknown = last?.isDone !== true || last.isWrong === true;
+  const lastRun = runs.at(-1);
+  purchase.isUnknown = lastRun?.isDone !== true || lastRun.isWrong === true;
   return purchase.checkouts.length > 0;
 }
 
 /** Prepares a purchase that is made again: a search removes the faults of its requests, any other run waits. */
-async function beforeAgain(play: Play, purchase: Purchase, last: WatchedRun | undefined): Promise<void> {
+async function beforeAgain(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
   const { world, signal, search, aside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
   const forShop = (): Promise<void> =>
-    world.sleep(last?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
+    world.sleep(lastRun?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
   // Faults of an order whose order_id is unknown apply to all.
   await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? forShop() : aside(forShop));
 }

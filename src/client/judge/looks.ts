@@ -117,8 +117,8 @@ async function truthOf(
   { call, leaseId, search }: Bench,
   { paid, isTold, checkouts, foreign }: Purchase,
 ): Promise<Truth> {
-  const last = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
-  const lastTerms = { amountMinor: last?.amountMinor ?? 0, status: last?.status };
+  const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
+  const lastTerms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
   if (paid === undefined) return { ...lastTerms, paid: false, told: false, asked: false };
   if (isTold) return { ...lastTerms, paid: true, told: true, asked: true };
   // A search does not record the retrieves of a shop.

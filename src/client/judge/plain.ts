@@ -51,10 +51,10 @@ const LEFT_WORK_MS = 15_000;
 
 /** The service delivers all events in order. Its times set every later wait. The bench has no lease yet. */
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
-  const first = await purchaseOnce(bench, onSlow);
-  const isBusy = isLate(first.verdict) && first.recording.slowestMs < LEFT_WORK_MS;
+  const firstPurchase = await purchaseOnce(bench, onSlow);
+  const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < LEFT_WORK_MS;
   // Named orders are few, and each can be bought once.
-  return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : first;
+  return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
 
 async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
@@ -128,11 +128,11 @@ async function whyNoOrder(
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
   const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(lastReading)) return lastReading;
-  const last = { isEnough: isBooked, waitMs: 0 };
+  const options = { isEnough: isBooked, waitMs: 0 };
   if (!isAccepted(await awaitDeliveries(bench, lastCheckout(purchase))))
-    return awaitReading(bench, purchase, last);
+    return awaitReading(bench, purchase, options);
   onSlow();
-  return awaitReading(bench, purchase, { ...last, waitMs: MAX_SETTLE_MS - SLOW_MS });
+  return awaitReading(bench, purchase, { ...options, waitMs: MAX_SETTLE_MS - SLOW_MS });
 }
 
 /** Opens the payment page, pays, and returns when. */
@@ -186,9 +186,9 @@ function isAccepted(deliveries: Deliveries): boolean {
 /** Each event without a 2xx is a fact. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
-    const last = attempts.at(-1);
-    if (state === "succeeded" || last === undefined) return [];
-    const gotFact = last.status === null ? factOf("no_answer") : String(last.status);
+    const attempt = attempts.at(-1);
+    if (state === "succeeded" || attempt === undefined) return [];
+    const gotFact = attempt.status === null ? factOf("no_answer") : String(attempt.status);
     return [{ kind: "refused", type, isForeign: false, got: gotFact }];
   });
 }

@@ -78,10 +78,10 @@ export async function playHistory(
   nameOrders(play, kind);
   try {
     const { steps } = history;
-    const last = steps.findLastIndex(({ act }) => act !== "look") + 1;
+    const lastIndex = steps.findLastIndex(({ act }) => act !== "look") + 1;
     for (const [at, step] of steps.entries()) {
       if (bench.signal.aborted) break;
-      if (!(await playStep(play, step, at >= last))) break;
+      if (!(await playStep(play, step, at >= lastIndex))) break;
     }
     return play.facts;
   } finally {
@@ -212,15 +212,15 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
   );
   const pause = (afterMs: number): Promise<void> =>
     afterMs === 0 ? Promise.resolve() : world.sleep(afterMs, signal);
-  const [first, ...otherPayments] = payments;
+  const [firstPayment, ...otherPayments] = payments;
   const sendAll = async (): Promise<void> => {
-    if (first === undefined) return;
+    if (firstPayment === undefined) return;
     await pause(tells[0]?.afterMs ?? 0);
     const together = payments.flatMap(({ event, copies }, at) =>
       Array.from({ length: copies - (at === 0 ? 1 : 0) }, () => event.eventId),
     );
-    const answers = await deliver(bench, first.purchase, { ...first.event, together });
-    for (const { purchase, event } of [first, ...otherPayments])
+    const answers = await deliver(bench, firstPayment.purchase, { ...firstPayment.event, together });
+    for (const { purchase, event } of [firstPayment, ...otherPayments])
       // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
   };
@@ -303,9 +303,9 @@ async function restart(
     isEnough: (page) => page.order !== null,
     waitMs: RESTARTED_MS.view,
   });
-  const { taken } = purchase;
-  if (order === null || taken === undefined || recording.refusesAgain === true) return true;
-  const sendAgain = (): Promise<Answers> => deliver(bench, purchase, taken);
+  const { event } = purchase;
+  if (order === null || event === undefined || recording.refusesAgain === true) return true;
+  const sendAgain = (): Promise<Answers> => deliver(bench, purchase, event);
   const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
   const refusedAnswers = refusedIn(
     await poll(world, sendAgain, {
@@ -317,6 +317,6 @@ async function restart(
   );
   if (refusedAnswers === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
-  play.facts.push({ kind: "refused", type: taken.type, got: gotOf(refusedAnswers), isForeign: false, cause });
+  play.facts.push({ kind: "refused", type: event.type, got: gotOf(refusedAnswers), isForeign: false, cause });
   return false;
 }

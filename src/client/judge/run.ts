@@ -112,8 +112,8 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
     else await mapInLanes(turns, width, (turn) => inTurn((stepAside) => run(turn, { aside: stepAside })));
-    for (const [turn, first] of unsure.splice(0))
-      await unlessFailed(async () => report(await confirm(bench, turn, first, whyLeft)));
+    for (const [turn, history] of unsure.splice(0))
+      await unlessFailed(async () => report(await confirm(bench, turn, history, whyLeft)));
     if (failureSignal.signal.aborted) await lanes;
     failureSignal.signal.throwIfAborted();
   }
@@ -169,8 +169,8 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
     const isLasting = history.steps.some(({ act }) => act === "wait_for_others");
     const pace = isLasting ? "lasting" : history.isAlone === true ? "alone" : "beside";
     const turns = (shop.kinds ?? (["order"] as const)).map((kind): Turn => [name, kind]);
-    const last = batches.at(-1);
-    if (last?.[0] === pace) last[1].push(...turns);
+    const lastBatch = batches.at(-1);
+    if (lastBatch?.[0] === pace) lastBatch[1].push(...turns);
     else batches.push([pace, turns]);
   }
   return batches;

@@ -136,7 +136,7 @@ export function noteAnswers(
     return;
   }
   purchase.open = otherEvents;
-  if (ownAnswers.length > 0) purchase.taken ??= { eventId, type };
+  if (ownAnswers.length > 0) purchase.event ??= { eventId, type };
   if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isTold = true;
 }
 
@@ -154,8 +154,8 @@ export function refusedIn(answers: Answers): Answers[number] | undefined {
 
 /** Whether the shop refuses an event of an order that it has accepted before, so that a restart is no cause of that. */
 export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
-  const [first] = await eventsOf(bench, lastCheckout(purchase).id);
-  return first !== undefined && refusedIn(await deliver(bench, purchase, first)) !== undefined;
+  const [firstEvent] = await eventsOf(bench, lastCheckout(purchase).id);
+  return firstEvent !== undefined && refusedIn(await deliver(bench, purchase, firstEvent)) !== undefined;
 }
 
 /** Delivers the open events of an order again, some times; an event that is never accepted becomes a fact. */

@@ -151,9 +151,9 @@ async function attemptInFlight(
   const deliveryList = await ask(registration, { name: "listDeliveries", body });
   const deliveries = deliveryList.end === "success" ? deliveryList.value.deliveries : [];
   return deliveries.flatMap(({ id, cause, attempts }) => {
-    const last = attempts.at(-1);
-    if (last === undefined || last.finishedAt !== null) return [];
-    return [{ deliveryId: id, eventId, attempt: last.number, cause }];
+    const attempt = attempts.at(-1);
+    if (attempt === undefined || attempt.finishedAt !== null) return [];
+    return [{ deliveryId: id, eventId, attempt: attempt.number, cause }];
   })[0];
 }
 

@@ -61,24 +61,24 @@ function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
 }
 
 function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
-  const [first, replay] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
-  if (first === undefined || replay?.text !== first.text) return undefined;
+  const [firstAnswer, replay] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
+  if (firstAnswer === undefined || replay?.text !== firstAnswer.text) return undefined;
   const isMarked = replay.headers[REPLAYED] === "true";
   const mark = Object.entries(replay.headers).find(
-    ([name, value]) => value === "true" && first.headers[name] === undefined,
+    ([name, value]) => value === "true" && firstAnswer.headers[name] === undefined,
   );
   return {
     status: replay.status === 200 ? 200 : undefined,
-    header: isMarked || first.resent === true ? undefined : (mark?.[0] ?? null),
+    header: isMarked || firstAnswer.resent === true ? undefined : (mark?.[0] ?? null),
   };
 }
 
 function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const events = deliveries.map(eventOf);
-  const [first] = deliveries;
+  const [delivery] = deliveries;
   const [event] = events;
-  if (first === undefined || event === undefined) return {};
-  const { eventId, ...headerFields } = observedHeaders(first);
+  if (delivery === undefined || event === undefined) return {};
+  const { eventId, ...headerFields } = observedHeaders(delivery);
   const fields = observedFields(events, eventId);
   const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
@@ -142,10 +142,10 @@ function observedFields(
     events.every((event) => !Object.hasOwn(event, field)),
   );
   const foundNames = missing.map(([field, isForm]) => {
-    const first = events[0] ?? {};
+    const firstEvent = events[0] ?? {};
     const name = [...extra].find((otherName) => {
       const isFitting = events.every((event) => isForm(event[otherName]));
-      return isFitting && (field !== "event_id" || first[otherName] === eventId);
+      return isFitting && (field !== "event_id" || firstEvent[otherName] === eventId);
     });
     if (name !== undefined) extra.delete(name);
     return [field, name ?? null] as const;

@@ -113,13 +113,13 @@ function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict
 }
 
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
-  const [last] = deliveries.slice(-1);
-  if (last === undefined) return NO_DELIVERY;
+  const [delivery] = deliveries.slice(-1);
+  if (delivery === undefined) return NO_DELIVERY;
   const fault = deliveries.find((event) => !isOurEvent(eventOf(event)));
   return verdictOf(
     fault === undefined,
     `order.<status> with ${EVENT_FIELDS.join(", ")}, and in data the fields of an answer`,
-    fault ?? last,
+    fault ?? delivery,
   );
 }
 
@@ -147,8 +147,8 @@ function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
 }
 
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
-  const [last] = deliveries.slice(-1);
-  if (last === undefined) return NO_DELIVERY;
+  const [delivery] = deliveries.slice(-1);
+  if (delivery === undefined) return NO_DELIVERY;
   const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
   const failure = deliveries.find((event) => !hasHeaders(event));
   if (failure !== undefined) return verdictOf(false, expectedText, failure);
@@ -160,7 +160,7 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
   const hasUnsigned = verdicts.some(([, verdict]) => !verdict.ok);
   return hasUnsigned
     ? unobservedVerdict("no signature matches the given secret")
-    : verdictOf(true, expectedText, last);
+    : verdictOf(true, expectedText, delivery);
 }
 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
@@ -174,8 +174,8 @@ function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
 }
 
 function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
-  const [last] = deliveries.slice(-1);
-  if (last === undefined) return NO_DELIVERY;
+  const [delivery] = deliveries.slice(-1);
+  if (delivery === undefined) return NO_DELIVERY;
   if (secrets.length === 0) return NO_SECRET;
   const codes = deliveries.map((event) => {
     const verdict = verdictOnSignature(event, secrets);
@@ -188,7 +188,7 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   return verdictOf(
     isKey && secrets.every(isSigningSecret),
     "whsec_…, the whole text being the key of the signature",
-    last,
+    delivery,
   );
 }
 

@@ -215,9 +215,9 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
         expected:
           "201 with the same bytes, and Idempotent-Replayed: true, which the first answer does not have",
         holds: ({ status, headers, text }, answers) => {
-          const first = answers.get(FIRST_PROBE);
-          const isMarked = headers[REPLAYED] === "true" && first?.headers[REPLAYED] === undefined;
-          return status === 201 && text === first?.text && isMarked;
+          const firstAnswer = answers.get(FIRST_PROBE);
+          const isMarked = headers[REPLAYED] === "true" && firstAnswer?.headers[REPLAYED] === undefined;
+          return status === 201 && text === firstAnswer?.text && isMarked;
         },
       },
     ],

@@ -228,46 +228,46 @@ type DifferentSetting = {
 
 /** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
 export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
-  const served = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
+  const facts = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
     servedName,
     serve(Reflect.get(options, option) ?? byDefault),
   ]);
   // Each setting but the port, which is given, has a value without its option.
-  return Object.fromEntries(served) as ServedSettings;
+  return Object.fromEntries(facts) as ServedSettings;
 }
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function findDifferentSettings(
   wantedSettings: SandboxSettings,
-  served: ServedSettings,
+  facts: ServedSettings,
 ): readonly DifferentSetting[] {
   return ALL_SETTINGS.flatMap((setting) => {
     const { name, option, serve, text } = setting;
     const value = wantedSettings[name];
     // Port 0 means any port.
     if (value === undefined || (name === "port" && value === 0)) return [];
-    const [requestedText, live] = [text(serve(value)), liveText(setting, served)];
+    const [requestedText, live] = [text(serve(value)), liveText(setting, facts)];
     return requestedText === live ? [] : [{ field: name, option, wanted: requestedText, live }];
   });
 }
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
-export function selectChangedSettings(served: ServedSettings): SandboxSettings {
-  const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, served));
+export function selectChangedSettings(facts: ServedSettings): SandboxSettings {
+  const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, facts));
   return Object.fromEntries(
-    changedSettings.map(({ name, servedName, read }) => [name, read(Reflect.get(served, servedName))]),
+    changedSettings.map(({ name, servedName, read }) => [name, read(Reflect.get(facts, servedName))]),
   );
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(
-  served: ServedSettings,
+  facts: ServedSettings,
 ): readonly Readonly<{ name: SettingName; option: string; text: string; isDefault: boolean }>[] {
   return ALL_SETTINGS.map((setting) => ({
     name: setting.name,
     option: setting.flags.slice(0, setting.flags.indexOf(" ")),
-    text: liveText(setting, served),
-    isDefault: isDefault(setting, served),
+    text: liveText(setting, facts),
+    isDefault: isDefault(setting, facts),
   }));
 }
 
@@ -283,11 +283,11 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
 }
 
 /** The port belongs to the process: every port counts as its default. */
-function isDefault(setting: AnySetting, served: ServedSettings): boolean {
+function isDefault(setting: AnySetting, facts: ServedSettings): boolean {
   const defaultText = setting.text(setting.serve(setting.byDefault));
-  return setting.name === "port" || liveText(setting, served) === defaultText;
+  return setting.name === "port" || liveText(setting, facts) === defaultText;
 }
 
-function liveText({ servedName, text }: AnySetting, served: ServedSettings): string {
-  return text(Reflect.get(served, servedName));
+function liveText({ servedName, text }: AnySetting, facts: ServedSettings): string {
+  return text(Reflect.get(facts, servedName));
 }

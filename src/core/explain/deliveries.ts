@@ -168,15 +168,15 @@ function joinTexts(texts: readonly string[], say: Translator): string {
 
 /** The arrival of an accepted delivery that was late or held by a fault; empty for other deliveries. */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
-  const last = delivery.attempts.at(-1);
-  if (last === undefined || !isSuccess(last.status)) return "";
+  const attempt = delivery.attempts.at(-1);
+  if (attempt === undefined || !isSuccess(attempt.status)) return "";
   const fault = holdingFault(delivery);
-  const delayMs = last.startedAt - eventAt;
+  const delayMs = attempt.startedAt - eventAt;
   if (fault === undefined && delayMs < LATE_MS) return "";
   const heldText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
   const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
-  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(last.startedAt))), after], say);
+  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), after], say);
 }
 
 const CAUSE_NAMES: Readonly<
@@ -188,8 +188,8 @@ function resultParts(attempts: readonly StoryAttempt[], context: LineContext): r
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
     const { text: result, parts } = textOfParts([resultPart(attempt, context), faultOf(attempt, context)]);
-    const last = runs.at(-1);
-    if (last?.result === result) last.count += 1;
+    const lastRun = runs.at(-1);
+    if (lastRun?.result === result) lastRun.count += 1;
     else runs.push({ result, parts, count: 1 });
   }
   const [sole] = attempts.length === 1 ? attempts : [];
@@ -224,11 +224,11 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
 
 /** The beginning of the last answer and the likely cause, after a failure. */
 function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
-  const last = attempts.at(-1);
-  const cause = last && causeText(last, say);
-  if (last === undefined || cause === undefined) return [];
+  const attempt = attempts.at(-1);
+  const cause = attempt && causeText(attempt, say);
+  if (attempt === undefined || cause === undefined) return [];
   // An injected fault is already in the result.
-  return last.fault === null ? [quoteAnswer(last, say), { cause }] : [quoteAnswer(last, say)];
+  return attempt.fault === null ? [quoteAnswer(attempt, say), { cause }] : [quoteAnswer(attempt, say)];
 }
 
 /** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */

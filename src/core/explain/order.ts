@@ -43,8 +43,8 @@ export function mergeChains<Subject>(
         : [{ line, index }];
     });
     const onwards = heads.filter(({ line }) => line.entry.at >= time);
-    const next = (onwards.length > 0 ? onwards : heads).reduce((first, line) =>
-      comesBefore(line.line, first.line) ? line : first,
+    const next = (onwards.length > 0 ? onwards : heads).reduce((earliest, line) =>
+      comesBefore(line.line, earliest.line) ? line : earliest,
     );
     const { line, index } = next;
     if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });

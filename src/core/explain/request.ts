@@ -162,12 +162,12 @@ export function differencesOf(
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const fields = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const first = firstRequest(checkout);
+  const fieldsBefore = firstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
   fields.set(PATH, path);
-  return [...new Set([...first.keys(), ...fields.keys()])]
-    .map((field) => ({ field, first: first.get(field) ?? null, this: fields.get(field) ?? null }))
+  return [...new Set([...fieldsBefore.keys(), ...fields.keys()])]
+    .map((field) => ({ field, first: fieldsBefore.get(field) ?? null, this: fields.get(field) ?? null }))
     .filter(({ first: firstValue, this: now }) => firstValue !== now);
 }
 

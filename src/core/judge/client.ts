@@ -68,8 +68,8 @@ export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedI
 }
 
 export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
-  const last = runs.at(-1);
-  const log = last?.log ?? [];
+  const lastRun = runs.at(-1);
+  const log = lastRun?.log ?? [];
   const brokenVerdict = brokenKey(log, isMadeIn(runs));
   if (brokenVerdict !== undefined) return brokenVerdict;
   if (live > 1 || hasOtherId)
@@ -83,14 +83,14 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
   if (changedVerdict !== undefined) return changedVerdict;
   const endVerdict = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
   if (endVerdict !== undefined) return endVerdict;
-  if (last === undefined || mayBeDone(last)) return undefined;
-  const hasFailedAgain = last.mayFail === true && !last.isDone && runs.length > 1;
+  if (lastRun === undefined || mayBeDone(lastRun)) return undefined;
+  const hasFailedAgain = lastRun.mayFail === true && !lastRun.isDone && runs.length > 1;
   if (hasArrived(log) && !hasFailedAgain) return undefined;
   const earlierLog = runs.at(-2)?.log ?? [];
   return {
     invariant: "recovery",
     expected: factOf("another"),
-    got: log.length === earlierLog.length ? factOf("none_sent") : (log.at(-1)?.code ?? last.got),
+    got: log.length === earlierLog.length ? factOf("none_sent") : (log.at(-1)?.code ?? lastRun.got),
     cause: log.length === earlierLog.length && !hasArrived(log) ? "forgotten" : "no_recovery",
   };
 }

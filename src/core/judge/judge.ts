@@ -72,8 +72,8 @@ export function judgeHistory(
   const unseenFinding = gap ?? unseenPage(facts);
   if (unseenFinding !== undefined) return { state: "not_judged", ...unseenFinding };
   const note = facts.find((fact) => fact.kind === "note");
-  const last = facts.findLast((fact) => fact.kind === "look");
-  return { state: "held", note: note === undefined ? null : factOf(note.note), got: last?.got ?? "" };
+  const look = facts.findLast((fact) => fact.kind === "look");
+  return { state: "held", note: note === undefined ? null : factOf(note.note), got: look?.got ?? "" };
 }
 
 /** If no fault applied, events in other names are the likeliest cause that a shop refuses or ignores them. */
@@ -316,9 +316,9 @@ type LaterLooks = {
 /** A return page that no visit has reached proves nothing. */
 function unseenPage(facts: readonly Observation[]): Unclear | undefined {
   const visits = facts.filter((fact) => fact.kind === "visit");
-  const [first] = visits;
-  if (first === undefined || visits.some(({ hasArrived }) => hasArrived)) return undefined;
-  return { reason: factOf("unreached", first.got), field: "returnUrl", got: first.got };
+  const [visit] = visits;
+  if (visit === undefined || visits.some(({ hasArrived }) => hasArrived)) return undefined;
+  return { reason: factOf("unreached", visit.got), field: "returnUrl", got: visit.got };
 }
 
 /** The verdict on a history that proves nothing; `field`: what the description of the shop lacks. */

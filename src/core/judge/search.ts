@@ -213,11 +213,11 @@ function placeName(place: StepPlace): string {
 
 /** The results of single faults, grouped by place; the given places come first, in order. */
 export function placeTable(
-  first: readonly StepPlace[],
+  firstPlaces: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
 ): readonly PlaceResults[] {
   const places = new Map<string, Record<ScheduleResult, string[]>>(
-    first.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
+    firstPlaces.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
   );
   for (const { schedule, result } of results) {
     if (scheduleSize(schedule) !== 1) continue;

@@ -116,11 +116,11 @@ function judgeCapabilities(
   capabilities: readonly Capability[],
 ): Pick<ItemFinding, "reason" | "next"> & Partial<Pick<ItemFinding, "status">> {
   const inactiveNames = capabilities.filter(({ active }) => !active).map(({ name }) => name);
-  const [first] = inactiveNames;
-  if (first !== undefined)
+  const [firstName] = inactiveNames;
+  if (firstName !== undefined)
     return {
       reason: SAID.capabilitiesOff(inactiveNames.join(", ")),
-      next: `checkout admin enable-capability ${first}`,
+      next: `checkout admin enable-capability ${firstName}`,
     };
   const gap = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
   if (gap !== undefined) return { reason: SAID.capabilityMissing(gap), next: LIST_CAPABILITIES };
@@ -160,15 +160,15 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
   const pausedEndpoints = knownEndpoints
     .filter(({ state }) => state === "paused")
     .map((endpoint) => evidenceOf(SAID.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
-  const [first] = knownEndpoints;
-  if (first === undefined)
+  const [firstEndpoint] = knownEndpoints;
+  if (firstEndpoint === undefined)
     return {
       status: "fail",
       reason: SAID.noEndpoint,
       next: "checkout endpoints add http://localhost:3000/hooks",
     };
   if (active.length === 0) {
-    const next = `checkout endpoints enable ${first.id}`;
+    const next = `checkout endpoints enable ${firstEndpoint.id}`;
     return { status: "fail", reason: SAID.noEndpointEnabled, evidence: pausedEndpoints, next };
   }
   const proofs = [...active.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, active)];

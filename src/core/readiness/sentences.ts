@@ -78,7 +78,7 @@ export const READINESS_SENTENCES = {
     count === 1 ? "a return origin is registered" : `${count} return origins are registered`,
     `已登记 ${count} 个返回地址`,
   ],
-  but: (first: Words, words: Words) => [`${first[0]}, but ${words[0]}`, `${first[1]}，但${words[1]}`],
+  but: (leading: Words, words: Words) => [`${leading[0]}, but ${words[0]}`, `${leading[1]}，但${words[1]}`],
   originsOnlyLocal: [
     "every return origin is http or on this machine: customers elsewhere cannot be sent back there",
     "所有返回地址都是 http 或在本机：无法把别处的顾客送回",

@@ -128,9 +128,9 @@ type SurroundingText = { readonly before: string; readonly after: string };
 /** `parts`: digits at even indexes, the gaps between them at odd indexes. */
 function hideCards(run: string, context: SurroundingText, hides: (written: string) => unknown): string {
   const parts = run.split(GAPS);
-  const last = parts.length - 1;
+  const lastIndex = parts.length - 1;
   let shownText = "";
-  for (let at = 0; at <= last; at += 2) {
+  for (let at = 0; at <= lastIndex; at += 2) {
     const end = isPartOfOther(parts, at, context) ? undefined : endOfCard(parts, at, context);
     const partText = parts.slice(at, (end ?? at) + 1).join("");
     const isHidden = end !== undefined && Boolean(hides(partText));

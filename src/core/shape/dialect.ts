@@ -100,9 +100,9 @@ export function signatureHeader(dialect: Dialect, timestamp: string | undefined,
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
 export function plainSignatures(dialect: Dialect | undefined, value: string): string {
   const { prefix, isTimed } = formOf(dialect);
-  const [first = "", ...otherParts] = value.split(",");
-  const digests = isTimed ? otherParts : [first, ...otherParts];
-  const isForm = !isTimed || /^t=\d+$/.test(first);
+  const [firstPart = "", ...otherParts] = value.split(",");
+  const digests = isTimed ? otherParts : [firstPart, ...otherParts];
+  const isForm = !isTimed || /^t=\d+$/.test(firstPart);
   if (!isForm || !digests.every((part) => part.startsWith(prefix))) return value;
   return digests.map((part) => part.slice(prefix.length)).join(",");
 }

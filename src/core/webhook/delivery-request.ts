@@ -104,7 +104,7 @@ function changedBody(body: string): string {
   return amount === body
     ? body.replace(
         /("event_id":")(.)/,
-        (_, name: string, first: string) => `${name}${first === "f" ? "e" : "f"}`,
+        (_, name: string, letter: string) => `${name}${letter === "f" ? "e" : "f"}`,
       )
     : amount;
 }

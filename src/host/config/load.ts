@@ -89,21 +89,21 @@ function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
 
 /** The first fault as the message, with the others listed below. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
-  const [first, ...otherFaults] = faults;
-  if (first === undefined) throw new Error("a refusal of a configuration names a fault");
+  const [firstFault, ...otherFaults] = faults;
+  if (firstFault === undefined) throw new Error("a refusal of a configuration names a fault");
   const furtherTexts = otherFaults
     .slice(0, MAX_FURTHER)
     .map((fault, at) => [`fault_${at + 2}`, faultText(file, fault)] as const);
   return {
     kind: "usage",
     code: "config_invalid",
-    message: faultText(file, first),
+    message: faultText(file, firstFault),
     next: `correct ${file}; nothing was changed`,
     details: {
       file,
-      field: first.field,
-      line: first.line,
-      column: first.column,
+      field: firstFault.field,
+      line: firstFault.line,
+      column: firstFault.column,
       ...(otherFaults.length === 0 ? {} : { faults: faults.length }),
       ...Object.fromEntries(furtherTexts),
     },

@@ -59,6 +59,6 @@ export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: s
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const halfDigest = (text: string | Buffer): Buffer =>
     createHmac("sha256", key).update(text).digest().subarray(0, 16);
-  const first = halfDigest(name);
-  return `${Buffer.concat([first, halfDigest(first)]).toString("hex")}.sqlite`;
+  const firstHalf = halfDigest(name);
+  return `${Buffer.concat([firstHalf, halfDigest(firstHalf)]).toString("hex")}.sqlite`;
 }

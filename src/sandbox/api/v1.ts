@@ -193,8 +193,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
 
 /** Even after production was approved. A live key belongs to no store: the answer depends on the first store. */
 function refuseLive({ store }: ApiContext): Outcome<never> {
-  const first = store.stores.first();
-  const isOpen = first !== undefined && isApproved(productionOf(store.adminActions.of(first.id)));
+  const firstStore = store.stores.first();
+  const isOpen = firstStore !== undefined && isApproved(productionOf(store.adminActions.of(firstStore.id)));
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 

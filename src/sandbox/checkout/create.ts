@@ -120,8 +120,8 @@ function answerUsed(
     const conflictingCheckoutId = store.idempotencyKeys.checkoutOf(storeId, key);
     return { ok: false, refusal: { ...answer.refusal, conflictingCheckoutId } };
   }
-  const { requestId: first, body } = answer.value;
-  return accept({ requestId: first, body, replayed: true });
+  const { requestId: firstId, body } = answer.value;
+  return accept({ requestId: firstId, body, replayed: true });
 }
 
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */

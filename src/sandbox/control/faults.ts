@@ -6,12 +6,12 @@ import type { HandlersOf } from "./handler.ts";
 export const faultHandlers = {
   addFault: async (context, { storeId, leaseId, body }) => {
     const addedFaults = await addFaults(context, { storeId, leaseId }, body);
-    const [first] = addedFaults.ok ? addedFaults.value : [];
-    if (!addedFaults.ok || first === undefined) return addedFaults as Outcome<never>;
+    const [fault] = addedFaults.ok ? addedFaults.value : [];
+    if (!addedFaults.ok || fault === undefined) return addedFaults as Outcome<never>;
     const lease = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
     // The lease has ended while the faults were written.
     if (!lease.ok) await undoEffects(context, leaseId);
-    return mapValue(lease, () => ({ fault: first, faults: addedFaults.value }));
+    return mapValue(lease, () => ({ fault: fault, faults: addedFaults.value }));
   },
   listFaults: async (context, { storeId }) => accept({ storeId, faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>

@@ -42,7 +42,7 @@ export function createAlarm(
     const now = world.now();
     const keys = [...dueTimes].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of keys) dueTimes.delete(key);
-    if (dueTimes.size > 0) arm([...dueTimes.values()].reduce((first, at) => Math.min(first, at)));
+    if (dueTimes.size > 0) arm([...dueTimes.values()].reduce((earliest, at) => Math.min(earliest, at)));
     if (keys.length === 0) return;
     options.ring(keys).catch((error: unknown) => {
       options.report(error);

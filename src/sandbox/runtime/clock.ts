@@ -51,12 +51,12 @@ export function moveClock(
 
 async function move(context: ClockContext, storeId: string, act: ClockAction): Promise<Outcome<ClockState>> {
   const { store, world, clockMoves } = context;
-  const first = store.clocks.of(storeId);
-  if (first === undefined) return refuseUnknownStore(storeId);
+  const storeClock = store.clocks.of(storeId);
+  if (storeClock === undefined) return refuseUnknownStore(storeId);
   const shownNow = (clock: StoreClock): number => storeNow(clock, world.now());
   using progress = clockMoves.begin(storeId, {
-    from: shownNow(first),
-    to: shownNow(moveStoreClock(first, act, world.now())),
+    from: shownNow(storeClock),
+    to: shownNow(moveStoreClock(storeClock, act, world.now())),
   });
   const movesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;

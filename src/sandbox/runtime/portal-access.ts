@@ -154,8 +154,8 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     const newSession = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
     sessions.set(session.id, newSession);
     // The session of a link is found again by its row.
-    const [first] = sessions.values();
-    const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? first;
+    const [firstSession] = sessions.values();
+    const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? firstSession;
     if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
     return newSession;
   };

@@ -153,17 +153,17 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return file === "unusable" ? undefined : file;
   };
   const leave = (next: "unusable" | undefined): void => {
-    const last = file;
+    const oldFile = file;
     file = next;
-    reportErrorsOf(options, () => last !== undefined && last !== "unusable" && last.close());
+    reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
   };
   /** Closes the file after an error; returns whether the file was set aside, so that the next use creates a new one. */
   const leaveAfter = (error: unknown): boolean => {
-    const last = file;
+    const oldFile = file;
     file = undefined;
     let isNew = false;
     reportErrorsOf(options, () => {
-      isNew = last !== undefined && last !== "unusable" && last.closeAfter(error);
+      isNew = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfter(error);
       if (!isNew) options.report(error);
     });
     return isNew;
@@ -209,13 +209,13 @@ function lastForgotten(
 function createPositions() {
   const highestPositions = new Map<string, number>();
   /** The position of the last written request, possibly by another process. */
-  const last = (requests: RequestFile | undefined, storeId: string): number =>
+  const lastPosition = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highestPositions.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
-    last,
+    last: lastPosition,
     note: (storeId: string, position: number): void => void highestPositions.set(storeId, position),
     forget: (requests: RequestFile | undefined, storeId: string): void => {
-      highestPositions.set(storeId, last(requests, storeId));
+      highestPositions.set(storeId, lastPosition(requests, storeId));
       requests?.forget(storeId);
     },
   };

@@ -101,10 +101,10 @@ export async function seed(
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const setup = seedHook?.() ?? accept([]);
     if (!setup.ok) return setup;
-    const first = store.stores.first();
-    if (first === undefined) return accept(insertStore(store, maker));
-    const knownStore = setup.value.find(({ id }) => id === first.id) ?? maker.given;
-    return accept({ id: first.id, apiKey: knownStore?.apiKey ?? null });
+    const firstStore = store.stores.first();
+    if (firstStore === undefined) return accept(insertStore(store, maker));
+    const knownStore = setup.value.find(({ id }) => id === firstStore.id) ?? maker.given;
+    return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
   // Not a write, so that a start whose port is refused changes no file.
@@ -116,18 +116,18 @@ export function refusalOfFirstStore(
   store: Store,
   { masterKey, given = NOT_GIVEN, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,
 ): SeedRefusal | undefined {
-  const first = store.stores.first();
-  if (first === undefined) return undefined;
+  const firstStore = store.stores.first();
+  if (firstStore === undefined) return undefined;
   const { apiKey } = given;
-  const sealedSecret = store.signingSecrets.current(first.id);
+  const sealedSecret = store.signingSecrets.current(firstStore.id);
   const signingSecret = sealedSecret && openSecret(sealedSecret, masterKey);
   if (signingSecret === undefined) return "master_key";
-  if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== first.id)
+  if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== firstStore.id)
     return "other_api_key";
   const isOther = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
   if (isOther) return "other_signing_secret";
   const isSpoken =
-    dialect === undefined || JSON.stringify(dialect) === JSON.stringify(store.stores.dialect(first.id));
+    dialect === undefined || JSON.stringify(dialect) === JSON.stringify(store.stores.dialect(firstStore.id));
   return isSpoken ? undefined : "other_dialect";
 }
 
@@ -166,16 +166,16 @@ export function insertStore(
   givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
-  const first = store.stores.first();
+  const firstStore = store.stores.first();
   const {
     name = DEFAULT_STORE_NAME,
     paymentMethods = PAYMENT_METHODS,
     currencies = SEEDED_CURRENCIES,
   } = givenStore;
   const id = givenStore.id ?? world.uuid();
-  const merchantId = givenStore.merchant?.id ?? first?.merchantId ?? world.uuid();
+  const merchantId = givenStore.merchant?.id ?? firstStore?.merchantId ?? world.uuid();
   const secretId = world.uuid(`${id} secrets`);
-  const secrets = first === undefined ? outside : NOT_GIVEN;
+  const secrets = firstStore === undefined ? outside : NOT_GIVEN;
   const apiKey = secrets.apiKey ?? givenStore.apiKey ?? newApiKey(world);
   const signingSecret = secrets.signingSecret ?? givenStore.signingSecret ?? newSigningSecret(world);
   const place = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
@@ -198,7 +198,7 @@ export function insertStore(
   });
   for (const item of givenStore.prices ?? SEEDED_PRICES) store.prices.put(id, item);
   const newStore = { id, merchantId, name, apiKey, signingSecret };
-  keepKey(newStore, first === undefined);
+  keepKey(newStore, firstStore === undefined);
   return newStore;
 }
 

@@ -148,8 +148,8 @@ function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
 
 /** All attempts of a queue are of one store, whose clock is read once. */
 function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue): FinishedAttempt[] {
-  const [first] = ended;
-  const clock = first && context.store.clocks.of(first.end.delivery.storeId);
+  const [firstAttempt] = ended;
+  const clock = firstAttempt && context.store.clocks.of(firstAttempt.end.delivery.storeId);
   if (clock === undefined) return [];
   return ended.flatMap(({ place, end }) => {
     const isNewest = newest.get(end.delivery.id) === place;

@@ -184,13 +184,13 @@ function eventsSince(
   since: { readonly eventId: string } | { readonly at: number } | undefined,
 ): Outcome<readonly StoredEvent[]> {
   if (since === undefined) return accept([]);
-  const first = "eventId" in since ? findEvent(store, storeId, since.eventId) : undefined;
-  if (first?.ok === false) return first;
+  const event = "eventId" in since ? findEvent(store, storeId, since.eventId) : undefined;
+  if (event?.ok === false) return event;
   const from = "at" in since ? since.at : 0;
   const limit = MAX_REPLAYED + 1;
   const events = store.events.after({
     storeId,
-    after: first?.value.position ?? 0,
+    after: event?.value.position ?? 0,
     from,
     type: null,
     checkoutId: null,

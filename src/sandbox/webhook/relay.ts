@@ -35,8 +35,8 @@ export function createRelay(
      * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
-      const last = fetchedUrls.get(request.storeId);
-      if (last?.url !== request.url || monotonic() - last.at > ABSENT_MS) return ABSENT;
+      const entry = fetchedUrls.get(request.storeId);
+      if (entry?.url !== request.url || monotonic() - entry.at > ABSENT_MS) return ABSENT;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
       requests.set(id, { ...request, id, end: resolve });

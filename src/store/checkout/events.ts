@@ -84,8 +84,8 @@ export function eventsTable(connection: Connection) {
         orderId === undefined
           ? typesOf(filter).flatMap((type) => selectAfter.all({ ...filter, from, type }))
           : selectOfOrder.all({ ...filter, orderId, from, before: AFTER_ALL });
-      const first = positions.toSorted((left, right) => left - right).slice(0, filter.limit);
-      return first.flatMap((position) => at.get(position) ?? []);
+      const firstPositions = positions.toSorted((left, right) => left - right).slice(0, filter.limit);
+      return firstPositions.flatMap((position) => at.get(position) ?? []);
     },
 
     /** The newest matching events, oldest first; only those before a position, if one is given. */
@@ -98,8 +98,8 @@ export function eventsTable(connection: Connection) {
         orderId === undefined
           ? typesOf(filter).flatMap((type) => selectLatest.all({ ...filter, type }))
           : selectOfOrder.all({ ...filter, orderId, after: 0, from: 0 });
-      const last = positions.toSorted((left, right) => left - right).slice(-filter.limit);
-      return last.flatMap((position) => at.get(position) ?? []);
+      const lastPositions = positions.toSorted((left, right) => left - right).slice(-filter.limit);
+      return lastPositions.flatMap((position) => at.get(position) ?? []);
     },
 
     /** The events of a checkout, oldest first. */

@@ -221,11 +221,11 @@ export function checkForDamage(
   kind: FileKind,
   check: () => FileRefusal | undefined,
 ): FileRefusal | undefined {
-  const first = orMalformed(path, kind, check);
-  if (first?.reason !== "damaged") return first;
+  const result = orMalformed(path, kind, check);
+  if (result?.reason !== "damaged") return result;
   const readFailure = causeOfRawRead(path, { isOpen: false });
   if (readFailure !== undefined) return unusableFile(path, readFailure);
-  return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: first.message }));
+  return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: result.message }));
 }
 
 function orMalformed(

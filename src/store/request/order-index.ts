@@ -49,8 +49,8 @@ export function createOrderIndex(
   };
 
   function* requestsIn(storeId: string, orderId: string, marks: readonly number[]): Generator<LoggedRequest> {
-    for (const last of marks.toReversed()) {
-      const batch = select.get(storeId, last);
+    for (const mark of marks.toReversed()) {
+      const batch = select.get(storeId, mark);
       if (batch !== undefined) yield* parse(batch, orderId).toReversed();
     }
   }

@@ -52,8 +52,8 @@ const TIME_COLUMN = /^(?:at|until|failing_since|\w+_at)$/;
 const TIME = between(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
 const INTEGER = between(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
 
-function between(first: number, last: number, rule: string) {
-  return { isWrong: (column: string) => `${column} NOT BETWEEN ${first} AND ${last}`, expected: rule };
+function between(minimum: number, maximum: number, rule: string) {
+  return { isWrong: (column: string) => `${column} NOT BETWEEN ${minimum} AND ${maximum}`, expected: rule };
 }
 
 function storeFault(connection: Connection, { now, isAdministrator }: ForeignRules): string | undefined {

@@ -110,11 +110,11 @@ function renumberRows(
   const isTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
   if (!rows.some((row) => isTaken.get(row[position]) !== undefined)) return rows;
   const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
-  const last = connection
+  const lastNumber = connection
     .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)
     .pluck()
     .get();
-  const shift = (last ?? 0) + 1 - Number(rows[0]?.[position]);
+  const shift = (lastNumber ?? 0) + 1 - Number(rows[0]?.[position]);
   return rows.map((row) => row.with(position, Number(row[position]) + shift));
 }
 

@@ -167,13 +167,13 @@ export function deliveryAttemptsTable(connection: Connection) {
   return {
     /** In one statement; checkouts without an answer are missing. */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
-      const last = new Map<string, LastAnswer>();
+      const answers = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {
         const of = `${answer.checkoutId} ${answer.endpointId}`;
-        const lastAnswer = last.get(of);
-        if (lastAnswer === undefined || lastAnswer.finishedAt <= answer.finishedAt) last.set(of, answer);
+        const lastAnswer = answers.get(of);
+        if (lastAnswer === undefined || lastAnswer.finishedAt <= answer.finishedAt) answers.set(of, answer);
       }
-      return Map.groupBy(last.values(), ({ checkoutId }) => checkoutId);
+      return Map.groupBy(answers.values(), ({ checkoutId }) => checkoutId);
     },
 
     start: (attempt: NewAttempt): void => void insert.run(attempt),
@@ -189,8 +189,8 @@ export function deliveryAttemptsTable(connection: Connection) {
 
     /** The last attempt of a delivery, without the sent bytes; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => {
-      const last = selectLast.get(deliveryId);
-      return last && withFacts(last);
+      const answer = selectLast.get(deliveryId);
+      return answer && withFacts(answer);
     },
 
     /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */

@@ -110,10 +110,10 @@ export function deliveryQueues(connection: Connection) {
     heads: (endpointId: string, limit: number): readonly number[] => {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();
-      let last: Place = BEFORE_ALL;
+      let lastPlace: Place = BEFORE_ALL;
       // Many deliveries of one queue are due at the same moment, and each read begins with the first of them.
       for (let maximum = limit * LOOKS_FOR_EACH; ; maximum *= 2) {
-        const dueRows = selectDue.all({ ...last, endpointId, limit: maximum });
+        const dueRows = selectDue.all({ ...lastPlace, endpointId, limit: maximum });
         for (const { place, checkoutId, eventId } of dueRows) {
           const queue = checkoutId ?? eventId;
           if (!headsByQueue.has(queue)) headsByQueue.set(queue, headOf({ endpointId, checkoutId, eventId }));
@@ -121,7 +121,7 @@ export function deliveryQueues(connection: Connection) {
         }
         const end = dueRows.at(-1);
         if (end === undefined || dueRows.length < maximum) return heads;
-        last = end;
+        lastPlace = end;
       }
     },
   };

@@ -73,8 +73,8 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         }
         const list = await open()();
         const found = list.filter(matches);
-        const last = found[count - 1];
-        if (last !== undefined) return last;
+        const lastMatch = found[count - 1];
+        if (lastMatch !== undefined) return lastMatch;
         const itemNoun = typeof match === "string" ? (source.named ?? noun) : noun;
         const gap = found.length === 0 ? `no ${itemNoun}` : `${found.length} of ${count}: ${itemNoun}`;
         const matchText = typeof match === "function" ? "that matched" : JSON.stringify(match);

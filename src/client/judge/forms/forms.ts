@@ -74,18 +74,18 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   const run = async (name: CaseName): Promise<void> => {
     if (shouldContinue(results) && isWanted()) results.push(...(await send.form(name)));
   };
-  const last = names.slice(-2);
+  const lastNames = names.slice(-2);
   for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probeResults =
     isWorthProbing(results) && isWanted() ? await probe(send, receiver, { lanes, isWanted }) : undefined;
-  const middle = names.filter((candidate) => !FIRST_CASES.has(candidate) && !last.includes(candidate));
+  const middle = names.filter((candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate));
   await mapInLanes(middle, lanes, run);
   const repeatedResults: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
     if (isWanted()) repeatedResults.push(...(await send.form(name)));
   });
-  for (const name of last) await run(name);
+  for (const name of lastNames) await run(name);
   const usedRetired = receiver.retiredSecret !== undefined;
   const ordered = results.toSorted((left, right) => names.indexOf(left.name) - names.indexOf(right.name));
   return { results: ordered, repeated: repeatedResults, names, usedRetired, probed: probeResults };

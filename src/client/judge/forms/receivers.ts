@@ -63,10 +63,10 @@ async function acceptedOrder(
   const body = { endpointId, state: "succeeded", limit: SEARCHED_DELIVERIES } as const;
   const { deliveries } = await call({ name: "listDeliveries", body });
   const acceptedDeliveries = deliveries.filter(({ checkoutId }) => checkoutId !== null);
-  const [first] = acceptedDeliveries;
-  if (first === undefined) return null;
-  const otherEvent = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(first.type));
-  const ids = new Set([first.checkoutId, otherEvent?.checkoutId]);
+  const [delivery] = acceptedDeliveries;
+  if (delivery === undefined) return null;
+  const otherEvent = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(delivery.type));
+  const ids = new Set([delivery.checkoutId, otherEvent?.checkoutId]);
   // Newest first, so that of each type the newest stays.
   const typeEvents = new Map(
     acceptedDeliveries
@@ -75,16 +75,16 @@ async function acceptedOrder(
       .map((event) => [event.type, event]),
   );
   const events = await Promise.all(
-    [...new Map([...typeEvents, [first.type, first] as const]).values()].map(({ eventId }) =>
+    [...new Map([...typeEvents, [delivery.type, delivery] as const]).values()].map(({ eventId }) =>
       call({ name: "showEvent", id: eventId, body: undefined }),
     ),
   );
   const knownEvents = events.map(({ eventId, type, body: text }) => ({ id: eventId, type, body: text }));
-  const event = knownEvents.find(({ id }) => id === first.eventId);
+  const event = knownEvents.find(({ id }) => id === delivery.eventId);
   if (event === undefined) return null;
   const otherEvents = knownEvents.filter(({ id }) => id !== event.id);
   const orderId = orderIdInBody(event.body);
-  return { event: { ...event, others: otherEvents }, checkout: { id: first.checkoutId ?? "", orderId } };
+  return { event: { ...event, others: otherEvents }, checkout: { id: delivery.checkoutId ?? "", orderId } };
 }
 
 function kindOf(type: string): string {

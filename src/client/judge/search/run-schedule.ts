@@ -93,8 +93,8 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
       return fact.kind === "look" ? { ...fact, log } : fact;
     }),
   );
-  const last = facts.findLast((fact) => fact.kind === "look");
-  const isUnshown = last?.truth.paid === true && last.view?.paid === false;
+  const look = facts.findLast((fact) => fact.kind === "look");
+  const isUnshown = look?.truth.paid === true && look.view?.paid === false;
   const run = {
     schedule,
     trace,
@@ -103,7 +103,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
     isDropped: isUnshown && isDroppedForGood(log.deliveries),
     purchases: purchasesIn(facts),
-    last,
+    last: look,
     viewError: noted.viewError,
   };
   return { ...run, story: broken.length === 0 ? "" : await tell(bench, purchase, run) };

@@ -96,10 +96,10 @@ function resultOf({ broken, isDropped }: ExploreRun, confirmed: readonly Finding
 }
 
 function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
-  const [first] = purchases;
-  if (first?.hasEnded === false) return { why: "the purchase does not end even without faults" };
-  if (first?.isDone === false)
-    return { why: `the purchase fails even without faults: ${englishOf(first.got)}` };
+  const [purchase] = purchases;
+  if (purchase?.hasEnded === false) return { why: "the purchase does not end even without faults" };
+  if (purchase?.isDone === false)
+    return { why: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
   if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
   if (hasView && last?.view === null)
     return { why: `the view cannot be read even without faults: ${englishOf(last.got)}`, cause: viewError };
@@ -201,15 +201,15 @@ async function confirm(
     const leastSchedule = step.value;
     const times = Array.from({ length: CONFIRMATIONS }, () => leastSchedule);
     const repeatedRuns = await mapInLanes(times, search.sideBySide, search.run);
-    const [first] = repeatedRuns;
-    const firstBreak = first && breakIn(first);
+    const [firstRun] = repeatedRuns;
+    const firstBreak = firstRun && breakIn(firstRun);
     if (firstBreak === undefined || !repeatedRuns.every((run) => breakIn(run) !== undefined)) continue;
     return {
       ...leastSchedule,
       invariant,
       cause: firstBreak.cause ?? "not_explained",
       text: textOf(firstBreak),
-      story: first?.story ?? "",
+      story: firstRun?.story ?? "",
       rerun: search.rerunOf(leastSchedule),
       schedules: runs.length,
     };

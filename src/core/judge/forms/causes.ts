@@ -211,6 +211,6 @@ const UNREADABLE: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>(["inva
 
 function whyGivenUp(pattern: Explained): DrillCause {
   const names = Object.keys(DRILL_CASES) as readonly CaseName[];
-  const first = names.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");
-  return first === undefined ? "drops_connection" : causeOf(first, pattern);
+  const caseName = names.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");
+  return caseName === undefined ? "drops_connection" : causeOf(caseName, pattern);
 }

@@ -91,12 +91,12 @@ function utf16(bytes: Buffer): BodyForm | undefined {
 }
 
 function utf16Order(bytes: Buffer): "little" | "big" | undefined {
-  const [first, secondByte, thirdByte, fourthByte] = bytes;
-  if (first === 0xff && secondByte === 0xfe) return "little";
-  if (first === 0xfe && secondByte === 0xff) return "big";
+  const [firstByte, secondByte, thirdByte, fourthByte] = bytes;
+  if (firstByte === 0xff && secondByte === 0xfe) return "little";
+  if (firstByte === 0xfe && secondByte === 0xff) return "big";
   if (bytes.length < 4) return undefined;
-  if (first !== 0 && secondByte === 0 && thirdByte !== 0 && fourthByte === 0) return "little";
-  return first === 0 && secondByte !== 0 && thirdByte === 0 && fourthByte !== 0 ? "big" : undefined;
+  if (firstByte !== 0 && secondByte === 0 && thirdByte !== 0 && fourthByte === 0) return "little";
+  return firstByte === 0 && secondByte !== 0 && thirdByte === 0 && fourthByte !== 0 ? "big" : undefined;
 }
 
 function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
@@ -263,10 +263,10 @@ function wrappedForm(_bytes: Buffer, text: string): BodyForm | undefined {
       };
     }
   }
-  const [first] = Array.isArray(value["Records"]) ? value["Records"] : [];
-  if (!isRecord(first)) return undefined;
+  const [firstRecord] = Array.isArray(value["Records"]) ? value["Records"] : [];
+  if (!isRecord(firstRecord)) return undefined;
   const detail = detailOf("queue_records");
-  const record = typeof first["body"] === "string" ? Buffer.from(first["body"]) : null;
+  const record = typeof firstRecord["body"] === "string" ? Buffer.from(firstRecord["body"]) : null;
   return { code: "body_wrapped", detail, inner: record };
 }
 

@@ -130,7 +130,7 @@ export function formatSpan(seconds: number): string {
     const largerUnit = units[at - 1]?.[0] ?? Number.POSITIVE_INFINITY;
     return [Math.floor((seconds % largerUnit) / size), unit] as const;
   });
-  const first = parts.findIndex(([count]) => count > 0);
-  const shownParts = parts.slice(Math.max(first, 0), Math.max(first, 0) + 2).filter(([count]) => count > 0);
+  const index = parts.findIndex(([count]) => count > 0);
+  const shownParts = parts.slice(Math.max(index, 0), Math.max(index, 0) + 2).filter(([count]) => count > 0);
   return shownParts.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }

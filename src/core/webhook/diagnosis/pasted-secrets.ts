@@ -18,8 +18,8 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   for (const token of new Set(foundTokens)) {
     if (token !== plain.trim()) rows.push(["secret_wrapped", wrappedIn, token]);
     // A second copy directly behind the first.
-    const [first = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
-    if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), first]);
+    const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
+    if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
   const bareSecret = plain.trim().replaceAll(/^["'`]|["'`]$/g, "");
   const prefix = /^whsec[-:. ]|^whsec__|^WHSEC_/.exec(bareSecret)?.[0];

@@ -108,8 +108,8 @@ export function table<Item>(
   } = {},
 ): Html {
   const rows = items.map(cellsOf);
-  const [first] = rows;
-  if (first === undefined) return none;
+  const [row] = rows;
+  if (row === undefined) return none;
   const attributes = (at: number): readonly Html[] => [
     opens ? html` data-row` : html``,
     ids[at] === undefined ? html`` : html` id="${ids[at]}"`,
@@ -121,7 +121,7 @@ export function table<Item>(
       </caption>
       <thead>
         <tr>
-          ${first.map(([column]) => html`<th scope="col">${column}</th>`)}
+          ${row.map(([column]) => html`<th scope="col">${column}</th>`)}
         </tr>
       </thead>
       <tbody>

@@ -147,12 +147,12 @@ function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
     const caller = callerOfSession(call.caller);
     if (knowsStore(store, caller, anything))
       return accept(redirectAfterForm(call, `/portal/${anything}/start`));
-    const first = defaultStoreOf(store, caller);
-    if (first === undefined) return refuseFact("no_store_at_all", {});
-    const page = `/portal/${first}/${anything}`;
+    const defaultStore = defaultStoreOf(store, caller);
+    if (defaultStore === undefined) return refuseFact("no_store_at_all", {});
+    const page = `/portal/${defaultStore}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const findPath = `/portal/${first}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
+    const findPath = `/portal/${defaultStore}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectAfterForm(call, isPage ? `${page}${query}` : findPath));
   });
 }

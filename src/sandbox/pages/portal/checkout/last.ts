@@ -13,12 +13,12 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { LastChange } from "../../../../core/checkout/shapes.ts";
 
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
-export function lastChangeHtml({ language }: Pick<View, "language">, last: LastChange, now: number): Html {
+export function lastChangeHtml({ language }: Pick<View, "language">, change: LastChange, now: number): Html {
   const say = selectorOf(language);
-  const text = describeLastChange(last, say);
+  const text = describeLastChange(change, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·
-    <span class="hint" title="${toIso(last.at)}">${lastChangeText(last, now, say)}</span></span
+    <span class="hint" title="${toIso(change.at)}">${lastChangeText(change, now, say)}</span></span
   >`;
 }
 

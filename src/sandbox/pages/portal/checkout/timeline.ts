@@ -138,8 +138,8 @@ function deliveryLine(
   { line, indexed }: { readonly line: DeliveryLine; readonly indexed: StoryIndex },
 ): Html {
   const { entry, deliveries } = line;
-  const [first] = deliveries;
-  const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? first?.id ?? ""}`;
+  const [firstDelivery] = deliveries;
+  const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? firstDelivery?.id ?? ""}`;
   const sends = deliveries
     .flatMap(({ id }) => indexed.deliveries.get(id) ?? [])
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })));

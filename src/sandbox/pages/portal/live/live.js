@@ -15,9 +15,9 @@ if (live !== null) {
     );
   let known = partsOf();
   let toldAt = 0;
-  let waits;
+  let timer;
   const tell = () => {
-    waits = undefined;
+    timer = undefined;
     const now = partsOf();
     const changed = [...now].filter(([name, text]) => text !== "" && known.get(name) !== text);
     known = now;
@@ -26,7 +26,7 @@ if (live !== null) {
       changed.length === 0 ? changes.dataset.other : changed.map(([, text]) => text).join("; ");
   };
   document.addEventListener("htmx:after:swap", () => {
-    waits ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
+    timer ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
   });
 
   const say = (state) => {

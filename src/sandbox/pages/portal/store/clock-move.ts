@@ -12,8 +12,8 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
 /** The address of the clock's page with the result of its last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
-  const last = clockMoves.last(storeId);
-  return listUrl({ storeId }, "/clock", { [MOVE]: last === undefined ? null : String(last.number) });
+  const move = clockMoves.last(storeId);
+  return listUrl({ storeId }, "/clock", { [MOVE]: move === undefined ? null : String(move.number) });
 }
 
 const MOVE = "move";

@@ -157,9 +157,9 @@ function spanText(milliseconds: number): string {
     [Math.floor(seconds / 60) % 60, "m"],
     [seconds % 60, "s"],
   ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  const shownSpan = first === -1 ? "0s" : "";
-  const twoParts = parts.slice(Math.max(first, 0), first + 2).filter(([count]) => count > 0);
+  const index = parts.findIndex(([count]) => count > 0);
+  const shownSpan = index === -1 ? "0s" : "";
+  const twoParts = parts.slice(Math.max(index, 0), index + 2).filter(([count]) => count > 0);
   const text = shownSpan || twoParts.map(([count, unit]) => `${count}${unit}`).join(" ");
   return milliseconds < 0 ? `-${text}` : `+${text}`;
 }

@@ -221,6 +221,6 @@ function resetNamed(
 }
 
 function storesOf(stores: readonly { readonly storeId: string }[]): string {
-  const [first] = stores;
-  return first === undefined ? "/portal" : storePath(first, "/stores");
+  const [store] = stores;
+  return store === undefined ? "/portal" : storePath(store, "/stores");
 }

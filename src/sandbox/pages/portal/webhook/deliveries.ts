@@ -88,8 +88,8 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
   return (delivery) => {
     const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
     const event = store.events.find(eventId);
-    const last = store.deliveryAttempts.last(id);
-    const url = last?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
+    const attempt = store.deliveryAttempts.last(id);
+    const url = attempt?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
     const order = event === undefined ? "" : orderLink(view, event);
     const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
     const page = storePath(view, `/webhooks/deliveries/${id}`);
@@ -98,8 +98,8 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
       [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
       [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
       [COMMON_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
-      [COMMON_TEXTS.answer, attemptResult(last)],
-      [WEBHOOK_TEXTS.tries, String(last?.number ?? tries), "named"],
+      [COMMON_TEXTS.answer, attemptResult(attempt)],
+      [WEBHOOK_TEXTS.tries, String(attempt?.number ?? tries), "named"],
       [COMMON_TEXTS.state, deliveryState(delivery, now)],
     ];
     return isOfOne ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
@@ -107,9 +107,9 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
 }
 
 /** The answer to the last attempt; in its place that there is none yet. */
-function attemptResult(last: ReturnType<ListContext["store"]["deliveryAttempts"]["last"]>): Html {
-  if (last === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
-  const { status, error, milliseconds } = last;
+function attemptResult(attempt: ReturnType<ListContext["store"]["deliveryAttempts"]["last"]>): Html {
+  if (attempt === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
+  const { status, error, milliseconds } = attempt;
   if (status === null && error === null) return html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`;
   if (milliseconds === null) return answerBadge(status);
   return html`${answerBadge(status)}

@@ -26,8 +26,8 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const sentTable = isWanted
     ? deliveryTable(context, view, { deliveries, isOfOne: false })
     : undeliveredNote(context, view, event);
-  const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
-  const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
+  const delivery = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
+  const attempt = delivery && store.deliveryAttempts.of(delivery.id).at(-1);
   const main = html`<section class="panel">
       ${factList([
         ["event_id", copyableText(event.id)],
@@ -40,9 +40,9 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
     ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
     ${section(WEBHOOK_TEXTS.deliveries, sentTable)}
     ${
-      last === undefined || attempt === undefined
+      delivery === undefined || attempt === undefined
         ? ""
-        : section(WEBHOOK_TEXTS.lastSent, attemptDetails(context, last, attempt))
+        : section(WEBHOOK_TEXTS.lastSent, attemptDetails(context, delivery, attempt))
     }`;
   return accept({ title: event.type, main, live: "writes" });
 }

@@ -75,10 +75,10 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${WEBHOOKS}/events/{id}/replay`, {
     operation: "replayEvent",
     read: (fields) => filledFields(fields, ["endpoint_id"]),
-    leadsTo: (view, { deliveries: [first, ...otherDeliveries] }) =>
-      first === undefined || otherDeliveries.length > 0
+    leadsTo: (view, { deliveries: [delivery, ...otherDeliveries] }) =>
+      delivery === undefined || otherDeliveries.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
-        : storePath(view, `/webhooks/deliveries/${first.id}`),
+        : storePath(view, `/webhooks/deliveries/${delivery.id}`),
     notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
     form: {
       page: eventPage,
