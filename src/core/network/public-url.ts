@@ -25,8 +25,8 @@ export function parsePortalUrl(text: string): Outcome<string> {
     });
   // The rules for any other host are the same.
   const isLocal = url?.hostname === "localhost";
-  const read = parsePublicUrl(isLocal ? text.replace(/localhost/i, "127.0.0.1") : text);
-  return read.ok && isLocal ? accept(url.origin) : read;
+  const result = parsePublicUrl(isLocal ? text.replace(/localhost/i, "127.0.0.1") : text);
+  return result.ok && isLocal ? accept(url.origin) : result;
 }
 
 /** Undefined if the portal and the payment pages would share a host name (decision 99). */

@@ -151,20 +151,20 @@ export type JudgedChecklist = DomainOf<typeof checklist>;
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
 /** Actions on one capability or price. */
-const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
-type SubjectAction = (typeof ON_ONE)[number];
+const SUBJECT_ACTIONS = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
+type SubjectAction = (typeof SUBJECT_ACTIONS)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
-const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
-  (action): action is StoreAction => !ON_ONE.some((storeAction) => storeAction === action),
+const STORE_ACTIONS = ADMINISTRATOR_ACTIONS.filter(
+  (action): action is StoreAction => !SUBJECT_ACTIONS.some((storeAction) => storeAction === action),
 );
 /** An action of an administrator. */
 export const actionRequest = z.discriminatedUnion("action", [
   z.strictObject({
-    action: z.enum(ON_STORE),
+    action: z.enum(STORE_ACTIONS),
     note: z.optional(note),
   }),
   z.strictObject({
-    action: z.enum(ON_ONE),
+    action: z.enum(SUBJECT_ACTIONS),
     subject: nonEmptyText(MAX_SUBJECT_LENGTH),
     note: z.optional(note),
   }),

@@ -48,8 +48,8 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
     const lines = exposureLines(config.sandbox ?? {}, options, changes);
     for (const line of [text, ...lines].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
   };
-  const opens = exposureLines(config.sandbox ?? {}, options, []).length > 0;
-  if (result.value.length === 0 && !opens) return accept(settings);
+  const isExposed = exposureLines(config.sandbox ?? {}, options, []).length > 0;
+  if (result.value.length === 0 && !isExposed) return accept(settings);
   return accept({ ...settings, setup: { stores: result.value, problem: refused, applied: noteChanges } });
 }
 
