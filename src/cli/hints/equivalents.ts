@@ -69,16 +69,19 @@ const EQUIVALENTS = {
   lines: {
     "orders pay | sessions pay | pay | charge | sandbox pay --id | sandbox pay --order-id":
       "checkout sandbox pay <id>",
-    "orders cancel | sessions cancel | sandbox cancel | cancel":
+    "orders cancel | sessions cancel | sandbox cancel | cancel | sandbox pay --cancel | sandbox pay --outcome cancel | sandbox pay --outcome canceled":
       "checkout sandbox pay <id> --outcome cancelled",
-    "orders expire | sessions expire | sandbox expire | expire":
+    "orders expire | sessions expire | sandbox expire | expire | sandbox pay --outcome expire":
       "checkout sandbox pay <id> --outcome expired",
-    "orders decline | sandbox decline | decline": "checkout sandbox pay <id> --outcome declined",
+    "orders decline | sandbox decline | decline | orders pay --declined | sessions pay --declined | pay --declined | sandbox pay --decline | sandbox pay --declined | sandbox pay --outcome decline":
+      "checkout sandbox pay <id> --outcome declined",
     "sandbox clock forward | sandbox clock move": "checkout sandbox clock advance <duration>",
-    "sandbox clock reset | sandbox clock now": "checkout sandbox clock real",
+    "sandbox clock reset | sandbox clock unfreeze": "checkout sandbox clock real",
+    "sandbox clock now": "checkout sandbox clock show",
     "checklist start": "checkout checklist run",
     "webhooks test": "checkout endpoints test <id>",
-    "webhooks send | webhooks trigger | events send": "checkout trigger <type>",
+    "webhooks send | webhooks trigger | webhook send | webhook trigger | events send | send":
+      "checkout trigger <type>",
     "webhooks replay | webhooks retry | webhooks resend": "checkout events replay <id>",
     "webhooks secret": "checkout endpoints secret <id>",
     "listen <url> | listen --url | listen --to | listen --forward-to | forward | forward <url> | forward --to | webhooks listen --forward-to | webhooks listen --forward | webhooks listen --url | webhooks listen <url> | webhooks forward <url> | webhooks forward --to | subscribe <url> | http <url> | tunnel <url> | ngrok <url> | port-forward <url>":
@@ -93,18 +96,22 @@ const EQUIVALENTS = {
     "run all | run checklist | run tests": "checkout checklist run",
     run: "checkout exec -- npm test runs a command with its own sandbox, checkout sandbox start the sandbox alone, and checkout checklist run judges your shop",
     "requests tail | requests watch": "checkout requests list --follow",
-    "faults reset": "checkout faults clear",
+    "faults reset | faults delete all | faults delete --all | faults remove --all": "checkout faults clear",
     "faults add status": "checkout faults add status --status <status>",
     "faults add latency | faults add latency --duration": "checkout faults add latency --latency <duration>",
     "stores create <word>": "checkout stores create --name <name>",
     "orders create <word>": "checkout orders create --order-id <id> --price-id price_coffee",
     "orders get --id | orders get --order-id": "checkout orders get <id>",
     "checklist show": "checkout checklist",
+    "stores get | stores describe": "checkout stores show --store <name>",
     "endpoints add --url": "checkout endpoints add <url>",
     "checklist webhooks | checklist webhook | checklist run webhook": "checkout checklist run webhooks",
     "checklist duplicates | checklist run duplicate": "checkout checklist run duplicates",
     "checklist idempotency": "checkout checklist run idempotency",
     "checklist browser-return | checklist run browser_return": "checkout checklist run browser-return",
+    "requests list <id>": "checkout requests get <id>",
+    "events list <id>": "checkout events get <id>",
+    "signatures | signature": "checkout webhooks --help",
     "snapshots load": "checkout snapshots restore <name>",
     "portal | dashboard | ui | console | sandbox open": "checkout open",
     launch: "checkout checklist",
@@ -114,21 +121,14 @@ const EQUIVALENTS = {
     "list | payments | charges | payment_intents": "checkout orders list",
     "webhook_endpoints create --url": "checkout endpoints add <url>",
     "config use-context | use-context": "checkout stores use <name>",
-    "auth | auth status": "checkout whoami",
+    "auth | auth status | who": "checkout whoami",
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
     "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
     "idempotency delete | idempotency remove": "checkout idempotency forget <key>",
     "sandbox pay --outcome success | sandbox pay --outcome paid":
       "checkout sandbox pay <id> --outcome succeeded",
-    "sandbox pay --decline": "checkout sandbox pay <id> --outcome declined",
-    "sandbox pay --fail": "checkout sandbox pay <id> --outcome failed",
-    "sandbox pay --cancel": "checkout sandbox pay <id> --outcome cancelled",
-    "sandbox pay --outcome decline": "checkout sandbox pay <id> --outcome declined",
-    "sandbox pay --outcome cancel | sandbox pay --outcome canceled":
-      "checkout sandbox pay <id> --outcome cancelled",
-    "sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
-    "sandbox pay --outcome expire": "checkout sandbox pay <id> --outcome expired",
+    "sandbox pay --fail | sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
   },
   commands: {
     "up | serve | server | server start | sandbox up | mock | mock start | emulator | emulators start | stub":
@@ -178,6 +178,19 @@ const EQUIVALENTS = {
     "config list | config show | config get | config --list | config --show": ["config export", "whoami"],
     "config set | config edit":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
+    "prices update | prices edit":
+      "a price cannot be changed: checkout prices add <price_id> adds another one, and checkout prices retire <price_id> ends the old one",
+    "stores rename": "a store keeps its name; checkout stores list shows the names",
+    "endpoints get | endpoints show | endpoints describe": "checkout endpoints list shows the endpoints",
+    "endpoints add --secret":
+      "leave out --secret: the sandbox generates the secret, and checkout endpoints secret <id> prints it",
+    "sandbox start --reset":
+      "leave out --reset; checkout sandbox reset deletes the history of a running sandbox",
+    "production request --reason": "leave out --reason: a request has no reason",
+    "completion bash --shell": "checkout completion bash",
+    "completion zsh --shell": "checkout completion zsh",
+    "completion fish --shell": "checkout completion fish",
+    "faults add error": ["faults add status --status 500"],
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
     "orders update | sessions update | orders edit | sessions edit":
       "an order cannot be changed; checkout orders create --order-id <id> creates another one",

@@ -31,6 +31,7 @@ export type TypedLine = TypedCommand & {
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
+const EXCESS = "commander.excessArguments";
 const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
@@ -38,7 +39,10 @@ const ADDRESS = /^https?:|^localhost:/;
 export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
-  const fixedLine = correctedLineFor(error, line);
+  const fixedLine =
+    lineOfFormat(error.message, line) ??
+    correctedLineFor(error, line) ??
+    (error.code === UNKNOWN_COMMAND ? await lineOutsideSandbox(line) : undefined);
   if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? next);
   const message = removeValue(error.message).replace(/^error: /, "");
   const [first = ""] = message.split("\n");
@@ -61,7 +65,8 @@ export async function usageHint(error: CommanderError, line: TypedLine): Promise
     // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
     if (group !== undefined)
       return usageProblem(`${first}${didYouMean([group])}`, `checkout ${group} --help`);
-    return usageProblem(withoutDestroying(message).replace(/\s*\n\s*/g, " "), next);
+    const shown = withoutDestroying(message).replace(/\s*\n\s*/g, " ");
+    return usageProblem(shown, (await lineOfLetters(shown, line)) ?? next);
   }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   if (error.code === UNKNOWN_OPTION && tail.length === 0)
@@ -84,7 +89,8 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
       ? undefined
       : typedAgain(world, new Map([[nameOf(word), length]]), addedText);
   const takesValue = command.options.some(({ long, required }) => long === option && required);
-  if (!takesValue) return lineAgain(1, option);
+  if (!takesValue)
+    return lineAgain(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
   const value = wordOr("", joinedValue === "" ? nextWord : joinedValue);
   return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
@@ -100,13 +106,40 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
     );
     if (at >= 0) values.splice(at, 1);
   }
-  const { createProgram, findTypedCommand } = await import("../program.ts");
-  const registry = { world: { ...world, argv: path }, version: VERSION, exit: () => undefined };
-  const { registeredArguments: places } = findTypedCommand(await createProgram(registry), path).command;
+  const { registeredArguments: places, commands } = (await commandAt(path, world)).command;
+  const isGroup = commands.length > 0 && text !== "checklist";
   const leastCount = places.filter(({ required }) => required).length;
-  const hasFittingCount = values.length >= leastCount && values.length <= places.length;
+  const hasFittingCount = !isGroup && values.length >= leastCount && values.length <= places.length;
   const isSafe = !isDestroying(text) && values.every((value) => wordOr("", value) !== "");
   return ["checkout", text, ...(hasFittingCount && isSafe ? values : ["--help"])].join(" ");
+}
+
+/** The typed line with commander's one suggestion for a misspelt first word; undefined if their letters differ much. */
+async function lineOfLetters(message: string, line: TypedLine): Promise<string | undefined> {
+  const [, typed = "", meant = ""] =
+    /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
+  const { default: leven } = await import("leven");
+  if (meant === "" || line.words.length > 0 || leven(typed, meant) > meant.length / 3) return undefined;
+  const rest = ownWords(line.argv).filter((word) => word !== typed);
+  const { words } = await commandAt([meant, ...rest], line.world);
+  return lineOf(words.join(" "), message, line);
+}
+
+/** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
+async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
+  const [noun = "", ...rest] = ownWords(argv).slice(1);
+  const name = program.commands.find((one) => isSame(one.name(), noun))?.name();
+  if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !rest.every(isPlain))
+    return undefined;
+  const { command } = await commandAt([name, ...rest], world);
+  return ["checkout", name, ...rest, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
+}
+
+/** The command that the words name, and its words. */
+async function commandAt(argv: readonly string[], world: World): Promise<TypedCommand> {
+  const { createProgram, findTypedCommand } = await import("../program.ts");
+  const registry = { world: { ...world, argv }, version: VERSION, exit: () => undefined };
+  return findTypedCommand(await createProgram(registry), argv);
 }
 
 /** The typed words without the options of every command. */
@@ -146,18 +179,21 @@ function correctedLineFor(
     const listen = host === "localhost" ? "" : `${name} ${host} `;
     return typedAgain(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
   }
+  // `trigger order succeeded`.
+  if (code === EXCESS && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
+    return `checkout trigger ${restWords.join(".")}`;
   // `checkout checkout orders list`.
   if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => wordOr("", word) !== ""))
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
+  // `sessions pay o-1 --declined`.
+  if (code === UNKNOWN_COMMAND && restWords.length === 3 && restWords[2] === name)
+    return correctedLine([...words, next, name], value);
   // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], optionValue);
   // `orders pay o-1 --outcome failed`: the line with the typed options.
   const line = code === UNKNOWN_COMMAND ? correctedLine([...words, next], value) : undefined;
-  if (
-    line?.endsWith(` ${value}`) === true &&
-    restWords.every((word) => wordOr("", word.replace(/^--/, "")) !== "")
-  )
+  if (line?.endsWith(` ${value}`) === true && restWords.every(isPlain))
     return [line, ...restWords.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
   if (restWords.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
@@ -170,11 +206,11 @@ function correctedLineFor(
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
     return `checkout sandbox clock advance ${next.replace("+", "")}`;
-  if (code === "commander.excessArguments" && PORT.test(next)) return correctedLine(words, next);
-  if (code === "commander.excessArguments" && ADDRESS.test(next))
-    return correctedLine([...words, "<url>"], next);
-  if (code === "commander.excessArguments" && restWords.length === 1) {
-    const wordLine = correctedLine([...words, "<word>"], next);
+  if (code === EXCESS && PORT.test(next)) return correctedLine(words, next);
+  if (code === EXCESS && ADDRESS.test(next)) return correctedLine([...words, "<url>"], next);
+  if (code === EXCESS && restWords.length === 1) {
+    const idLine = isAnyId(next) ? correctedLine([...words, "<id>"], next) : undefined;
+    const wordLine = idLine ?? correctedLine([...words, "<word>"], next);
     if (wordLine !== undefined) return wordLine;
   }
   if (code === "commander.help") return correctedLine(words);
@@ -184,6 +220,22 @@ function correctedLineFor(
   const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
   const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
   return idLine ?? correctedLine([...words, next], value);
+}
+
+/** Whether a shell and this program read the word as it is. */
+function isPlain(word: string): boolean {
+  return wordOr("", word.replace(/^--/, "").replace("=", "")) !== "";
+}
+
+/** The line without `-o yaml` or `--output table`; undefined for other options and values. */
+function lineOfFormat(message: string, { world }: TypedLine): string | undefined {
+  const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
+  const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
+  if (world.argv.includes("--") || !/^(ya?ml|table|text)$/.test(format ?? "")) return undefined;
+  const again = (added: string): string => typedAgain(world, new Map([[name, 2]]), added).trimEnd();
+  return format === "table" || format === "text"
+    ? `the text is the default: ${again("")}`
+    : `there is no YAML; this prints JSON: ${again("--json")}`;
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */
@@ -200,9 +252,9 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
   const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === "commander.excessArguments") {
+  if (code === EXCESS) {
     const idLine = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
-    return idLine ?? suggestForExcess(longs, wordsBeforeSeparator(argv).join(" "));
+    return idLine ?? suggestForExcess(command, wordsBeforeSeparator(argv));
   }
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
@@ -234,13 +286,22 @@ function groupFor({ program }: TypedLine, noun = ""): string | undefined {
   return program.commands.find((command) => command.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
 }
 
-/** An excess argument may be part of a duration typed as two words, or a value without its option. */
-function suggestForExcess(longs: readonly string[], typed: string): readonly string[] {
+/** An excess argument may be part of a duration typed as two words, or of a value, or a value without its option. */
+function suggestForExcess({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
+  const longs = options.flatMap(({ long }) => long ?? []);
+  const typed = argv.join(" ");
   const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
   if (port !== undefined && longs.includes("--port")) return [`--port ${port}`];
-  return longs.filter((flag) => flag === "--order-id");
+  const duration = argv.find((word) => DURATION.test(word));
+  if (duration !== undefined && longs.includes("--latency")) return [`--latency ${duration}`];
+  const takesValue = (word = ""): boolean => options.some(({ long, required }) => long === word && required);
+  const isSplit = argv.some(
+    (word, at) => !word.startsWith("-") && !takesValue(argv[at - 1]) && takesValue(argv[at - 2]),
+  );
+  if (registeredArguments.length === 0 && isSplit) return "put a value with spaces in quotes";
+  return longs.filter((long) => long === "--order-id" && !argv.some((word) => nameOf(word) === long));
 }
 
 /** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
