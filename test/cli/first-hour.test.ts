@@ -188,6 +188,24 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["compeltion bash", 2, /→ checkout completion bash$/m],
   ["delivery list", 2, /→ checkout deliveries list$/m],
   ["delivery list --order o-1", 2, /→ checkout deliveries list --help$/m],
+  // Values that cannot be meant.
+  [
+    "faults add --status 503 --path /v1/orders",
+    2,
+    /→ checkout faults add --status 503 --path \/v1\/orders status$/m,
+  ],
+  ["faults add error", 2, /"error" \(Did you mean faults add status --status 500\?\)/],
+  [
+    "requests list --path v1/orders",
+    2,
+    /Expected the beginning of a path such as \/v1\/orders; got "v1\/orders"/,
+  ],
+  [
+    "checklist run --order-view http://localhost:3000/orders/:id",
+    2,
+    /Expected an address with \{order_id\} or/,
+  ],
+  ["whoami --base-url test.example.com", 2, /write https:\/\/test\.example\.com\/v1;/],
   // Words whose letters are near those of another command.
   ["sandbox clock unfreeze", 2, /→ checkout sandbox clock real$/m],
   ["sandbox clock now", 2, /→ checkout sandbox clock show$/m],
@@ -219,6 +237,14 @@ const WITHOUT_SANDBOX: readonly Row[] = [
 const PAY = "--payment-method alipay_plus";
 /** Command lines with a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
 const BESIDE_SANDBOX: readonly Row[] = [
+  ["endpoints add http://localhost:99999/", 2, /a port is 1 to 65535; got "http:\/\/localhost:99999\/"/],
+  ["sandbox stop --dir .", 2, /is not a state folder.*\n.*→ checkout sandbox stop --dir \S+\/\.checkout$/m],
+  ["sandbox status --dir .", 2, /→ checkout sandbox status --dir \S+\/\.checkout$/m],
+  [
+    "listen --forward https://shop.example/hooks --events order.succeeded",
+    2,
+    /listen --forward https:\/\/shop\.example\/hooks --events order\.succeeded --allow-target shop\.example$/m,
+  ],
   ["endpoints add /hooks", 2, /got "\/hooks"; write "http:\/\/localhost:3000\/hooks"/],
   [
     "orders create --order-id a-0 --price-id coffee --dir .checkout",

@@ -10,6 +10,7 @@ import { requestedFaults } from "../../core/fault/terms.ts";
 import { matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, storeMoment } from "../calling.ts";
+import { typedAgain } from "../hints/again.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
@@ -164,7 +165,7 @@ async function gotAction(text: string): Promise<string> {
   const [, status] = /^(?:status=)?([45]\d\d)$/.exec(text) ?? [];
   if (status !== undefined) return `${printableLiteral(text)}${didYouMean([`status --status ${status}`])}`;
   const closest = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  const suggestions = closest === undefined ? equivalentCommands(["faults", "add", text]) : [closest];
+  const suggestions = equivalentCommands(["faults", "add", text]) ?? closest;
   return `${printableLiteral(text)}${didYouMean([suggestions ?? []].flat())}`;
 }
 
@@ -180,7 +181,9 @@ async function requestOf(
   if (action === undefined && (text !== undefined || profile === undefined))
     throw refuseUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
-      "checkout faults add --help lists the actions and their options",
+      text === undefined && status !== undefined
+        ? typedAgain(context.world, new Map(), "status")
+        : "checkout faults add --help lists the actions and their options",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;
   const eventId = event === undefined ? undefined : parseUuid(event);

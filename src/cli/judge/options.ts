@@ -51,6 +51,7 @@ export function shopOptions(): readonly Option[] {
     valueOption(
       "--order-view <url>",
       "URL, or path of a served shop, that shows the status of {order_id} or {session_id}",
+      parseOrderView,
     ),
     commandOption(
       "--order-view-command <command>",
@@ -159,6 +160,13 @@ export const SHOP_RULES = {
 /** An option whose value is a command line of the merchant's. */
 function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
+}
+
+/** A view of all orders cannot be read. */
+function parseOrderView(text: string): string {
+  if (!/\{(order|session)_id\}/.test(text))
+    throw invalidOption("an address with {order_id} or {session_id}", text);
+  return text;
 }
 
 function parsePattern(text: string): RegExp {

@@ -197,7 +197,11 @@ export async function runText(report: RunReport, look: DrillLayout): Promise<str
   const findings = [...mistakes].map(([cause, list]) => mistakeText(report, style, { cause, found: list }));
   const unclearTexts = open
     .filter((history) => !isLeftOut(history))
-    .map((history) => `not judged: ${titleOf(history)}: ${englishOf(history.verdict.reason)}`);
+    .map((history) => {
+      const { field, got, reason } = history.verdict;
+      const gotText = field === "orderView" ? ` (${englishOf(got)})` : "";
+      return `not judged: ${titleOf(history)}: ${englishOf(reason)}${gotText}`;
+    });
   const leftOut = leftOutOf(report);
   if (leftOut !== undefined) unclearTexts.push(leftOut.text);
   const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, look));

@@ -13,7 +13,8 @@ import type { Dialect } from "../../core/shape/dialect.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
-import type { TlsTrust } from "../../world.ts";
+import type { TlsTrust, World } from "../../world.ts";
+import { typedAgain } from "../hints/again.ts";
 import {
   invalidOption,
   listOption,
@@ -132,7 +133,7 @@ export async function checkListenOptions(
   }));
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
-  const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);
+  const fault = urls.map((url) => targetFault(url, policy, context.world)).find(Boolean);
   if (fault !== undefined) throw new Refused(fault);
   const tls = await trustOf(context, options);
   if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(NO_TLS_TARGET);
@@ -152,7 +153,7 @@ export async function checkListenOptions(
 const NO_PORT = -1;
 
 /** The problem that prevents forwarding events to an address; undefined if there is none. */
-function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
+function targetFault(url: string, policy: TargetPolicy, world: World): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const targetPolicy = { ...policy, ownPort: NO_PORT };
   const anywhere = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
@@ -160,7 +161,10 @@ function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
     return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
   if (!parseTarget(url, targetPolicy).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
-    const next = `allow that host as well: checkout listen --allow-target ${quote(host)}`;
+    const added = `--allow-target ${quote(host)}`;
+    // The value of a header may be a secret.
+    const isSecret = world.argv.some((word) => /^(-H|--header)/.test(word));
+    const next = `allow that host as well: ${isSecret ? `add ${added}` : typedAgain(world, new Map(), added)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;

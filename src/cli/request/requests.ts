@@ -43,7 +43,7 @@ export function registerRequests(group: Group): void {
         parseStatus,
       ),
       valueOption("--method <method>", "only requests with this method"),
-      valueOption("--path <path>", "only requests whose path begins with this text"),
+      valueOption("--path <path>", "only requests whose path begins with this text", parsePathStart),
       valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",
@@ -203,6 +203,11 @@ function requestText(request: AnswerOf<"showRequest">): string {
   return [fields, "", ...pairs, ...(refused.body === "" ? [] : ["", `> ${jsonLine(refused.body)}`])].join(
     "\n",
   );
+}
+
+function parsePathStart(text: string): string {
+  if (!text.startsWith("/")) throw invalidOption("the beginning of a path such as /v1/orders", text);
+  return text;
 }
 
 function parseStatus(text: string): string {

@@ -1,10 +1,14 @@
 import { localOrigin } from "../../core/loopback.ts";
+import { join } from "node:path";
+import { quote } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
+import { FOLDER_NAME } from "../../host/folder/location.ts";
+import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import { describeRunning } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
@@ -31,6 +35,18 @@ export async function findRunningSandbox(
     if (world.monotonic() - since > START_MS) throw new Refused(startingProblem(run));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
+}
+
+/** Refuses the folder of a project after `--dir`, whose sandbox is in its `.checkout`. */
+export function refuseProjectFolder({ world, around }: Context, command: "status" | "stop"): void {
+  const folder = around.location();
+  const hint = stateFolderHint(world, folder);
+  if (hint === "") return;
+  const within = quote(join(folder, FOLDER_NAME));
+  throw refuseUsage(
+    `${printable(folder)} is not a state folder${printable(hint)}`,
+    `checkout sandbox ${command} --dir ${within}`,
+  );
 }
 
 const MAX_HEALTH_BYTES = 64 * 1024;

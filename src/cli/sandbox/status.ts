@@ -22,7 +22,7 @@ import {
   type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { fetchHealth, describeRun } from "./running.ts";
+import { fetchHealth, describeRun, refuseProjectFolder } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
@@ -72,6 +72,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   };
   if (run === undefined) {
     const holder = await unseenHolder(context.world, folder);
+    if (holder === undefined) refuseProjectFolder(context, "status");
     const problem = holder === undefined ? null : `${holder} serves it`;
     return { status: { ...unknownFields, state: "stopped", problem } };
   }

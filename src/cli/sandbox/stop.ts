@@ -3,6 +3,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
+import { refuseProjectFolder } from "./running.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, unseenProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -34,6 +35,7 @@ async function runStop(context: Context): Promise<number> {
   if (run === undefined) {
     const holder = await unseenHolder(world, folder);
     if (holder !== undefined) throw new Refused(unseenProblem(holder));
+    refuseProjectFolder(context, "stop");
     const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });
     return printer.result(result, () => `no sandbox was running here (${shownFolder})`);
   }

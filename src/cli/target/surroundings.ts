@@ -2,7 +2,7 @@
 // in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
 import { lazyValue } from "../../core/lazy.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
-import { isSameServer } from "../../core/loopback.ts";
+import { isLoopback, isSameServer } from "../../core/loopback.ts";
 import type { NamedTarget } from "../../core/config/schema.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
@@ -174,6 +174,8 @@ function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSo
   // Other characters than these are not shown: the value may hold a password.
   const gotText = /^[\w.:/-]+$/.test(address.value) ? `; got ${printableLiteral(address.value)}` : "";
   const url = URL.parse(completeAddress(address.value) ?? "");
+  // Another machine gets the key only through TLS.
+  if (url !== null && !isLoopback(url.hostname)) url.protocol = "https:";
   const correction =
     url === null ? "correct it" : `write ${url.origin}${url.pathname === "/" ? "/v1" : url.pathname}`;
   const quoteFault = quotedFault(address.value);

@@ -18,6 +18,7 @@ export const WEBHOOK_REFUSALS = {
       "the address must not contain a user, a password or an @",
       "地址不得含用户名、密码或 @",
     ],
+    target_port: ["a port is 1 to 65535; got {received}", "端口为 1 到 65535；收到 {received}"],
     target_not_url: [
       "the address must be an http or https URL; got {received}",
       "地址必须是 http 或 https 的 URL；收到 {received}",

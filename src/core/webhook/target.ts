@@ -51,6 +51,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   const fault = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text) ? undefined : hostSpelledIn(text);
   if (url === null || fault === undefined) {
     const receivedText = printableLiteral(text);
+    if (url === null && /^https?:\/\/[\w.-]+:\d{5,}(?:[/?]|$)/.test(text))
+      return refuseFact("target_port", { received: receivedText });
     const isPath = /^\/(?!\/)/.test(text) && policy.reach !== "public";
     const guess = completeAddress(isPath ? `localhost:3000${text}` : text);
     return guess === undefined
