@@ -41,14 +41,17 @@ const NO_TOKENS = {
 /** Maximum length of the output quoted with a command, in characters. */
 const MAX_QUOTED_OUTPUT = 200;
 
-/** How a command ended, with the end of its output as one line. */
+/** How a command ended, with the beginning and the end of its output as one line. */
 export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
   const output = withoutFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
     .replaceAll(/\s+/g, " ");
   // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
-  const text = redactSecrets(printable(output)).slice(-MAX_QUOTED_OUTPUT);
-  return ending === "aborted" ? factOf("killed", text) : factOf("exited", `${exitCode ?? "none"}`, text);
+  const text = redactSecrets(printable(output));
+  // npm names the error first, Python last.
+  const half = MAX_QUOTED_OUTPUT / 2;
+  const quoted = text.length <= MAX_QUOTED_OUTPUT ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
+  return ending === "aborted" ? factOf("killed", quoted) : factOf("exited", `${exitCode ?? "none"}`, quoted);
 }
 
 /** The output of a crash without the frames of its stack and Node's version, which follow the error in Node. */
