@@ -45,7 +45,7 @@ const RESTARTED_MS = { view: 15_000, event: 10_000 };
 /** The pause before a restarted shop gets an event again that it refused, in milliseconds. */
 const TAKEN_AGAIN_MS = 500;
 /** How long a shop may need until it sends its create, or asks about an open order by itself, in milliseconds. */
-const AWAITED_MS = { create: 10_000, question: 2500 };
+const AWAITED_MS = { create: 10_000, question: 6000 };
 const ASKED_AGAIN_MS = 50;
 /** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
 export async function playHistory(
