@@ -1146,7 +1146,10 @@ test("an impossible combination of options is a usage error before anything list
   const rows: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [["--forward", "localhost:3000 /x"], /http or https URL/],
     [["--forward", "ftp://localhost/x"], /http or https URL/],
-    [["--forward", "http://example.com/hooks"], /checkout listen --allow-target example\.com/],
+    [
+      ["--forward", "http://example.com/hooks"],
+      /checkout listen --forward http:\/\/example\.com\/hooks --allow-target example\.com/,
+    ],
     [["--forward", "http://0x7f.1/"], /write it in that form/],
     [["--forward", "http://user:pw@localhost:3000/"], /must not contain a user/],
     [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is the port of this listener/],

@@ -145,7 +145,6 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
       "http://localhost /",
       "http://local\nhost/",
       "http://local\thost/",
-      "http://localhost:99999/",
       "http://localhost:03000/",
       "http://localhost:03000",
       "https://localhost:08443?a=1",
@@ -166,6 +165,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
     ],
   ],
   [/must not have a fragment/, ["http://localhost/#", "http://localhost/#a"]],
+  [/a port is 1 to 65535/, ["http://localhost:99999/", "https://127.0.0.1:65536/hooks"]],
   [/port 0 cannot be used/, ["http://127.0.0.1:0/", "http://localhost:0/hooks"]],
   [
     /is the sandbox itself/,
