@@ -192,11 +192,12 @@ test.each([
   expect(returnUrl).toBe(opened);
 });
 
-test("a return page with an order_id in its path is opened with the order's own", async () => {
+/** Opens a return page that answers with a status; the addresses that were opened. */
+async function openPage(status: number, more: { readonly failsFrom?: 600 } = {}) {
   const urls: string[] = [];
   const send = ({ url }: { readonly url: string }): Promise<OutboundResult> => {
     urls.push(url);
-    return Promise.resolve({ ok: true, status: 200, headers: {}, body: "" });
+    return Promise.resolve({ ok: true, status, headers: {}, body: "" });
   };
   const bench: Parameters<typeof openReturnPage>[0] = {
     world: {
@@ -211,14 +212,26 @@ test("a return page with an order_id in its path is opened with the order's own"
     shop: { env: {} },
     signal: new AbortController().signal,
   };
-  const { hasArrived } = await openReturnPage(bench, {
+  const visit = await openReturnPage(bench, {
     page: `${SHOP}/orders/{order_id}/thanks`,
     checkout: { id: "session-1", orderId: "order 1" },
     session: "session-1",
     cookies: createCookieJar(),
+    ...more,
   });
-  expect([hasArrived, urls]).toEqual([
+  return { ...visit, urls };
+}
+
+test("a return page with an order_id in its path is opened with the order's own", async () => {
+  expect(await openPage(200)).toMatchObject({
+    hasArrived: true,
+    urls: [`${SHOP}/orders/order%201/thanks?order_id=order%201&session_id=session-1`],
+  });
+});
+
+test("a return page that answers 503 is reached only while the API fails", async () => {
+  expect([(await openPage(503)).hasArrived, (await openPage(503, { failsFrom: 600 })).hasArrived]).toEqual([
+    false,
     true,
-    [`${SHOP}/orders/order%201/thanks?order_id=order%201&session_id=session-1`],
   ]);
 });

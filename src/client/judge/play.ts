@@ -265,7 +265,9 @@ async function visit(
   const { cookies } = purchase;
   const formOrder = session === null ? null : sessionOf(play, purchase, session);
   const isOwn = ownCheckouts(purchase).some(({ id }) => id === formOrder);
-  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, session: formOrder, cookies, isOwn };
+  const failsFrom = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
+  const visitor = { session: formOrder, cookies, failsFrom } as const;
+  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitor };
   const startedAt = bench.world.monotonic();
   const result = await openReturnPage(bench, pageVisit);
   purchase.visitMs = bench.world.monotonic() - startedAt;

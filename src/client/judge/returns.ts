@@ -17,8 +17,8 @@ type Returning = {
   readonly form?: Omit<ReturnForm, "session">;
   /** The session in the address; null: none. */
   readonly session: string | null;
-  /** Whether it is the order's own; a shop may refuse another. Default: it is. */
-  readonly isOwn?: boolean;
+  /** The first status that shows no arrival: a shop may refuse another's session, and fail while the API does. Default: 300. */
+  readonly failsFrom?: 300 | 500 | 600;
   /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
   readonly cookies: CookieJar;
 };
@@ -28,7 +28,7 @@ const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
-  { page: template, checkout, form = {}, session, cookies, isOwn = true }: Returning,
+  { page: template, checkout, form = {}, session, cookies, failsFrom = 300 }: Returning,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
   const shownCheckout = { ...checkout, id: session ?? "" };
@@ -51,7 +51,7 @@ export async function openReturnPage(
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
-      return visitTo(new URL(url), { page, checkout, status: answer.status, isOwn });
+      return visitTo(new URL(url), { page, checkout, status: answer.status, failsFrom });
     url = new URL(location, url).href;
   }
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
@@ -64,12 +64,13 @@ function visitTo(
     page,
     checkout,
     status,
-    isOwn,
-  }: Pick<Returning, "page" | "checkout" | "isOwn"> & { readonly status: number },
+    failsFrom,
+  }: Pick<Returning, "page" | "checkout"> &
+    Required<Pick<Returning, "failsFrom">> & { readonly status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
-  const hasArrived = isPage && status >= 200 && status < (isOwn === true ? 300 : 500);
+  const hasArrived = isPage && status >= 200 && status < failsFrom;
   return { hasArrived, got: isPage ? String(status) : `${excerpt(pathname)} (${status})` };
 }
 

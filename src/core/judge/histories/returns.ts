@@ -195,7 +195,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
       OF_FIRST,
       look,
       // The return page tells the end before its event.
-      ...on("b", create, known, cancel, visit, EARLY, tellOf("first"), pay, tell, look),
+      ...on("b", create, known, ends("failed"), visit, EARLY, tellOf("first"), pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },
