@@ -112,10 +112,10 @@ function isOpen(purchase: Purchase): boolean {
   return purchase.paid === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
-/** Whether the customer is sent to the open checkout, if only by a link in a refusal. */
+/** Whether the customer is sent to the open checkout, if only by a link in a refusal; the API's message has a bare id. */
 function isLed(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
-  return runs.some(({ isDone, text }) => isDone || text.includes(id));
+  return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));
 }
 
 /**
