@@ -13,10 +13,8 @@ import { callSandbox } from "./control.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
 const MAX_SEARCHED = 1000;
-/** Maximum number of checkouts on a page. */
-const MAX_CHECKOUTS = 200;
-/** Maximum number of candidates in a message. */
-const MAX_CHOICES = 10;
+const MAX_CHECKOUTS_ON_PAGE = 200;
+const MAX_CANDIDATES_SHOWN = 10;
 
 type Ask = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
 
@@ -32,7 +30,7 @@ const CHECKOUT: Kind = {
   noun: "order or session",
   shownBy: "checkout orders list and checkout sessions list show the ids",
   newest: async (ask, q) =>
-    (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS })).checkouts.map(checkoutOf),
+    (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(checkoutOf),
 };
 
 const KINDS = {
@@ -94,7 +92,7 @@ export async function findByOrderId(
   kind: IdKind = "checkout",
 ): Promise<string | undefined> {
   if (!mayBeOrderId(kind, text)) return undefined;
-  const body = { orderId: text, limit: MAX_CHOICES + 1 };
+  const body = { orderId: text, limit: MAX_CANDIDATES_SHOWN + 1 };
   const { checkouts } = await callSandbox(context, { name: "listCheckouts", body }, target);
   const open = checkouts.filter(({ status }) => !isFinal(status));
   const matches = kind === "payable" && open.length === 1 ? open : checkouts;
@@ -139,8 +137,8 @@ export async function findByEnding(
 
 function requireOne(rows: readonly Candidate[], sharedText: string): string | undefined {
   if (rows.length <= 1) return rows[0]?.id;
-  const count = rows.length > MAX_CHOICES ? `more than ${MAX_CHOICES}` : rows.length;
-  const candidates = rows.slice(0, MAX_CHOICES);
+  const count = rows.length > MAX_CANDIDATES_SHOWN ? `more than ${MAX_CANDIDATES_SHOWN}` : rows.length;
+  const candidates = rows.slice(0, MAX_CANDIDATES_SHOWN);
   throw new Refused({ ...usageProblem(`${count} ${sharedText}`, "type the whole id"), candidates });
 }
 
