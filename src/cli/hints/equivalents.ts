@@ -125,7 +125,8 @@ const EQUIVALENTS = {
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
     "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
-    "idempotency delete | idempotency remove": "checkout idempotency forget <key>",
+    "faults rm --all | faults rm all": "checkout faults clear",
+    "idempotency delete | idempotency remove | idempotency clear": "checkout idempotency forget <key>",
     "sandbox pay --outcome success | sandbox pay --outcome paid":
       "checkout sandbox pay <id> --outcome succeeded",
     "sandbox pay --fail | sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
@@ -157,6 +158,8 @@ const EQUIVALENTS = {
       "each field is an option: checkout orders create --order-id <id> --price-id price_coffee",
     "--url | --server | --api-url":
       "add --base-url <url> after the command for another service; the folder's sandbox is found without it",
+    "--return-url | --success-url | --cancel-url":
+      "a request has no return page: checkout return-origins add <origin> --path <path> sets it for the store",
     "--debug | --verbose":
       "checkout explain <id> tells what happened to a request or an order; checkout doctor checks this machine",
     "update | upgrade":
@@ -175,6 +178,9 @@ const EQUIVALENTS = {
     "collection | collections | newman | postman | fixtures | samples":
       "a run of requests is a scenario in a file of yours, as docs/scenarios.md shows; checkout checklist run judges your shop",
     "config init": ["config export"],
+    "requests tail":
+      "checkout requests list --follow prints each request; --method, --path and --status choose",
+    "completion sh": ["completion bash"],
     "config list | config show | config get | config --list | config --show": ["config export", "whoami"],
     "config set | config edit":
       "edit checkout.config.json and run checkout config apply; checkout config export prints such a file",
@@ -237,6 +243,7 @@ const EQUIVALENTS = {
     run: ["start"],
     "switch | select | activate": ["use"],
     "resend | retry": ["replay"],
+    redeliver: ["retry"],
   },
   /** Programs that people type after `run`. */
   programs:
@@ -256,6 +263,7 @@ const EQUIVALENTS = {
     type: ["event"],
     "output | format | o": ["json"],
     "code | status-code": ["status"],
+    "skip-verify": ["insecure"],
     "body | data": ["payload"],
     "header | headers": ["timestamp", "signature"],
   },

@@ -33,6 +33,7 @@ const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 const EXCESS = "commander.excessArguments";
 const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
+const WITH_NUMBER: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** The help of a group without a command has already been printed. */
@@ -88,10 +89,16 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
     /secret|token|key|password|file/.test(typed + addedText) || world.argv.includes("--")
       ? undefined
       : typedAgain(world, new Map([[nameOf(word), length]]), addedText);
+  const isKnown = (name: string): boolean =>
+    PLACES.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
+  const typedOptions = world.argv.filter((one) => one.startsWith("--")).map(nameOf);
+  // Another unknown option would be refused next.
+  if (typedOptions.some((name) => name !== nameOf(word) && !isKnown(name))) return undefined;
   const takesValue = command.options.some(({ long, required }) => long === option && required);
   if (!takesValue)
     return lineAgain(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
   const value = wordOr("", joinedValue === "" ? nextWord : joinedValue);
+  if (WITH_NUMBER.has(option) && !/^\d+$/.test(value)) return undefined;
   return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
