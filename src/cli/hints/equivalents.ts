@@ -96,7 +96,8 @@ const EQUIVALENTS = {
     "run all | run checklist | run tests": "checkout checklist run",
     run: "checkout exec -- npm test runs a command with its own sandbox, checkout sandbox start the sandbox alone, and checkout checklist run judges your shop",
     "requests tail | requests watch": "checkout requests list --follow",
-    "faults reset | faults delete all | faults delete --all | faults remove --all": "checkout faults clear",
+    "faults reset | faults delete all | faults delete --all | faults remove --all | faults rm all | faults rm --all":
+      "checkout faults clear",
     "faults add status": "checkout faults add status --status <status>",
     "faults add latency | faults add latency --duration": "checkout faults add latency --latency <duration>",
     "stores create <word>": "checkout stores create --name <name>",
@@ -125,7 +126,6 @@ const EQUIVALENTS = {
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
     "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
-    "faults rm --all | faults rm all": "checkout faults clear",
     "idempotency delete | idempotency remove | idempotency clear": "checkout idempotency forget <key>",
     "sandbox pay --outcome success | sandbox pay --outcome paid":
       "checkout sandbox pay <id> --outcome succeeded",

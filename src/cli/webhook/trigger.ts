@@ -66,7 +66,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const checkout = await inspect(context, control, id);
   // For an existing checkout, only the new events are shown.
   const count = isNew ? 0 : checkout.events.length;
-  const reachedCheckout = await reach(context, control, { goal, checkout: checkout, known: count });
+  const reachedCheckout = await reach(context, control, { goal, checkout, known: count });
   return show(context, reachedCheckout, count);
 }
 

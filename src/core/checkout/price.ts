@@ -33,7 +33,7 @@ export function decidePrice(
   const match = prices.find(({ id }) => id === price.id);
   if (match !== undefined) return decideKnown(price, match);
   if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
-  return accept({ price: price, added: true });
+  return accept({ price, added: true });
 }
 
 function decideKnown(

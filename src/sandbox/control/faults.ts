@@ -11,7 +11,7 @@ export const faultHandlers = {
     const lease = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
     // The lease has ended while the faults were written.
     if (!lease.ok) await undoEffects(context, leaseId);
-    return mapValue(lease, () => ({ fault: fault, faults: addedFaults.value }));
+    return mapValue(lease, () => ({ fault, faults: addedFaults.value }));
   },
   listFaults: async (context, { storeId }) => accept({ storeId, faults: listFaults(context, storeId) }),
   removeFault: async (context, { storeId, id }) =>

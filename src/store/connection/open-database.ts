@@ -37,7 +37,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
     const refusal = existsSync(path)
       ? inspectOwn(path, options)
       : (refuseOrphanedLog(path) ?? createWhole(path, options));
-    return refusal === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refusal };
+    return refusal === undefined ? accept(openWhole(path, options)) : { ok: false, refusal };
   });
 }
 
@@ -129,19 +129,16 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   if (from === to) return;
   const backup = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup });
-  tieAlone(connection, path, options);
+  bindAlone(connection, path, options);
   applyMigrations(connection, options.kind);
   options.migrated?.({ from, to, backup });
 }
 
 /** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
-function tieAlone(connection: FileConnection, path: string, options: OpenOptions): void {
+function bindAlone(connection: FileConnection, path: string, options: OpenOptions): void {
   if (!hasMark(connection)) return;
-  createLogBinding(
-    connection,
-    path,
-    options,
-  )((work) => {
+  const bindLog = createLogBinding(connection, path, options);
+  bindLog((work) => {
     connection.transaction(work).immediate();
     return true;
   });
