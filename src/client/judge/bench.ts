@@ -11,6 +11,7 @@ import { oneAtATime, type Aside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
 import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
+import type { EventEntry } from "../../core/webhook/shapes.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
@@ -80,6 +81,8 @@ export type Bench = {
   readonly noted: {
     /** The endpoints to which it delivers, known since its first delivery. */
     endpoints?: readonly JudgedEndpoint[];
+    /** The events that it has delivered: a stored event never changes. */
+    readonly events: Map<string, Promise<EventEntry>>;
     /** Places where a secret was seen. `viewError`: why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
@@ -142,7 +145,7 @@ type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
 export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const notedValues = { secrets: new Set<SecretPlace>(), carts: new Map<string, string>() };
+  const notedValues = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
   return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted: notedValues, ...givenParts };
 }
 

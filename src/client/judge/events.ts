@@ -102,12 +102,15 @@ export function sentLike(eventId: string, samePart: SamePart): SentAs {
   return { text, ownId: id, otherEventId: true, signed: claim(() => ({ event_id: id })) };
 }
 
+/** Whether an endpoint is enabled, or paused only by a drill. */
+export function isJudged({ state, pausedBy }: Pick<EndpointEntry, "state" | "pausedBy">): boolean {
+  return state === "enabled" || pausedBy === "drill";
+}
+
 /** The enabled endpoints with an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const enabledEndpoints = endpoints.filter(
-    ({ kind, state, pausedBy }) => kind === "url" && (state === "enabled" || pausedBy === "drill"),
-  );
+  const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isJudged(endpoint));
   return Promise.all(
     enabledEndpoints.map(async ({ id, url, eventTypes }) => {
       const { inForce } = await call({ name: "showSecret", id, body: undefined });

@@ -4,6 +4,7 @@ import { type Observation } from "../../core/judge/observation.ts";
 import type { OrderName, Step } from "../../core/judge/step.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
+import type { EventEntry } from "../../core/webhook/shapes.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase } from "./bench.ts";
 import { AS_DELIVERED, findEndpoints, postOf, requestsOf, sentAs, sentLike, type SentAs } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
@@ -83,6 +84,15 @@ export function gotOf({ status, error }: Pick<Answers[number], "status" | "error
   return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }
 
+function eventOf(
+  { call, noted: { events } }: Pick<Bench, "call" | "noted">,
+  id: string,
+): Promise<EventEntry> {
+  const event = events.get(id) ?? call({ name: "showEvent", id, body: undefined });
+  events.set(id, event);
+  return event;
+}
+
 /** Delivers an event of a purchase, with others `together`, and notes that for its story. */
 export async function deliver(
   bench: Bench,
@@ -100,7 +110,7 @@ export async function deliver(
   const endpoints = (noted.endpoints ??= await findEndpoints(call));
   const connection = together === undefined ? "kept" : "fresh";
   const ids = [eventId, ...(together ?? [])];
-  const events = await Promise.all(ids.map((id) => call({ name: "showEvent", id, body: undefined })));
+  const events = await Promise.all(ids.map((id) => eventOf(bench, id)));
   const requests = events.flatMap((event) =>
     requestsOf(world, event, { endpoints, dialect, sent }).map(([id, request]) => ({
       eventId: event.eventId,

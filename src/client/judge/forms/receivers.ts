@@ -2,6 +2,7 @@
 import { orderIdInBody } from "../../../core/checkout/event.ts";
 import type { OrderEvent } from "../../../core/judge/forms/requests.ts";
 import type { CallOperation } from "../../control/control.ts";
+import { isJudged } from "../events.ts";
 import type { FormReceiver } from "./forms.ts";
 
 /** A receiver, and the checkout whose events are also sent; null if no order events are sent. */
@@ -22,10 +23,11 @@ export async function findReceivers(
   { storeId, realNow }: { readonly storeId: string; readonly realNow: number },
 ): Promise<readonly FoundReceiver[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const isOn = endpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
-  const urls = isOn.filter(({ kind }) => kind === "url");
+  const enabledEndpoints = endpoints.filter(isJudged);
+  const urls = enabledEndpoints.filter(({ kind }) => kind === "url");
   const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
-  const targets = drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : isOn) : namedEndpoints;
+  const targets =
+    drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : enabledEndpoints) : namedEndpoints;
   return Promise.all(
     targets.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({
