@@ -1,0 +1,410 @@
+// The histories of events, of other orders beside them, and of further attempts.
+import type { Words } from "../../language.ts";
+import type { Neighbour } from "../neighbours.ts";
+import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
+import {
+  ANYHOW,
+  API_AGAIN,
+  API_BUSY,
+  API_FAILS,
+  API_REFUSES,
+  apiAnswers,
+  atOnce,
+  cancel,
+  create,
+  each,
+  EARLY,
+  ends,
+  known,
+  look,
+  nothingBy,
+  on,
+  onEach,
+  pay,
+  payment,
+  SECOND_ATTEMPT,
+  SLOW_API_MS,
+  tell,
+  tellAs,
+  tellLike,
+  tellOf,
+  told,
+  wait,
+  type ApiFault,
+  type OrderStep,
+} from "./steps.ts";
+
+/** The ends of a checkout without a payment. */
+const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
+type UnpaidEnd = (typeof UNPAID_ENDS)[number];
+type Kind = "own" | "other";
+type Row = Omit<History, "part">;
+
+function endsUnpaid(outcome: UnpaidEnd, title: Words): Row {
+  return { title, steps: endedAttempt(outcome) };
+}
+
+/** Buys again after an end; events of the first checkout arrive again before and after the payment. */
+function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
+  return {
+    title,
+    needs: ["create", "names"],
+    steps: [...endedAttempt(outcome), create, FIRST, pay, tell, look, FIRST, look],
+    causes: SECOND_ATTEMPT,
+  };
+}
+
+function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
+  return [create, ends(outcome), tell, look];
+}
+
+/** Events of the first checkout arrive again while the third is open, which the customer opens once more, and when it is paid. */
+function thirdAttempt(of: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
+  const again = [create, FIRST, ANYHOW, pay, tell, look, FIRST, look];
+  return on(of, ...outcomes.flatMap(endedAttempt), ...again);
+}
+
+/** Buys again after an end, whatever the result is. */
+function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
+  return on(of, create, ends(outcome), tell, look, { act: "create", of, expects: "nothing" });
+}
+
+const FIRST = tellOf("first");
+const ASKED = { act: "await", of: "a", what: "question" } as const;
+
+/** Payments of the order_id on terms of another system: by an order, and by a session. */
+function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
+  const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
+    on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
+  return {
+    title,
+    needs: ["create"],
+    steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", otherOrderTerms)],
+    causes: OTHER_TERMS,
+  };
+}
+
+/** Checkouts of another system, one for each end. Each event type but a payment is among their events. */
+function endsElsewhere(kind: Kind, of: OrderName = "a", laterSteps: readonly Step[] = []): readonly Step[] {
+  return UNPAID_ENDS.flatMap((outcome) => [routesStep(kind, of), on(of, ends(outcome)), laterSteps].flat());
+}
+
+const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
+
+/** Each end is told, and changes nothing. */
+function toldEnds(kind: Kind): readonly Step[] {
+  return [...endsElsewhere(kind, "a", [tell]), look];
+}
+
+const ALL_ENDS_TOLD = [...toldEnds("own"), ...toldEnds("other")];
+
+/** Orders of another system with each end, and paid. */
+function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
+  return [...endsElsewhere(kind, of, on(of, tell)), ...paidElsewhere(kind, of)];
+}
+
+function paidElsewhere(kind: Kind, of: OrderName): readonly Step[] {
+  return [routesStep(kind, of), ...on(of, pay, tell)];
+}
+
+/** Another system creates a checkout on the terms of order a. */
+function routesStep(kind: Kind, of: OrderName): Step {
+  return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
+}
+
+/** Orders of another system are paid, which changes nothing of a. */
+function lookAlikes(neighbours: Neighbour, title: Words): Row {
+  const steps = [
+    create,
+    known,
+    ...paidElsewhere("own", "b"),
+    ...paidElsewhere("own", "c"),
+    look,
+    pay,
+    tell,
+    look,
+  ];
+  const causes = { ...MIXED, takes_events: "refuses_others" } as const;
+  return { title, needs: ["create", "names"], neighbours, steps, causes };
+}
+
+/** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
+const THREE_AT_ONCE: readonly Step[] = [
+  ...onEach(create, known),
+  ...onEach(pay),
+  { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
+  ...onEach(look),
+];
+
+/** A payment of each order arrives while the API answers in another way. */
+function underAnswers(faults: readonly ApiFault[], title: Words): Row {
+  const moments = faults.flatMap((fault, at) => {
+    const of = ORDER_NAMES[at] ?? "a";
+    return [apiAnswers(fault, of), ...on(of, payment)];
+  });
+  return {
+    title,
+    needs: ["create"],
+    steps: [...onEach(create, known, pay), ...moments, API_AGAIN, ...onEach(look), ...onEach(tell, look)],
+    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+  };
+}
+
+/** Only a is paid; then b ends, which must change nothing of a. */
+function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): Row {
+  const knownSteps = on("b", create, known);
+  const endSteps = on("b", look, ends(end), tell, look);
+  const steps = [create, known, ...knownSteps, pay, tell, look, ...endSteps, look];
+  return { title, needs: ["names"], neighbours, steps, causes: MIXED };
+}
+
+/** Events that change nothing of an order: each is delivered before and after its payment, and after the payment of a second attempt. */
+const CHANGES_NOTHING = {
+  forged: [tellAs("forged", "created")],
+  unknown: [tellAs("unknown_type")],
+  /** Their order_id is the subject's, whose own checkout is open or paid. */
+  onOtherTerms: (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created")),
+  again: [tellAs("other_id"), tellAs("late")],
+};
+
+const MIXED = {
+  never_unpaid: "mixes_up",
+  booked_when_paid: "mixes_up",
+  booked_once: "mixes_up",
+  final_stays: "mixes_up",
+} as const;
+const OTHER_TERMS = { never_unpaid: "other_terms" } as const;
+const UNKNOWN_TYPE = {
+  never_unpaid: "books_unknown_type",
+  final_stays: "books_unknown_type",
+  booked_once: "books_unknown_type",
+  booked_when_paid: "books_unknown_type",
+} as const;
+
+const EVENTS = { part: "duplicates" } as const;
+
+/** In the order in which they start. */
+export const EVENT_HISTORIES = each(EVENTS, {
+  payment_again: {
+    title: ["all events again, also with another id in the header", "再次推送所有事件，也改换请求头的 id"],
+    steps: [create, pay, tell, look, tell, payment, ...CHANGES_NOTHING.again, look],
+    causes: { booked_once: "books_again", final_stays: "goes_back" },
+  },
+  payment_first: {
+    title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
+    steps: [create, pay, payment, payment, told("created", "pending"), look],
+    causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
+  },
+  burst: {
+    title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
+    steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
+    causes: { booked_once: "books_at_once" },
+  },
+  events_overlap: {
+    title: ["the payment while another event is handled", "处理另一事件期间收到支付事件"],
+    steps: [
+      ...on("a", create, known, pay),
+      {
+        act: "at_once",
+        acts: [
+          { steps: [told("pending")], part: 0, during: "event" },
+          { tell: "a", afterMs: 50 },
+        ],
+      },
+      ...on("a", look, tell, look),
+      ...on("b", create, known, pay, told("pending")),
+      {
+        act: "at_once",
+        acts: [
+          { steps: on("b", payment), part: 0, during: "event" },
+          { steps: on("b", told("pending")), part: 0.5, during: "event" },
+        ],
+      },
+      ...on("b", look, tell, look),
+    ],
+    causes: { booked_when_paid: "overwrites_later", final_stays: "overwrites_later" },
+  },
+  orders_at_once: {
+    title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
+    needs: ["names"],
+    neighbours: "last_digit",
+    steps: THREE_AT_ONCE,
+    causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
+  },
+  events_alike: {
+    title: ["three payments whose event_ids begin or end alike", "三笔支付，event_id 的开头或结尾相同"],
+    needs: ["create"],
+    steps: [
+      ...onEach(create, known),
+      ...onEach(pay),
+      payment,
+      tellLike("b", "head"),
+      tellLike("c", "end"),
+      ...onEach(look),
+    ],
+    causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
+  },
+  payment_in_parts: {
+    title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
+    steps: [create, known, pay, tellAs("in_parts", "succeeded"), look],
+    causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
+  },
+  forged_payment: {
+    title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
+    steps: [
+      ...nothingBy(...CHANGES_NOTHING.forged),
+      ...on("c", create, known, pay, tellAs("forged", "succeeded"), tell, look),
+    ],
+    causes: {
+      never_unpaid: "books_unverified",
+      booked_once: "books_unverified",
+      booked_when_paid: "remembers_forged",
+    },
+  },
+  declined_attempt: {
+    title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
+    steps: [create, ends("declined"), tell, look, pay, tell, look],
+  },
+  payment_failed: endsUnpaid("failed", ["a payment that failed", "支付失败"]),
+  order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
+  order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
+  unknown_type: {
+    title: ["an event of a later version's type", "后续版本的事件类型"],
+    steps: nothingBy(...CHANGES_NOTHING.unknown),
+    causes: UNKNOWN_TYPE,
+  },
+  twin_case: twin("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
+  twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
+  twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
+  twin_pattern: twin("pattern", "failed", [
+    "a pattern that fits another order_id",
+    "订单号是可匹配另一订单号的模式",
+  ]),
+  twin_end: twin("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
+  twin_head: twin("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
+  other_terms_first: {
+    title: ["payments on other terms, then its own", "先收到其他金额或币种的支付，再收到自己的"],
+    steps: nothingBy(...CHANGES_NOTHING.onOtherTerms),
+    causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
+  },
+  events_late: {
+    title: ["all events a day late, as after an outage", "中断一天之后才收到的全部事件"],
+    steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
+    causes: { booked_when_paid: "lost_late" },
+  },
+  other_amount: otherTerms(["a payment of another amount", "另一金额的支付"], "less", "more"),
+  other_currency: otherTerms(["a payment in another currency", "另一币种的支付"], "other_currency"),
+  other_checkouts: {
+    title: ["other checkouts of its order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
+    needs: ["create"],
+    steps: [create, cancel, tell, ...ALL_ENDS_TOLD],
+    causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
+  },
+  unknown_order: {
+    title: ["orders of another system, with each outcome", "其他系统的订单，包括各种结局和已支付"],
+    needs: ["create"],
+    steps: [
+      create,
+      known,
+      ...othersOrders("own", "b"),
+      look,
+      pay,
+      tell,
+      look,
+      ...othersOrders("other", "c"),
+      look,
+    ],
+    causes: { ...MIXED, takes_events: "refuses_others" },
+  },
+  look_alikes: lookAlikes("look_alike", [
+    "order_ids that differ by an accent or a zero",
+    "订单号仅差重音或一个零",
+  ]),
+  same_numbers: lookAlikes("same_number", ["order_ids that are the same number", "订单号是同一数字"]),
+  webhook_without_api: {
+    title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
+    steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
+    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+  },
+  webhook_api_refuses: underAnswers(API_REFUSES, [
+    "payments while the API answers 401, 403, 429",
+    "API 返回 401、403、429 时的支付",
+  ]),
+  webhook_api_fails: underAnswers(API_FAILS, [
+    "payments while the API answers 500 or incompletely",
+    "API 返回 500 或不完整响应时的支付",
+  ]),
+  api_refuses: {
+    title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],
+    steps: [
+      create,
+      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), known, wait(700)]),
+      API_AGAIN,
+      pay,
+      tell,
+      look,
+    ],
+    causes: { booked_when_paid: "gives_up_refused" },
+  },
+  many_at_once: {
+    title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
+    needs: ["create", "names"],
+    steps: [
+      atOnce(create, known, pay),
+      { act: "at_once", acts: ORDER_NAMES.map((of) => ({ tell: of })) },
+      ...ORDER_NAMES.flatMap((of) => on(of, look)),
+    ],
+    causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
+  },
+  webhook_after_question: {
+    title: ["the payment when your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
+    steps: [
+      ...on("a", create, known, pay, ASKED, payment, look, tell, look),
+      ...on("b", create, known, pay),
+      // The answer is still on its way then.
+      apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }, "b"),
+      ...on("b", ASKED, payment, look, tell, look),
+    ],
+    causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
+  },
+  second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
+  second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
+  second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
+  second_early: {
+    title: ["bought again before the shop knows the end", "得知结束之前再次下单"],
+    needs: ["create", "names"],
+    steps: [
+      ...on("a", create, known, ends("failed"), EARLY, FIRST, pay, tell, look, FIRST, look),
+      ...on("b", create, known, ends("failed"), EARLY, FIRST, ANYHOW, pay, tell, look),
+    ],
+    causes: SECOND_ATTEMPT,
+  },
+  third_attempt: {
+    title: ["bought a third time, after two ends", "两次结束后第三次下单"],
+    needs: ["create", "names"],
+    steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
+    causes: SECOND_ATTEMPT,
+  },
+  second_each: {
+    title: ["three orders bought again after an end", "三个订单结束后再次下单"],
+    needs: ["create", "names"],
+    steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
+  },
+  second_after_others: {
+    title: ["bought again after other checkouts have ended", "其他收款单结束后再次下单"],
+    needs: ["create", "names"],
+    steps: [create, cancel, tell, ...ALL_ENDS_TOLD, create, pay, tell, look],
+    causes: SECOND_ATTEMPT,
+  },
+  second_then_events: {
+    title: ["bought again and paid, then events without effect", "再次下单并支付，之后是不应有影响的事件"],
+    needs: ["create", "names"],
+    steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
+  },
+  other_end_late: {
+    title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],
+    needs: ["create", "names"],
+    steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellOf("elsewhere"), look],
+    causes: SECOND_ATTEMPT,
+  },
+});
