@@ -95,7 +95,10 @@ export type Sandbox = {
   readonly context: SandboxContext;
   /** The answer to a request whose service failed elsewhere; reports the error. */
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
-  /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
+  /**
+   * Processes the work that became due while the sandbox was stopped, and then the work that becomes due. Without such work
+   * nothing is written: the first write of an opening waits for the disk several times.
+   */
   readonly start: () => Promise<void>;
   /** Called once the sandbox was announced: from then on `/healthz` reports that it is ready. */
   readonly announced: () => void;
@@ -278,10 +281,10 @@ function logInto(
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
-  await Promise.all([
-    recoverDeliveries(context),
-    store.write(() => store.credentials.revokeDrills(world.now())),
-  ]);
+  await recoverDeliveries(context);
+  const drillKeys = store.credentials.drillKeys();
+  if (drillKeys.length > 0)
+    await store.write(() => drillKeys.forEach((id) => store.credentials.revoke(id, world.now())));
   if (store.leaseEffects.all().length > 0)
     // A sandbox that was killed during a lease is rare.
     await (await import("./readiness/open-lease.ts")).undoEffects(context);

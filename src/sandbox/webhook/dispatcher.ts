@@ -77,10 +77,12 @@ function collectAttempts(
 }
 
 /** They may have been received, and are resent. Runs once, before the first delivery. */
-export function recoverDeliveries(context: ServiceContext): Promise<void> {
+export async function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
-  return store.write(() => {
-    for (const { deliveryId, number } of store.deliveryAttempts.open()) {
+  const interruptedAttempts = store.deliveryAttempts.open();
+  if (interruptedAttempts.length === 0) return;
+  await store.write(() => {
+    for (const { deliveryId, number } of interruptedAttempts) {
       const delivery = store.deliveries.find(deliveryId);
       const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
       store.deliveryAttempts.finish(
