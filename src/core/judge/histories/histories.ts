@@ -16,7 +16,10 @@ export const HISTORIES = {
 } satisfies Readonly<Record<string, History>>;
 export type HistoryName = keyof typeof HISTORIES;
 
-/** Histories that break most shops. They start first, even those that run alone, so that a mistake is seen within seconds. */
+/**
+ * Histories that break most shops start first, even those that run alone, so that a mistake is seen within seconds. The
+ * last of these waits longest for the shop, and the others go on meanwhile.
+ */
 const FIRST_HISTORIES: readonly HistoryName[] = [
   "answer_lost",
   "restart_at_event",
@@ -30,6 +33,7 @@ const FIRST_HISTORIES: readonly HistoryName[] = [
   "unknown_type",
   "twin_case",
   "other_amount",
+  "webhook_after_question",
 ];
 
 /** All names, in the order in which the histories start: an outage last, because a shop may protect itself for a while then. */
