@@ -6,7 +6,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { otherStart } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
-import { checkRules, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
+import { checkRules, isTyped, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import {
   EXIT,
@@ -104,6 +104,10 @@ export function registerAction<Options extends CommonOptions>(
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
+  if (isTyped(world, "dir") && !world.files.exists(around.location())) {
+    const next = `correct --dir; to create a sandbox there: ${START_SANDBOX}`;
+    return { ...problem, message: `${problem.message}; there is no such folder`, next };
+  }
   const { unseenHolder } = await import("../host/folder/hold.ts");
   const holder = await unseenHolder(world, around.location());
   if (holder === undefined) return { ...problem, next: startCommand(world, around.location()) };

@@ -4,7 +4,7 @@ import { locateStateFolder } from "../host/folder/location.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { topicNamed } from "./help/topic-names.ts";
-import type { TypedLine } from "./hints/hints.ts";
+import type { TypedLine } from "./hints/follow.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 

@@ -2,6 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { refusalOf } from "../../src/cli/hints/follow.ts";
+import { realWorld } from "../../src/world/real.ts";
 import { createHarness, type CommandOptions, type Result } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -195,7 +197,21 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["openn", 2, /→ checkout open$/m],
   ["compeltion bash", 2, /→ checkout completion bash$/m],
   ["delivery list", 2, /→ checkout deliveries list$/m],
-  ["delivery list --order o-1", 2, /→ checkout deliveries list --help$/m],
+  ["delivery list --order o-1", 2, /→ checkout deliveries list --order-id o-1$/m],
+  // A suggested line is corrected in turn, until this program would accept it.
+  ["get orders order-1001 -o json", 2, /→ checkout orders get order-1001 --json$/m],
+  ["pay order-1002 --card 4242424242424242", 2, /→ checkout sandbox pay --help$/m],
+  ["faults add latency 2000", 2, /→ checkout faults add latency --latency 2000ms$/m],
+  ["sandbox wait --timeout 1", 2, /→ checkout sandbox wait --timeout 1s$/m],
+  ["show order order-1001 -o json", 2, /→ checkout orders get order-1001 --json$/m],
+  ["rm endpoints b99c61af", 2, /→ checkout endpoints remove b99c61af$/m],
+  ["logs -f", 2, /→ checkout sandbox logs -f$/m],
+  ["sandbox clock freeze 2027-01-01", 2, /→ checkout sandbox clock set 2027-01-01T00:00:00Z$/m],
+  ["requests show order-1001", 2, /→ checkout requests list --order-id order-1001$/m],
+  ["trigger order.refunded", 2, /the v1 interface has no refunds/],
+  ["checklist run --only webhook", 2, /→ checkout checklist run webhooks$/m],
+  ["snapshots restore ./base.snapshot", 2, /→ a file has its own option: --file \.\/base\.snapshot$/m],
+  ["--dir nowhere orders list", 7, /there is no such folder\n +→ correct --dir/],
   // Values that cannot be meant.
   [
     "faults add --status 503 --path /v1/orders",
@@ -737,6 +753,28 @@ test("a common mistake in a variable or a file is recognized", async () => {
 
 test("each command line of a first hour without a sandbox says what to do next, on the expected stream", async () => {
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
+});
+
+test("explore notes an option of its own that stands after the command", async () => {
+  const { stderr } = await createHarness().run(["explore", "./no-command", "--depth", "two"]);
+  expect(stderr).toContain("note: --depth goes to your command");
+});
+
+test("this program accepts every whole line that it suggests", async () => {
+  const { run } = createHarness();
+  const refusedLines: string[] = [];
+  for (const [line] of WITHOUT_SANDBOX) {
+    const { stderr } = await run(line.split(" ").map((word) => word.replaceAll("␣", " ")));
+    const [, suggestedLine = ""] = /→ (checkout .*)$/m.exec(stderr) ?? [];
+    const refused = await refusalOf(suggestedLine, realWorld());
+    // A sentence begins with a command, too.
+    if (
+      refused !== undefined &&
+      !/ (and|or|shows?|prints?|lists?|goes|adds|ends|creates?) /.test(suggestedLine)
+    )
+      refusedLines.push(`${line} → ${suggestedLine}`);
+  }
+  expect(refusedLines).toEqual([]);
 });
 
 test("global options are accepted before a command and between its words", async () => {

@@ -27,6 +27,7 @@ import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
 import { COMMAND_TIMEOUT_MS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 import { output } from "../output/output.ts";
+import { nameOf } from "../hints/again.ts";
 
 /** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
@@ -62,6 +63,11 @@ async function runExplore(
   ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
+  const misplaced = words.find((word) => exploreOptions().some(({ long }) => long === nameOf(word)));
+  if (misplaced !== undefined && !world.argv.includes("--"))
+    context.printer.talk(
+      `note: ${misplaced} goes to your command; an option of explore stands before the command`,
+    );
   const shopDescription = await describeExplored(context, options, words);
   const plans =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");

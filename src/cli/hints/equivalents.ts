@@ -15,6 +15,7 @@ export function correctedLine(words: readonly string[], value?: string): string 
   if (value !== undefined && line?.includes("<") === false) return undefined;
   // Another address than a port has no place for it.
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
+  if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (place) => wordOr(place, value));
 }
 
@@ -34,7 +35,8 @@ export function isDestroying(command: string): boolean {
 /** The value; the placeholder for a value that a shell or this program would read as more than a word. */
 export function wordOr(place: string, value = ""): string {
   const address = place === "<url>" ? (completeAddress(value) ?? value) : value;
-  return /^[\w.~:/][\w.~:/-]*$/.test(address) ? address : place;
+  const word = place === "<time>" && /^\d{4}-\d\d-\d\d$/.test(address) ? `${address}T00:00:00Z` : address;
+  return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : place;
 }
 
 /** The group for another tool's noun; undefined for other words. */
@@ -78,6 +80,9 @@ const EQUIVALENTS = {
     "sandbox clock forward | sandbox clock move": "checkout sandbox clock advance <duration>",
     "sandbox clock reset | sandbox clock unfreeze": "checkout sandbox clock real",
     "sandbox clock now": "checkout sandbox clock show",
+    "sandbox clock freeze <word>": "checkout sandbox clock set <time>",
+    "requests show <word> | requests view <word> | requests describe <word>":
+      "checkout requests list --order-id <order_id>",
     "checklist start": "checkout checklist run",
     "webhooks test": "checkout endpoints test <id>",
     "webhooks send | webhooks trigger | webhook send | webhook trigger | events send | send":
@@ -260,7 +265,7 @@ const EQUIVALENTS = {
     H: ["header", "timestamp", "signature"],
     "host | bind": ["listen"],
     dotenv: ["format"],
-    type: ["event"],
+    "type | event-type": ["event"],
     "output | format | o": ["json"],
     "code | status-code": ["status"],
     "skip-verify": ["insecure"],

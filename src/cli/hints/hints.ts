@@ -18,30 +18,48 @@ import {
   wordOr,
   type Suggestion,
 } from "./equivalents.ts";
+import { refusalOf, type TypedLine } from "./follow.ts";
 import { isSame, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
-
-/** A command line, the program's commands, and the typed words that name a command. */
-export type TypedLine = TypedCommand & {
-  readonly world: World;
-  readonly program: Command;
-  readonly argv: readonly string[];
-};
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 const EXCESS = "commander.excessArguments";
 const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const WITH_NUMBER: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
+const GO_BACK =
+  "checkout sandbox clock set <time> goes back, and checkout sandbox clock real to the real time";
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
-/** The help of a group without a command has already been printed. */
+/** How often a suggested line that would be refused is replaced by the suggestion of its own refusal. */
+const MAX_FOLLOWED = 3;
+
+/** The problem of a refused line. A line that it suggests would not be refused in turn. */
 export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
+  const problem = await hintOf(error, line);
+  let { next } = problem;
+  for (let count = 0; count < MAX_FOLLOWED; count += 1) {
+    const refused = await refusalOf(next, line.world);
+    if (refused === undefined || isSentence(refused.line, line.argv)) break;
+    ({ next } = await hintOf(refused.error, refused.line));
+  }
+  return { ...problem, next };
+}
+
+/** Whether a suggestion is a sentence that begins with a command: it has words that nobody typed. */
+function isSentence({ argv, words }: TypedLine, typed: readonly string[]): boolean {
+  return argv.slice(words.length).some((word) => !word.startsWith("-") && !typed.includes(word));
+}
+
+/** The help of a group without a command has already been printed. */
+async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   const fixedLine =
     lineOfFormat(error.message, line) ??
+    lineWithUnit(error, line) ??
+    (await lineOfVerb(error, line)) ??
     correctedLineFor(error, line) ??
     (error.code === UNKNOWN_COMMAND ? await lineOutsideSandbox(line) : undefined);
   if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? next);
@@ -51,7 +69,7 @@ export async function usageHint(error: CommanderError, line: TypedLine): Promise
   if (negativeNumber !== undefined)
     return usageProblem(
       `negative values are not accepted, and ${negativeNumber}… is read as an option`,
-      next,
+      words.includes("clock") ? GO_BACK : next,
     );
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
@@ -102,7 +120,7 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
-/** The suggested command with the typed arguments, if it takes so many; otherwise the line that shows its help. */
+/** The suggested command with the typed words; the line that shows its help if it cannot be given them. */
 async function lineOf(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = text.split(" ");
@@ -113,12 +131,10 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
     );
     if (at >= 0) values.splice(at, 1);
   }
-  const { registeredArguments: places, commands } = (await commandAt(path, world)).command;
-  const isGroup = commands.length > 0 && text !== "checklist";
-  const leastCount = places.filter(({ required }) => required).length;
-  const hasFittingCount = !isGroup && values.length >= leastCount && values.length <= places.length;
-  const isSafe = !isDestroying(text) && values.every((value) => wordOr("", value) !== "");
-  return ["checkout", text, ...(hasFittingCount && isSafe ? values : ["--help"])].join(" ");
+  const { command } = await commandAt(path, world);
+  const isGroup = command.commands.length > 0 && text !== "checklist";
+  const isSafe = !isGroup && !isDestroying(text) && values.every(isPlain);
+  return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
 /** The typed line with commander's one suggestion for a misspelt first word; undefined if their letters differ much. */
@@ -225,13 +241,15 @@ function correctedLineFor(
   const pairLine = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
   if (pairLine !== undefined || restWords.length > 2) return pairLine;
   const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
+  const isWord = value !== undefined && !isAnyId(value);
+  const wordLine = isWord ? correctedLine([...words, next, "<word>"], value) : undefined;
   const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
-  return idLine ?? correctedLine([...words, next], value);
+  return wordLine ?? idLine ?? correctedLine([...words, next], value);
 }
 
 /** Whether a shell and this program read the word as it is. */
 function isPlain(word: string): boolean {
-  return wordOr("", word.replace(/^--/, "").replace("=", "")) !== "";
+  return wordOr("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
 
 /** The line without `-o yaml` or `--output table`; undefined for other options and values. */
@@ -243,6 +261,33 @@ function lineOfFormat(message: string, { world }: TypedLine): string | undefined
   return format === "table" || format === "text"
     ? `the text is the default: ${again("")}`
     : `there is no YAML; this prints JSON: ${again("--json")}`;
+}
+
+/** The least number without a unit that is read as milliseconds, not as seconds. */
+const LEAST_MS = 1000;
+
+/** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
+function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): string | undefined {
+  const [, option = "", number = ""] =
+    /^error: option '(--[\w-]+) .*Expected a duration .*; got "(\d+)"/.exec(message) ?? [];
+  if (code !== "checkout.refusedValue" || number === "" || world.argv.includes("--")) return undefined;
+  const isJoined = world.argv.includes(`${option}=${number}`);
+  const duration = Number(number) < LEAST_MS ? `${number}s` : `${number}ms`;
+  return typedAgain(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
+}
+
+/** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
+async function lineOfVerb({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
+  const [verb = "", noun = "", ...rest] = ownWords(line.argv);
+  if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
+  const group = groupFor(line, noun) ?? line.program.commands.find((one) => one.name() === noun)?.name();
+  if (group === undefined || rest[0]?.startsWith("-") !== false) return undefined;
+  const { command } = await commandAt([group], line.world);
+  const names = [verb, ...subcommandsFor(verb)];
+  const name = names.find((one) => command.commands.some((child) => child.name() === one));
+  return name === undefined || !rest.every(isPlain)
+    ? undefined
+    : ["checkout", group, name, ...rest].join(" ");
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */

@@ -50,6 +50,7 @@ import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { endpointOf, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
+import { isSame } from "../hints/search.ts";
 
 /** The bounds of a run's default budget, in milliseconds, and its multiple of the time until the shop shows a payment. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
@@ -162,6 +163,11 @@ async function refuseHistory(typed: string): Promise<Refused> {
   const names = Object.keys(HISTORY_TITLES);
   const isNear = (name: string): boolean => name.includes(typed) || leven(name, typed) <= name.length / 3;
   const nearNames = names.filter(isNear);
+  const part = [...PARTS.map(({ name }) => name), "webhooks"].find((name) =>
+    isSame(name, typed.replaceAll("_", "-")),
+  );
+  if (part !== undefined)
+    return refuseUsage(`--only: ${typed} is a part, not a history`, `checkout checklist run ${part}`);
   return refuseUsage(
     `--only: there is no history ${typed}`,
     `${nearNames.length > 0 ? "similar histories" : "histories"}: ${(nearNames.length > 0 ? nearNames : names).join(", ")}`,

@@ -103,7 +103,7 @@ async function findAnyByEnding(context: Context, text: string): Promise<string> 
   }
   const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
   const next =
-    "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids";
+    "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids (deliveries list --endpoint <id>: those of an endpoint)";
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 

@@ -33,7 +33,7 @@ export function checkSnapshotOptions(
     const expectedText = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
     throw refuseUsage(
       `the name of a snapshot must have ${expectedText}; got ${printableLiteral(name)}`,
-      "correct it",
+      name.includes("/") ? `a file has its own option: --file ${name}` : "correct it",
     );
   }
   if (all === true && isTyped(world, "store"))

@@ -98,7 +98,10 @@ function goalOf(type: string): Goal {
   if (EVENT_TYPES.includes(type) && status !== undefined)
     return { type, status, noun: object === "order" ? ORDER_LABELS : SESSION_LABELS };
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
-  throw refuseUsage(message, "checkout trigger order.succeeded");
+  throw refuseUsage(
+    /refund/.test(type) ? `${message}; the v1 interface has no refunds` : message,
+    "checkout trigger order.succeeded",
+  );
 }
 
 /** Acts as the payer until the checkout has the requested status. */
