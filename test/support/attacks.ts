@@ -13,11 +13,11 @@ export type RawAttack = {
   readonly cuts: readonly number[];
 };
 
-/** One change of bytes; its places are fractions of their length. */
+/** One change of the bytes; positions are fractions of the length. */
 type Edit = (bytes: Buffer) => Buffer;
 
 const GOOD: Change = { headers: { Connection: ["keep-alive"] } };
-/** The slow attacks are tried only once, because they find too little for their time. */
+/** Changes that are drawn often; slow attacks are drawn rarely, because they find too little for their time. */
 const CHANGES = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].map(([, , change]) => change);
 
 /** The parts of attacks on HTTP; `{apiKey}` and `{host}` stand for the site's values. */
@@ -81,7 +81,7 @@ const METHODS = [
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (bytes: Buffer, place: number): number => Math.floor(place * (bytes.length + 1));
 
-/** Replaces `length` bytes by others. */
+/** Replaces `length` bytes from `start` on. */
 function spliced(bytes: Buffer, start: number, length: number, by: Uint8Array): Buffer {
   return Buffer.concat([bytes.subarray(0, start), by, bytes.subarray(start + length)]);
 }
@@ -161,7 +161,7 @@ export const RAW_ATTACK: fc.Arbitrary<RawAttack> = fc.record({
   cuts: fc.array(fraction, { maxLength: 6 }),
 });
 
-/** Bytes in the segments that an attack sends them in. */
+/** The bytes, cut into the segments of an attack. */
 export function segmentsOf(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
   const places = [
     0,
@@ -285,7 +285,7 @@ const or = (usual: string, ...others: string[]): fc.Arbitrary<string> =>
     { weight: 2, arbitrary: fc.constantFrom(...others) },
   );
 
-/** An address with a host in one of its spellings, mostly plain around it. */
+/** A URL whose host has one of its spellings; its other parts are mostly plain. */
 export const SPELLED_URL: fc.Arbitrary<string> = fc
   .tuple(
     or(

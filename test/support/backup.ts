@@ -8,8 +8,8 @@ import { tempFolder } from "./temp-folder.ts";
 const LIBRARY = join(import.meta.dirname, "../../node_modules/better-sqlite3");
 
 /**
- * Backs the folder `.checkout` of a folder up as a page says, while it is served. Returns a folder with the backup as
- * its `.checkout`. `sqlite3` runs the statement with our own library, which every machine has.
+ * Backs up a folder's `.checkout` with the commands of a page, while its sandbox runs. Returns a folder with the backup
+ * as its `.checkout`. `sqlite3` runs the statement with our own library, which every machine has.
  */
 export async function backUpByPage(page: "docs/team.md" | "docs/hosted.md", cwd: string): Promise<string> {
   const script = blocksIn("sh").find((block) => block.page === page && block.code.startsWith("mkdir -m 700"));

@@ -20,7 +20,7 @@ type BrokenReceiver = {
 
 const isRight = (incoming: Incoming): boolean => right(incoming) === 204;
 
-/** Compares the digits of some places. */
+/** Compares only these ranges of the signature's digits. */
 function comparing(...places: readonly (readonly [from: number, to?: number])[]): Receiver {
   const cut = (text: string): string => places.map(([from, to]) => text.slice(from, to)).join();
   return handmade({
@@ -28,24 +28,24 @@ function comparing(...places: readonly (readonly [from: number, to?: number])[])
   });
 }
 
-/** Right, except for its tolerance; ages are seconds, with their sign. */
+/** Right, except for its tolerance; ages are in seconds, and negative for events from the future. */
 function fresh(isFresh: (age: number) => boolean): Receiver {
   return handmade({ isFresh });
 }
 
-/** Another secret than the endpoint has. */
+/** Verifies with another secret than the endpoint's. */
 function withSecret(secret: string | Uint8Array, receiver: Receiver): Receiver {
   return (incoming) => {
     const head = `${Number.isNaN(incoming.timestamp) ? "" : incoming.timestamp}.`;
     const over: Incoming["over"] = (text) =>
       createHmac("sha256", secret).update(head).update(text).digest("hex");
-    // To the exported verifier a secret is a text without blanks.
+    // The exported verifier accepts only a text without blanks as a secret.
     const isText = typeof secret === "string" && /^[!-~]+$/.test(secret);
     return isText ? receiver({ ...incoming, secret, over }) : handmade({})({ ...incoming, over });
   };
 }
 
-/** Verifies requests to which `applies` applies, and trusts all others. */
+/** Verifies requests that `applies` selects, and trusts all others. */
 function only(applies: (incoming: Incoming) => boolean, believed: Answer = 200): Receiver {
   return (incoming) => (applies(incoming) ? right(incoming) : believed);
 }
@@ -86,7 +86,7 @@ const headerOf = ({ rawHeaders }: Incoming, name: string): string => headerLines
 
 const DIGITS = 64;
 
-/** Verifies with the secret that the body chooses; undefined: the right one. */
+/** Verifies with the secret that the body chooses; undefined: with the right secret. */
 function chosenBy(secretFor: (event: Readonly<Record<string, unknown>>) => string | undefined): Receiver {
   return (incoming) => {
     const secret = secretFor(readOrNone(incoming));
@@ -94,7 +94,7 @@ function chosenBy(secretFor: (event: Readonly<Record<string, unknown>>) => strin
   };
 }
 
-/** The event of a body; an empty one where it is none. */
+/** The event in a body; an empty event if the body holds none. */
 function readOrNone(incoming: Incoming): Readonly<Record<string, unknown>> {
   try {
     return { ...parseAny(incoming) };
@@ -386,7 +386,7 @@ const BODIES: readonly BrokenReceiver[] = [
   },
 ];
 
-/** Wrong reactions to events of orders, of receivers that verify `webhook.test` correctly. */
+/** Receivers that verify `webhook.test` correctly, and handle events of orders wrongly. */
 const CARELESS_WITH_ORDERS: readonly (readonly [name: string, receiver: Receiver])[] = [
   [
     "believes those without a signature",
@@ -655,7 +655,7 @@ const CARRIED: readonly BrokenReceiver[] = [
   },
 ];
 
-/** A text that differs from the text that the service signs. */
+/** Receivers that verify a different text than the service signs. */
 const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
   ...(
     [
@@ -714,7 +714,7 @@ const SIGNED_OTHERWISE: readonly BrokenReceiver[] = [
     make: () => {
       const known = new Set<unknown>();
       return chosenBy(({ store_id: id }) => {
-        // The store of the first event is its own.
+        // The receiver takes the store of the first event for its own.
         if (known.size === 0) known.add(id);
         return known.has(id) ? undefined : text;
       });
@@ -881,10 +881,7 @@ const FORMS: readonly BrokenReceiver[] = [
   },
 ];
 
-/**
- * Cheats that recognise a drill by a mark: each verifies requests with the mark, and trusts everything that could be a
- * delivery.
- */
+/** The status before each status in the course of an order. */
 const BEFORE_IN_COURSE: Readonly<Record<string, string>> = {
   pending: "created",
   succeeded: "pending",
@@ -893,6 +890,10 @@ const BEFORE_IN_COURSE: Readonly<Record<string, string>> = {
   expired: "created",
 };
 
+/**
+ * Cheats that recognise a drill by a mark: each verifies requests with the mark, and trusts everything that could be a
+ * delivery.
+ */
 const CHEATS: readonly BrokenReceiver[] = (
   [
     ["closes its connection", (one) => headerOf(one, "Connection") === "close"],

@@ -7,7 +7,7 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 /** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
-/** Histories in which a create fails, and those of them in which its answer is lost or refuses for now. */
+/** Histories in which the answer to a create is lost, in which it refuses for now, and all in which a create fails. */
 const LOST = ["answer_lost", "answer_lost_twice", "answer_cut"] as const;
 const REFUSED = ["create_5xx", "create_429"] as const;
 const FAILED = [...LOST, "create_unsent", ...REFUSED] as const;
@@ -19,14 +19,14 @@ function at(invariant: string, ...histories: readonly (keyof ClientFaults)[]): C
   return Object.fromEntries(histories.map((history) => [history, invariant]));
 }
 
-/** A client with one key for different purchases. */
+/** A client with the same key for different purchases. */
 const ONE_KEY: ClientFaults = {
   ...at("one_key", ...FAILED, "client_killed", ...ALIKE),
   bought_at_once: "client_ends",
 };
 
 /**
- * The finding of `explore` for a broken shop: the invariant, the cause, and the smallest schedule. For each step the
+ * The finding of `explore` for a broken shop: the invariant, the cause, and the smallest schedule. Each step lists the
  * faults or payer's outcomes that lead to the same finding, because the seed decides which comes first.
  */
 type Explored = {
@@ -46,13 +46,13 @@ const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_lim
  * names.
  */
 export const BROKEN: {
-  /** All causes. */
+  /** All causes that the drill reports. */
   readonly webhooks: Readonly<Record<string, readonly DrillCause[]>>;
-  /** Each history that is broken. */
+  /** Each history that is broken, with its invariant. */
   readonly idempotency: Readonly<Record<string, ClientFaults>>;
-  /** The first finding of the search. */
+  /** The first finding of `explore`. */
   readonly explore: Readonly<Record<string, Explored>>;
-  /** The same for clients of the idempotency drill, as a command. */
+  /** The same for shops that can be killed, and for the clients of the idempotency drill. */
   readonly exploreKilled: Readonly<Record<string, Explored>>;
   readonly exploreClients: Readonly<Record<string, Explored>>;
 } = {
@@ -578,7 +578,9 @@ export const BROKEN: {
   },
 };
 
-/** Broken receivers and clients that no drill can see in its time, with the reason: they are not in the table. */
+/**
+ * Broken receivers and clients that no drill can detect in its time, each with the reason. They are not in the table.
+ */
 export const UNSEEN = {
   webhooks: {
     "of orders alone: looks at no age":

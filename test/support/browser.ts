@@ -4,9 +4,9 @@ import { chromium, type Browser } from "playwright-core";
 
 const MODULES = join(import.meta.dirname, "../../node_modules");
 
-/** Chromium without a window. On Linux x64 it comes with a package, elsewhere an installed Chrome is used. */
+/** Chromium without a window: on Linux x64 from a package, elsewhere an installed Chrome. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
-  // As root, such as in a container, it runs in no other way. It only opens our own pages.
+  // As root, for example in a container, Chromium runs only without its own sandbox. It opens only our own pages.
   const args = ["--no-sandbox", "--font-render-hinting=none", ...more];
   if (process.platform !== "linux" || process.arch !== "x64") {
     return chromium.launch({ channel: "chrome", args });
@@ -17,7 +17,7 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
   return chromium.launch({ executablePath: join(folder, "chromium"), args, env });
 }
 
-/** The package holds a packed Chromium: it is unpacked once, and gets its name when it is whole. */
+/** The folder of the package's Chromium, which is unpacked once, and renamed to its final name when it is complete. */
 async function unpackedChromium(): Promise<string> {
   const manifest = readFileSync(join(MODULES, "@sparticuz/chromium/package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { readonly version: string };
@@ -30,14 +30,17 @@ async function unpackedChromium(): Promise<string> {
   try {
     renameSync(unfinished, folder);
   } catch (error) {
-    // Another test was faster.
+    // Another test has unpacked Chromium meanwhile.
     if (!existsSync(folder)) throw error;
     rmSync(unfinished, { recursive: true });
   }
   return folder;
 }
 
-/** The package unpacks into the temporary folder, and its libraries only if it takes the machine for a Lambda. */
+/**
+ * Unpacks Chromium into a folder. The package unpacks into the temporary folder, and includes its libraries only if it
+ * believes that it runs on AWS Lambda.
+ */
 async function unpackInto(folder: string): Promise<void> {
   const before = { TMPDIR: process.env["TMPDIR"], AWS_EXECUTION_ENV: process.env["AWS_EXECUTION_ENV"] };
   const beside = {

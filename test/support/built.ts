@@ -7,14 +7,14 @@ const ROOT = join(import.meta.dirname, "../..");
 const DIST = join(ROOT, "dist");
 const STAMP = ".package.stamp";
 
-/** Copies the output of the last build to a folder: no chunks of older builds, no executable. */
+/** Copies the output of the last build to a folder, without chunks of older builds and without the executable. */
 export function copyBuilt(to: string): void {
   const made = readFileSync(join(DIST, STAMP), "utf8").matchAll(/^[0-9a-f]{64} (.+)$/gm);
   for (const name of [...Array.from(made, ([, path = ""]) => path), STAMP])
     cpSync(join(DIST, name), join(to, name));
 }
 
-/** Builds the executable of this platform in a folder that keeps it: a build makes only what is out of date. */
+/** Builds this platform's executable in a folder that is kept, because a build makes only outdated files. */
 export async function builtExecutable(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = join(ROOT, "node_modules/.cache/executable");
   const words = [join(ROOT, "build.ts"), "--executable", "--out", folder];

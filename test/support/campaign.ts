@@ -14,12 +14,12 @@ export function tell(found: readonly string[]): void {
   for (const one of found) process.stderr.write(`seed ${SEED}: ${one}\n`);
 }
 
-/** All of these rows in a campaign, and in `npm test` one of `parts` parts of them: which one, the seed says. */
+/** All rows in a campaign; in `npm test` one of `parts` parts of the rows, chosen by the seed. */
 export function part<Row>(rows: readonly Row[], parts: number, from = 0): readonly Row[] {
   return FULL ? rows : rows.filter((_, at) => (at + from + SEED) % parts === 0);
 }
 
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+/** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

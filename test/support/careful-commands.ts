@@ -5,22 +5,22 @@ import { onTestFinished } from "vitest";
 import { run } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** The careful shops of test/shops/careful, by their language: how each is served, and how it makes a purchase. */
+/**
+ * The careful shops of test/shops/careful, by language: the command that serves each, and the command of a purchase.
+ */
 const CAREFUL_COMMANDS = {
-  /** Takes its time before and after each booking. */
+  /** Waits before and after each booking. */
   node: ["node slow.js", "node slow.js create-order"],
   /** Has a queue. */
   python: ["python3 queued.py", "python3 queued.py create-order"],
-  /** Polls. It needs pdo_sqlite and curl of PHP. */
+  /** Polls. Needs PHP's pdo_sqlite and curl. */
   php: ["php polls.php poll & exec php -S 127.0.0.1:$PORT polls.php", "php polls.php create-order"],
 } as const satisfies Readonly<Record<string, readonly [serve: string, purchase: string]>>;
 
-/** A language of a careful shop. */
 type CarefulLanguage = keyof typeof CAREFUL_COMMANDS;
-/** The languages of the careful shops. */
 export const CAREFUL_LANGUAGES = Object.keys(CAREFUL_COMMANDS) as readonly CarefulLanguage[];
 
-/** One exploration: singles and then pairs by its seed. */
+/** The budget of one exploration, which tries single faults and then pairs by its seed. */
 const BUDGET = "10m";
 
 type Result = { readonly schedules: number; readonly broken: readonly { readonly invariant: string }[] };

@@ -1,4 +1,4 @@
-/** A certificate for localhost that signed itself, good from 2020 to 2120, and its key: for targets in tests, and nothing else. */
+/** A self-signed certificate for localhost, valid from 2020 to 2120, and its key: for targets in tests only. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -11,7 +11,6 @@ Ln4wlz5M+Oh/mOfiptn9HK9aVV080QQD9PPr
 -----END CERTIFICATE-----
 `;
 
-/** The key of the certificate. */
 export const CERTIFICATE_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjYrwKxVP0oIvU/f/
 2uBXRuLOVajXTJJCq1d8lW72BGqhRANCAAR2btgfzeX77sfa2uipS7w8KNll8v40

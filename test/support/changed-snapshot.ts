@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { writeChecksum } from "../../src/store/snapshot/image.ts";
 
-/** A snapshot that another program has written to, and that says of itself that it is whole. */
+/** A snapshot that another program has changed, with a checksum that matches the change. */
 export function rewrittenSnapshot(whole: Uint8Array, work: (copy: Database.Database) => void): Buffer {
   const copy = new Database(Buffer.from(whole));
   copy.pragma("foreign_keys = OFF");
@@ -11,7 +11,7 @@ export function rewrittenSnapshot(whole: Uint8Array, work: (copy: Database.Datab
   return writeChecksum(bytes);
 }
 
-/** The same without its triggers, so that immutable rows can be changed. */
+/** A snapshot changed while its triggers are dropped, so that immutable rows can be changed. */
 export function changedSnapshot(whole: Uint8Array, work: (copy: Database.Database) => void): Buffer {
   return rewrittenSnapshot(whole, (copy) => {
     const triggers = copy

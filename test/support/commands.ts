@@ -87,7 +87,7 @@ export const ALONE: readonly string[] = [
   "shop check",
 ];
 
-/** The words of a row. */
+/** The arguments of a command line of the lists, with an id for `ID`. */
 export function words(line: string): string[] {
   return line.replaceAll("ID", ID).split(" ");
 }

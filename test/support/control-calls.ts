@@ -33,13 +33,13 @@ type ControlledService = {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   }) => Promise<Answered>;
-  /** The operations that it refuses, because it is hosted. */
+  /** The operations that a hosted service refuses. */
   readonly lacks: ReadonlySet<OperationName>;
 };
 
 type Sent = { readonly method?: string; readonly body?: string };
 
-/** Documents, which have no envelope. */
+/** Operations that answer with a document, without an envelope. */
 const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
 
 /**

@@ -10,16 +10,16 @@ export const NETWORK: Pick<World, "send"> = {
   send: (request) => sendHttp(request, AbortSignal.timeout(request.timeoutMs)),
 };
 
-/** The arguments of an operation; an operation without one of them omits it. */
+/** The arguments of an operation; an operation without an id or a body omits it. */
 type Call<Name extends OperationName> = {
   readonly id?: string;
 } & (undefined extends RequestOf<Name>
   ? { readonly body?: RequestOf<Name> }
   : { readonly body: RequestOf<Name> });
 
-/** The control API of a sandbox that runs, as its operator calls it. */
+/** The control API of a running sandbox, as its operator calls it. */
 export type Control = {
-  /** An answer, or why there is none: the sandbox may be gone. */
+  /** An answer, or the reason for its absence: the sandbox may be gone. */
   readonly attempt: <Name extends OperationName>(
     name: Name,
     call: Call<Name>,

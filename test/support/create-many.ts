@@ -1,4 +1,6 @@
-/** A process that sends many creates at the same moment, at each line of its stdin. See parallel-creates.test.ts. */
+/**
+ * A process that sends many creates at the same moment, once for each line of its stdin. See parallel-creates.test.ts.
+ */
 import { hash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { buildCreateRequest, type RequestedCreate, type ServiceTarget } from "../../src/client/api/client.ts";

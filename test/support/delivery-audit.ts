@@ -12,10 +12,10 @@ export type Reply = { readonly status: number; readonly afterMs: number };
 
 /** A witness's record of one event. */
 type Seen = {
-  /** Requests that came whole. */
+  /** The number of complete requests. */
   requests: number;
   readonly body: string;
-  /** The statuses that were answered, in order. */
+  /** The statuses of the answers, in order. */
   readonly answered: number[];
 };
 
@@ -26,13 +26,13 @@ export type Witness = {
   readonly faults: string[];
   /** The maximum number of concurrent requests so far. */
   readonly mostAtOnce: () => number;
-  /** From now on another process sends: requests in flight from the last process have ended. */
+  /** Tells the witness that another process sends from now on: requests in flight from the last process have ended. */
   readonly nextRun: () => void;
-  /** Called in the moment in which a request has come whole, or its answer goes out. */
+  /** Called when a request is complete, and when its answer is sent. */
   watch: (moment: "request" | "answer") => void;
 };
 
-/** A request that has come and is not answered; the event is known once it was read. */
+/** A request without an answer yet; its event is known once its body was read. */
 type UnderWay = { readonly run: number; event?: WebhookEvent };
 
 /** Opens a witness. `reply` gets the number of earlier refusals of the event. */
@@ -45,9 +45,9 @@ export async function openWitness(options: {
 }): Promise<Witness> {
   const seen = new Map<string, Seen>();
   const faults: string[] = [];
-  /** For each checkout the sequences that were answered 2xx. */
+  /** For each checkout the sequences that were answered with 2xx. */
   const taken = new Map<string, Set<number>>();
-  /** For each checkout the last sequence that has come. */
+  /** For each checkout the last sequence that was received. */
   const last = new Map<string, number>();
   const underWay = new Set<UnderWay>();
   let run = 0;
@@ -121,7 +121,7 @@ function isOfOne(one: WebhookEvent, other: WebhookEvent): boolean {
   return checkoutOf(one) === checkoutOf(other);
 }
 
-/** The checkout of an event; an event without one has itself. */
+/** The id of an event's checkout; of an event without a checkout its own id. */
 function checkoutOf(event: WebhookEvent): string {
   const { id = event.event_id } = (event.data ?? {}) as { readonly id?: string };
   return id;
@@ -163,8 +163,8 @@ type AttemptRow = Record<"deliveryId" | "url" | "headers" | "bodyHash", string> 
 };
 
 /**
- * The faults that are found after everything was delivered: compares every event of the tables with its deliveries,
- * their attempts, and the requests that each endpoint received. All endpoints existed before the first event.
+ * Finds faults after everything was delivered: compares every event of the tables with its deliveries, their attempts,
+ * and the requests that each endpoint received. All endpoints existed before the first event.
  */
 export function auditFaults(rows: Database.Database, endpoints: readonly Audited[]): string[] {
   const events = rows

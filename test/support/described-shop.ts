@@ -7,19 +7,19 @@ import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** The differences of a shop from a plain one. */
+/** The differences of a shop from a plain shop. */
 export type ShopKind = {
-  /** The `Cookie` header that its pages need. */
+  /** The `Cookie` header that the shop's pages need. */
   readonly cookie?: string;
-  /** The order_id that it draws for a purchase; default: the purchase's own. */
+  /** The order_id that the shop draws for a cart; default: the cart's id. */
   readonly orderIdOf?: (cartId: string) => string;
   /** Time from an event to its booking, in milliseconds. */
   readonly late?: number;
   /** The number of bookings of a payment, default 1. */
   readonly books?: number;
-  /** The names that it reads; default: ours. */
+  /** The dialect that the shop reads; default: ours. */
   readonly dialect?: Dialect;
-  /** Whether it has no endpoint, and asks for the payment when its view is opened. */
+  /** Whether the shop has no endpoint, and asks for the payment when its view is opened. */
   readonly polls?: true;
 };
 
@@ -28,8 +28,8 @@ const PAGE_HEAD = "<title>A shop that sells tea, coffee and cups</title>";
 const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
 
 /**
- * A right shop: a page that buys, a command `create-order`, a receiver, a view of orders in JSON and a return page. Its
- * command `serve` opens it on the port in PORT until it is ended; `open` opens it on port 3000.
+ * A right shop: a page to buy on, a command `create-order`, a receiver, a view of orders in JSON and a return page. The
+ * command `serve` opens the shop on the port in PORT until it is ended; `open` opens the shop on port 3000.
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
@@ -135,7 +135,7 @@ export function describedShop(
     open: () => harness.occupy(3000, program),
     orders,
     requests: requests as readonly HttpRequest[],
-    /** The ports on which it was served, in their order. */
+    /** The ports on which the shop was served, in order of its starts. */
     served: served as readonly number[],
   };
 }

@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import { CONTROL_OPERATIONS, type OperationName } from "../../src/core/control/operations.ts";
 
-/** The description of the control API, as far as tests look into it. */
+/** The parts of the control API's description that tests read. */
 export type ControlDocument = {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
@@ -12,7 +12,7 @@ type DescribedOperation = {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 };
 
-/** The part of the served description that an answer breaks; empty if it breaks none. */
+/** Returns a function that names the part of the description that a body breaks; empty if it breaks none. */
 export function describedBy(document: ControlDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
 import { PROGRAM, type Finished, type RunOptions } from "./program.ts";
 
-/** Whether this machine can let system calls of a program fail. */
+/** Whether this machine has strace, which can make the system calls of a program fail. */
 export const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
 
-/** The calls that read, write, name and flush files. */
+/** The system calls that change or flush files and folders, open them, or read databases. */
 const CALLS = [
   "fsync",
   "fdatasync",
@@ -23,7 +23,7 @@ const CALLS = [
   "rmdir",
 ] as const;
 
-/** Causes that a call can really fail with. */
+/** The errors that each call can really fail with. */
 const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   fsync: ["EIO", "ENOSPC"],
   fdatasync: ["EIO", "ENOSPC"],
@@ -39,7 +39,7 @@ const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   rmdir: ["EIO"],
 };
 
-/** One system call that fails: the n-th of its name; with `lasting`, all that follow as well. */
+/** One system call that fails: the n-th of its name; with `lasting`, all later ones too. */
 export type Fault = {
   readonly call: string;
   readonly error: string;
@@ -47,16 +47,16 @@ export type Fault = {
   readonly lasting: boolean;
 };
 
-/** A program under strace, which is not its parent: signals and exit code are its own. */
+/** A program under strace, which is not its parent: the signals and the exit code are the program's own. */
 type Traced = {
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** Settles when it has printed its first line, or has ended. */
+  /** Settles when the program has printed its first line, or has ended. */
   readonly firstLine: Promise<void>;
   readonly ended: Promise<Finished>;
   readonly kill: (signal: "SIGTERM") => void;
 };
 
-/** Runs the real binary, or another program of Node's, under strace, with strace's own arguments. */
+/** Runs the real binary, or another Node program, under strace with the given arguments for strace. */
 export function runTraced(
   args: readonly string[],
   {
@@ -67,7 +67,7 @@ export function runTraced(
   }: RunOptions & { readonly strace: readonly string[]; readonly program?: string },
 ): Traced {
   const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|VITEST)/.test(name));
-  // It stops the program at the calls that it traces, and at no others.
+  // With `--seccomp-bpf`, strace stops the program only at the traced calls.
   const child = spawn(
     "strace",
     ["-D", "-f", "--seccomp-bpf", ...strace, process.execPath, program, ...args],
@@ -105,12 +105,14 @@ export function inject({ call, error, nth, lasting }: Fault): readonly string[] 
   return ["-o", "/dev/null", ...failingCall(call, `${error}:when=${when}`)];
 }
 
-/** The arguments with which strace makes a call fail with an error, always or as the `when` after the error says. */
+/**
+ * The arguments with which strace makes a call fail with an error: every time, or as a `when` after the error states.
+ */
 export function failingCall(call: string, error: string): readonly string[] {
   return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];
 }
 
-/** Every fault of the calls that a noted run made on files of a folder. */
+/** Every fault of the calls that a logged run made on files of a folder. */
 export function faultsOf(log: string, folder: string): readonly Fault[] {
   const counts = new Map<string, number>();
   return readFileSync(log, "utf8")
@@ -122,7 +124,7 @@ export function faultsOf(log: string, folder: string): readonly Fault[] {
       const nth = (counts.get(`${thread} ${call}`) ?? 0) + 1;
       counts.set(`${thread} ${call}`, nth);
       if (!line.includes(folder)) return [];
-      // Were every opening or write to fail from then on, Node's own files and pipes would be among them.
+      // If every later opening or write failed, Node's own files and pipes would fail too.
       const lengths = known === "openat" || known === "write" ? [false] : [false, true];
       return ERRORS[known].flatMap((error) => lengths.map((lasting) => ({ call, error, nth, lasting })));
     });

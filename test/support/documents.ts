@@ -24,7 +24,7 @@ export function pageText(name: string): string {
   return page.text;
 }
 
-/** The blocks of a language, such as "sh", in the order of the pages; a block that two pages show comes once. */
+/** The blocks of a language, such as "sh", in the order of the pages; a block that two pages show is listed once. */
 export function blocksIn(language: string): readonly Block[] {
   const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm");
   const all = PAGES.flatMap(({ name, text }) =>

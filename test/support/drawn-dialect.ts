@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 import { seededRandom } from "./campaign.ts";
 
-/** The codes that a calibration provokes, without the code of the HTTP server. */
+/** The codes that a calibration provokes, except those that the HTTP server answers. */
 const CODES = [
   "session_not_found",
   "idempotency_key_reused",
@@ -44,7 +44,7 @@ export function drawDialect(seed: number): Dialect {
     unknown_session: draw([undefined, 400, 403] as const),
     both_forms: draw([undefined, "price_id", "amount"] as const),
   };
-  // A value that is undefined, or without a part, is not written.
+  // Undefined and empty parts are left out.
   const given = Object.entries(drawn).filter(
     ([, value]) =>
       value !== undefined && Object.keys(Object(value)).length + Number(typeof value !== "object") > 0,

@@ -9,7 +9,7 @@ export type DrawnParts = { readonly receiver: Receiver; readonly plan: ShopPlan;
 
 const SHOP = "http://localhost:3000";
 
-/** Opens a shop on port 3000 and returns what puts other parts into it; it keeps its books. */
+/** Opens a shop on port 3000, and returns a function that replaces its parts. The shop keeps its books. */
 export function openDrawnShop(
   site: Pick<Awaited<ReturnType<typeof openWebhookSite>>, "harness" | "statusOf">,
   secret: string,

@@ -26,7 +26,7 @@ type Body = {
 type Drift = {
   readonly request?: (path: string, body: string) => string;
   readonly answer?: (answer: Answer) => void;
-  /** The body of a delivery of such a service. */
+  /** Changes the body of a delivery. */
   readonly delivery?: (body: string) => string;
   readonly fails: readonly string[];
   /** An earlier drift that hides this one. */
@@ -41,7 +41,7 @@ type Drift = {
 const isCreate = ({ method, path, status }: Answer): boolean =>
   method === "POST" && path.startsWith("/v1/") && status === 201;
 
-/** Each workflow that creates something, at the step that does so first. */
+/** For each workflow that creates something, its first step that does so. */
 const EVERY_CREATE: readonly string[] = [
   "lost-answer create",
   "unavailable create",
@@ -64,7 +64,7 @@ const EVERY_CREATE: readonly string[] = [
   "session-replayed first",
 ];
 
-/** Twelve services that are nearly ours; a calibration finds ten of them. */
+/** Twelve services that differ slightly from ours; a calibration detects ten of them. */
 export const DRIFTS: Readonly<Record<string, Drift>> = {
   "a create is answered 200": {
     answer: (answer) => void (isCreate(answer) && (answer.status = 200)),
@@ -148,7 +148,7 @@ function renameEvents({ data }: Body): void {
     event.type = event.type.replace("succeeded", "paid");
 }
 
-/** Drifts that fail no workflow together: one run shows each of them by its own steps. */
+/** Drifts that fail different workflows, so that one run shows each drift by its own steps. */
 type Drifts = {
   readonly names: readonly string[];
   readonly drifts: readonly Drift[];
@@ -158,7 +158,7 @@ type Drifts = {
 const workflowsOf = (fails: readonly string[]): readonly string[] =>
   fails.map((step) => step.split(" ")[0] ?? "");
 
-/** All drifts in as few groups as that takes. */
+/** All drifts in few groups, because each group takes a run. */
 export function groupedDrifts(): readonly Drifts[] {
   const groups: Drifts[] = [];
   for (const [name, drift] of Object.entries(DRIFTS)) {
@@ -191,13 +191,13 @@ export async function openDrifting(origin: string, drifts: readonly Drift[]): Pr
       );
       const sent = await fetch(`${origin}${path}`, {
         method,
-        // On a busy machine a connection that was kept may be closed when it is used again.
+        // On a busy machine a kept connection may be closed when it is used again.
         headers: { ...(Object.fromEntries(kept) as Record<string, string>), connection: "close" },
         ...(method === "GET"
           ? {}
           : { body: drifts.reduce((text, { request }) => request?.(path, text) ?? text, body) }),
       }).catch(() => undefined);
-      // The sandbox has closed the connection: so does what stands before it.
+      // The sandbox has closed the connection, so this server closes its own.
       if (sent === undefined) return void incoming.socket.destroy();
       const answer: Answer = {
         method,

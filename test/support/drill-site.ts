@@ -32,10 +32,10 @@ export type ShownDrills = {
   readonly drills: readonly Pick<DrillReport["drills"][number], "steps" | "endpoint_id">[];
 };
 
-/** Where the drilled receiver is. */
+/** The URL of the drilled receiver. */
 export const HOOKS = "http://localhost:3000/hooks";
 
-/** The consent to send events of orders. */
+/** The option that consents to events of orders. */
 export const CONSENT = ["--order-view", "http://localhost:3000/orders/{order_id}"] as const;
 
 /** A sandbox with one endpoint and a replaceable receiver. */
@@ -83,7 +83,7 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
       );
       return order;
     },
-    /** Runs the drill, and returns what it printed. */
+    /** Runs the drill, and returns its report. */
     drill: async (...args: readonly string[]): Promise<DrillReport & { readonly code: number }> => {
       const { code, stdout, stderr } = await harness.run([
         ..."checklist run webhooks --json".split(" "),
@@ -102,7 +102,7 @@ export function causesOf(report: ShownDrills): Partial<Record<CaseName, DrillCau
   return adviceOf(report, false);
 }
 
-/** The note of each step that passed with one. */
+/** The note of each step that passed with a note. */
 export function notesOf(report: ShownDrills): Partial<Record<CaseName, DrillCause>> {
   return adviceOf(report, true);
 }

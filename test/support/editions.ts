@@ -13,13 +13,13 @@ import { tempFolder } from "./temp-folder.ts";
 /** One of the two ways to run the service from a state folder. */
 export type Edition = {
   readonly name: "sandbox start" | "hosted dev";
-  /** Starts it, and does not wait. It ends with the test. */
+  /** Starts the service, and does not wait. The service ends with the test. */
   readonly begin: (
     folder: string,
     args?: readonly string[],
     options?: Pick<RunOptions, "command">,
   ) => Running;
-  /** Disks on which it cannot start: without room for its first files, and without room for its databases. */
+  /** Disks on which the service cannot start: without room for its first files, and without room for its databases. */
   readonly tooSmall: readonly string[];
   /** The database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;
@@ -49,7 +49,7 @@ export const EDITIONS: readonly Edition[] = [
   },
 ];
 
-/** A service of an edition, and the calls that its rules are tried with. */
+/** A running service of an edition, and the calls that test it. */
 export type Served = Running & {
   readonly folder: string;
   readonly ready: ReadyMessage;
@@ -63,7 +63,7 @@ export type Served = Running & {
     readonly headers: Readonly<Record<string, unknown>>;
     readonly body: string;
   }>;
-  /** Reads rows of the first store beside the service. */
+  /** Reads rows of the first store from its database, while the service runs. */
   readonly rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
 };
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Timeout for an event that only needs time, on a busy machine. `npm run mutate` has a shorter one, because its waits
- * often fail.
+ * Timeout for an event that only needs time, even on a busy machine. `npm run mutate` has a shorter timeout, because
+ * its waits often fail.
  */
 const WITHIN_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
 /** The longest pause between two checks; until then, each pause is a tenth of the time that has passed. */

@@ -4,11 +4,11 @@ import type { Checkout, ExploreOptions, Store, View } from "../../src/testing/te
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 
-/** The record of a shop of one purchase. */
+/** A shop's record of one purchase. */
 type Books = {
   /** The amount of each booking. */
   readonly booked: number[];
-  /** Its known event ids and keys. */
+  /** The event ids and keys that the shop knows. */
   readonly known: Set<string>;
   status: string;
 };
@@ -20,39 +20,39 @@ type Hook = {
   readonly sequence: number;
   readonly session: string;
   readonly books: Books;
-  /** Whether its signature is right. */
+  /** Whether the signature is right. */
   readonly verified: boolean;
   readonly book: () => void;
-  /** The status in v1's answer; undefined if there was no answer 200. */
+  /** Asks v1 for the status; undefined without a 200 answer. */
   readonly ask: () => Promise<string | undefined>;
 };
 
 /** The means of a shop's client to make its purchase. */
 type Buyer = {
   readonly books: Books;
-  /** Sends a create; undefined without a whole answer. The checkout is from a whole 201. */
+  /** Sends a create; undefined without a complete answer. Only a complete 201 has a checkout. */
   readonly post: (
     key: string,
     change?: Readonly<Record<string, unknown>>,
   ) => Promise<{ readonly status: number; readonly checkout: Checkout | undefined } | undefined>;
   readonly random: () => string;
-  /** Its settings, with its secrets. */
+  /** The settings of the shop, with its secrets. */
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** A shop with its own parts; omitted parts are careful. */
+/** The parts of a shop; omitted parts are those of a careful shop. */
 export type ExploreShop = {
-  /** Answers a status, default 200. */
+  /** Returns the status of the answer; default: 200. */
   readonly onHook?: (hook: Hook) => number | void | Promise<number | void>;
-  /** Whether a webhook that does not verify reaches `onHook`; default: it is answered 400. */
+  /** Whether a webhook that does not verify reaches `onHook`; default: the shop answers 400. */
   readonly takesAll?: boolean;
   readonly buy?: (buyer: Buyer) => Promise<Checkout>;
   readonly shows?: (books: Books) => View;
-  /** The text of its answer to a webhook. */
+  /** The text of the shop's answer to a webhook. */
   readonly tells?: (status: number, env: Buyer["env"]) => string;
-  /** The types that its endpoint gets; default: all. */
+  /** The event types of the shop's endpoint; default: all. */
   readonly events?: readonly string[];
-  /** The names that it reads; default: ours. */
+  /** The dialect that the shop reads; default: ours. */
   readonly dialect?: Dialect;
 };
 
@@ -61,7 +61,7 @@ const KEY = "purchase-order-1";
 const MAX_ATTEMPTS = 4;
 const TIMEOUT_MS = 10_000;
 
-/** Sends again until there is a final answer. */
+/** Repeats an attempt until it gets a final answer. */
 async function retrying(
   attempt: (number: number) => ReturnType<Buyer["post"]>,
   most = MAX_ATTEMPTS,
@@ -80,7 +80,7 @@ function bookOnce({ id, status, books, book }: Hook): void {
   if (status === "succeeded") book();
 }
 
-/** Books also events of a status that is no payment. */
+/** Also books events of another status, which is no payment. */
 const booksAlso =
   (also: string): NonNullable<ExploreShop["onHook"]> =>
   (hook) =>

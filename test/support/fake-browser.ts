@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { tempFolder } from "./temp-folder.ts";
 
 /**
- * The command that opens URLs on a desktop, replaced by a script: it writes down its pid and its argument, then does
- * `more`.
+ * The command that opens URLs on a desktop, replaced by a script that writes down its pid and its argument, and then
+ * runs `more`.
  */
 export function fakeBrowser(more = "") {
   const folder = tempFolder();

@@ -15,15 +15,15 @@ type Fault = {
 /** A running proxy, with the fault of its next exchange. */
 export type FaultProxy = {
   readonly port: number;
-  /** The service behind it: a port on this machine. */
+  /** Sets the port of the service behind the proxy, on this machine. */
   readonly forwardTo: (port: number) => void;
   /** Applies a fault to the next exchange; later exchanges pass untouched. */
   readonly failNext: (fault: Fault) => void;
-  /** Bytes of the latest answer that came from the service, head and body. */
+  /** The number of bytes of the latest answer from the service, head and body. */
   readonly latestAnswerBytes: () => number;
 };
 
-/** One request and its answer on a connection; the client sends the next one only after it. */
+/** One request and its answer on a connection; the client sends the next request only after the answer. */
 type Passage = { readonly fault: Fault; answerBytes: number };
 
 /** A proxy on a free port that changes no byte, and cuts answers on request. It ends with the test. */

@@ -1,12 +1,12 @@
-// What a page of an attacker can send, run in a browser: see portal-foreign.test.ts.
+// Everything that an attacker's page can send. Run in a browser: see portal-foreign.test.ts.
 
 const FORM = "application/x-www-form-urlencoded";
 /** Timeout for the end of an attempt: long, because the machine may be busy. */
 const PATIENCE_MS = 30_000;
 
 /**
- * Tries every way to send something to each address; returns what of the answers the page could read, or run. An
- * attempt that did not end is returned too, and nothing is started after it.
+ * Tries every way to send a request to each address. Returns the answers that the page could read or run, and attempts
+ * that did not end; after such an attempt none is started.
  */
 async function attack(attempts) {
   const found = [];
@@ -17,7 +17,7 @@ async function attack(attempts) {
     note(how, url, `came to no end in ${PATIENCE_MS} ms`);
     isGivenUp = true;
   };
-  // At the page's own name the refusal of that name can be read, and nothing else.
+  // If the page's own host name is refused, the page can read that refusal.
   const isTold = (text) => text !== "" && !/host_not_allowed|the portal is at http/.test(text);
 
   const fetched = async ({ url, body }, method, mode) => {
@@ -33,7 +33,7 @@ async function attack(attempts) {
     }
   };
 
-  /** Resolves when `begin` says that it is over, or when that lasts too long. */
+  /** Resolves when `begin` reports the end of the attempt, or after the timeout. */
   const over = (how, url, begin) =>
     new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -68,7 +68,7 @@ async function attack(attempts) {
         loads += 1;
         const text = frame.contentDocument?.body?.textContent ?? "";
         if (isTold(text)) note("frame", url, text);
-        // An empty frame is there before the form's answer is.
+        // The first load is that of the empty frame, before the form's answer.
         if (loads >= (isForm ? 2 : 1)) end();
       });
       if (!isForm) frame.src = url;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { ANY_CHARACTER } from "./any-character.ts";
 
-/** A JSON Schema, as far as the descriptions of ours use it. */
+/** The parts of JSON Schema that our descriptions use. */
 export type Schema = {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -22,7 +22,7 @@ export type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The schema that a reference names. */
+/** Returns the schema that a reference names. */
 type Resolve = (schema: Schema) => Schema;
 
 const MAX_ITEMS = 4;
@@ -271,7 +271,7 @@ function objectsOf(
   resolve: Resolve,
 ): fc.Arbitrary<unknown> {
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
-  // Only some of the fields are taken if not all of them can be combined.
+  // Only some of the optional fields are taken if not all of them can be combined.
   const maxLength = allOf === undefined ? optional.length : MAX_TOGETHER;
   return fc.subarray(optional, { maxLength: Math.min(maxLength, optional.length) }).chain((some) => {
     const names = [...required, ...some];

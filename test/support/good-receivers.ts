@@ -16,7 +16,7 @@ import {
 type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
-  /** The drill's remarks about it. */
+  /** The drill's remarks about the receiver. */
   readonly notes?: readonly string[];
 };
 
@@ -24,7 +24,7 @@ const LENIENT = ["lenient_tolerance"];
 const STRICT = ["strict_tolerance"];
 const ANY_ID = ["ignores_event_id"];
 
-/** Takes each event once, by the id in its body, and reports a known event. */
+/** Accepts each event once, by the id in its body, and answers a known event with `known`. */
 function once(known: Answer, fresh: Answer, isGenuine: (incoming: Incoming) => boolean): Receiver {
   const seen = new Set<string>();
   return (incoming) => {
@@ -46,14 +46,14 @@ function joined({ rawHeaders }: Incoming): Record<string, string> {
   );
 }
 
-/** As in languages that compare bytes: digits are decoded first, and the length checked. */
+/** Compares as in languages that compare bytes: digits are decoded first, and the length is checked. */
 const isSignedByBytes = ({ signature = "", over, rawBody }: Incoming): boolean => {
   const given = Buffer.from(signature, "hex");
   const expected = Buffer.from(over(rawBody), "hex");
   return given.length === expected.length && timingSafeEqual(given, expected);
 };
 
-/** A middleware in front, and the route behind it. */
+/** A route behind a middleware that refuses forgeries. */
 function guarded(isGenuine: (incoming: Incoming) => boolean, route: Receiver): Receiver {
   return (incoming) => (isGenuine(incoming) ? route(incoming) : 401);
 }
@@ -67,7 +67,10 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** Checks whether an event is known before checking its age; `isKept`: whether it remembers the event's id. */
+/**
+ * Checks whether an event is known before checking its age; `isKept`: whether the ids of events of a type are
+ * remembered.
+ */
 function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   const seen = new Set<string>();
   const signed = handmade({ isFresh: () => true });
@@ -81,7 +84,7 @@ function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   };
 }
 
-/** Accepts this many requests per second; it refuses the others, with or without a Retry-After. */
+/** Accepts this many requests per second, and refuses all others, with or without a Retry-After. */
 function limitedTo(perSecond: number, receiver: Receiver, refused: Answer = 429): Receiver {
   let second = 0;
   let count = 0;

@@ -20,12 +20,12 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** A word for the harness alone: the commands get the variables of the sandbox, as `checkout exec` gives them. */
+/** An argument for the harness only: later commands get the variables of the sandbox, as `checkout exec` gives them. */
 const WITH_ACCESS = "(with access)";
 
 /**
- * Starts a sandbox in memory that commands can find: most tests spend half their time on the disk, and few are about
- * it. With `--ephemeral` alone, commands do not find it, as in the real program.
+ * Starts a sandbox in memory that commands can find: most tests spend half their time on the disk, and few test the
+ * disk. With `--ephemeral` alone, commands do not find it, as in the real program.
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
@@ -41,13 +41,13 @@ export type CommandOptions = {
   readonly terminal?: boolean;
   /** The width of stdout in characters; default: unknown. */
   readonly columns?: number;
-  /** The version that this program says it has. */
+  /** The version that the program reports. */
   readonly version?: string;
-  /** The process that started it detached. */
+  /** The process that started the command detached. */
   readonly starter?: World["starter"];
-  /** Whether processes of its system can act on signals; default: they can. */
+  /** Whether processes on its operating system can handle signals; default: they can. */
   readonly signals?: boolean;
-  /** Parts of the world that are another one for this command. */
+  /** Replaced parts of the world of this command. */
   readonly world?: Partial<World>;
   /** Kills the command as SIGKILL does: its connections are closed, and its waits never end. */
   readonly killed?: AbortSignal;
@@ -55,7 +55,7 @@ export type CommandOptions = {
 
 /** A command that runs until it is stopped. */
 export type RunningCommand = {
-  /** Its output so far. */
+  /** The output so far. */
   readonly text: () => { readonly stdout: string; readonly stderr: string };
   readonly press: (keys: string) => void;
   readonly stop: () => Promise<Result>;
@@ -65,7 +65,7 @@ export type RunningCommand = {
 /** A sandbox that runs in this process. */
 export type RunningSandbox = {
   readonly ready: ReadyMessage;
-  /** Sends a request; of an answer that stays open it returns the first part, and leaves it open. */
+  /** Sends a request. If the answer stays open, returns its first part, and leaves it open. */
   readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
   readonly stop: () => Promise<Result>;
 };
@@ -78,11 +78,11 @@ export type ApiCall = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
-  /** Whether it comes to an address that other machines reach. */
+  /** Whether the request is sent to an address that other machines can reach. */
   readonly fromOutside: boolean;
 };
 
-/** The network's reaction to a request: an answer, or undefined to let it pass. */
+/** The network's reaction to a request; `deliver` lets the request pass. */
 type Fault = (request: OutboundRequest, deliver: () => Promise<OutboundResult>) => Promise<OutboundResult>;
 
 type CreatedOrder = { readonly id: string; readonly checkout_url: string };
@@ -218,7 +218,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     };
   }
 
-  /** The same command line, as another process whose stderr is a file. */
+  /** Runs a command line as another process, whose stderr is a file. */
   function detach(argv: readonly string[], command: CommandOptions, logFile: string): DetachedProcess {
     const { promise: firstMessage, resolve: hear } = Promise.withResolvers<string | undefined>();
     const { promise: isReleased, resolve: answer } = Promise.withResolvers<boolean>();
@@ -263,7 +263,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     return JSON.parse(stdout) as Value;
   }
 
-  /** Creates an order by the command, and returns its checkout. */
+  /** Creates an order with the command, and returns its checkout. */
   async function order(orderId: string, priceId = "price_coffee"): Promise<CreatedOrder> {
     const words = ["orders", "create", "--order-id", orderId, "--price-id", priceId];
     return (await ask<{ readonly data: CreatedOrder }>(words)).data;
@@ -329,13 +329,13 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     order,
     launch,
     start,
-    /** A file of the state folder. */
+    /** Reads a file of the state folder. */
     readState,
-    /** The administrator's token of its sandbox. */
+    /** The administrator's token of the sandbox. */
     adminToken: (): string =>
       access["CHECKOUT_ADMIN_TOKEN"] ??
       (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,
-    /** Another program on a port. */
+    /** Puts another program on a port. */
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
     /** Ends a program on a port. */
     vacate: (port: number) => void ports.delete(port),
@@ -344,19 +344,19 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       deliver(ports, { ...outbound, timeoutMs: 1, maxResponseBytes: 1 }),
     /** The program on a port, as its clients reach it. */
     programOn: (port: number): Service | undefined => ports.get(port),
-    /** The addresses that a name has from now on. */
+    /** Sets the addresses of a host name. */
     name: (host: string, addresses: readonly string[]) => void names.set(host, addresses),
     /** Lets the network misbehave from now on. */
     setFault: (next: Fault) => void (fault = next),
-    /** The addresses that the browser was asked to open, in their order. */
+    /** The addresses that the browser was asked to open, in order. */
     opened: opened as readonly string[],
-    /** The command lines that were run in a shell, in their order. */
+    /** The command lines that were run in a shell, in order. */
     commands: commands as readonly ShellCommand[],
-    /** Replaces a command line from now on. */
+    /** Replaces the shell from now on. */
     setShell: (next: World["run"]) => void (shell = next),
-    /** The programs that were run, in their order. */
+    /** The programs that were run, in order. */
     programs: programs as readonly ProgramCall[],
-    /** Replaces a program from now on. */
+    /** Replaces the programs from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Lets the browser misbehave from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
@@ -376,7 +376,7 @@ function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
 
 type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
   readonly advance: (milliseconds: number) => void;
-  /** The times of the timers that wait. */
+  /** The times of the pending timers. */
   readonly pending: () => readonly number[];
 };
 
@@ -407,7 +407,7 @@ function createClock(start: number): Clock {
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
       if (signal !== undefined) sleepers.add(own);
-      // One timer at a time, because what it does may end this sleep; and to the end of the shortest sleep, because
+      // One timer at a time, because its work may end this sleep; and to the end of the shortest sleep, because
       // concurrent sleeps share the same time.
       for (;;) {
         const ends = [...sleepers].map(({ until }) => until);
@@ -432,7 +432,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Types the next answer once its question stands on the screen. */
+/** Types the next answer once its question is on the screen. */
 function answerQuestions(
   output: Output,
   stdin: PassThrough,
@@ -470,7 +470,7 @@ function createOutput(): Output {
         done();
       },
     });
-    // A process's own streams cannot be ended, and questions rely on it.
+    // A process's own streams cannot be ended, and questions rely on this.
     stream.end = () => stream;
     return stream;
   };
@@ -506,7 +506,7 @@ function firstFree(ports: ReadonlyMap<number, Service>): number {
   return port;
 }
 
-/** The effects of a command; a killed command has none, and its waits never end. */
+/** Runs work of a command. After a kill the promise never settles. */
 function unlessKilled<Value>(killed: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (killed.aborted) return;
@@ -587,7 +587,7 @@ async function readWhole(
   }
 }
 
-/** A whole body, or the first part of an open one: nobody reads further, and nobody closes the connection. */
+/** A whole body, or the first part of a stream, which is neither read further nor closed. */
 async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
   const first = await body[Symbol.asyncIterator]().next();

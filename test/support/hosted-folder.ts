@@ -6,7 +6,7 @@ import { begin, type RunOptions, type Running } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A start of `hosted dev`: the ready line, or the refusal. */
+/** A start of `hosted dev`, with its ready line unless it was refused. */
 type HostedStart = Running & {
   readonly ready: ReadyMessage | undefined;
 };
@@ -30,7 +30,7 @@ export async function startHostedFolder(folder: string, args: readonly string[] 
   return { ...started, ready: readyOf(started) };
 }
 
-/** Waits for the ready line of a start; fails with what it wrote if it ends before. */
+/** Waits for the ready line of a start; fails with its stderr if it ends before. */
 export async function untilReady(running: Running): Promise<ReadyMessage> {
   await untilFirstLine(running);
   const ready = readyOf(running);
@@ -47,7 +47,7 @@ async function untilFirstLine({ process: child, output, ended }: Running): Promi
   await Promise.race([firstLine, ended]);
 }
 
-/** The ready line of a start; undefined if it did not get that far. */
+/** The ready line of a start; undefined if it has not been printed. */
 export function readyOf({ output }: Running): ReadyMessage | undefined {
   return output.stdout.includes("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
@@ -61,7 +61,7 @@ export function putFolder(from: string, to: string): void {
 /** Files that any command writes, or that SQLite makes to read a database. */
 const WITHOUT_STATE = /(?:^|\/)(?:run\.json|\.gitignore|[^/]*-shm|[^/]*\.sqlite-wal)$/;
 
-/** The files of a state folder with a digest of each, without files that contain no state. Empty logs are none. */
+/** The digest of each file of a state folder that contains state. */
 export function digestsOf(folder: string): Readonly<Record<string, string>> {
   const names = (existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) as string[];
   const files = names.filter((name) => statSync(join(folder, name)).isFile() && !WITHOUT_STATE.test(name));

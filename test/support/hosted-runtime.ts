@@ -10,10 +10,10 @@ import type { PaymentService, Runtime, StorePair } from "./runtimes.ts";
 import { sendRaw } from "./send-raw.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
-/** The factor by which workerd runs fewer rounds, because each request there takes its own connection. */
+/** The factor by which workerd runs fewer rounds, because each of its requests opens its own connection. */
 const FEWER = 10;
 
-/** A hosted service as a runtime of the campaigns: each of them has a new store of it. */
+/** A hosted service as a runtime of the campaigns: each campaign gets a new store. */
 export function hostedRuntime(service: HostedService): Runtime {
   return {
     openPayments: () => openPayments(service),
@@ -24,7 +24,7 @@ export function hostedRuntime(service: HostedService): Runtime {
   };
 }
 
-/** A new store of the service, and a process that can be killed and restarted. */
+/** Creates a new store of the service, whose process can be killed and restarted. */
 export async function openHostedProcess(service: HostedService): Promise<ServiceProcess> {
   const { storeId, apiKey } = await createHostedStore(service);
   const access = await service.control(`/stores/${storeId}/access`);
@@ -45,7 +45,7 @@ export async function openHostedProcess(service: HostedService): Promise<Service
     openRows: () => openRows(service, storeId),
     kill: service.kill,
     restart,
-    // Open workerd has no other end.
+    // workerd cannot be stopped in any other way.
     stop: async () => {
       await service.kill();
       await restart();
@@ -78,7 +78,7 @@ async function openPayments(service: HostedService): Promise<PaymentService> {
       headers: { Authorization: `Bearer ${controlToken}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  /** Real time passes meanwhile: the clock stands before and after each move. */
+  /** Freezes the clock after each move, because real time passes between the moves. */
   const moveClock = async (body: object): Promise<Answered> => {
     const answer = await ask("/clock", body);
     await ask("/clock", { action: "freeze" });

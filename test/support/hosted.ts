@@ -33,7 +33,7 @@ export type HostedService = {
   readonly pid: () => number;
   /** Kills the process as SIGKILL does. */
   readonly kill: () => Promise<void>;
-  /** Starts it again, on the same state and port, also with another first store. */
+  /** Starts the process again on the same state and port, optionally with another first store. */
   readonly restart: (first?: FirstStore) => Promise<void>;
   readonly end: () => Promise<void>;
 };
@@ -53,7 +53,7 @@ export async function startHosted({
   readonly maxFileKiB?: number;
   /** Another Worker, with the same objects. */
   readonly worker?: string;
-  /** The first store that the operator has on disk already. Default: the index draws it. */
+  /** The first store, if the operator already has it on disk. Default: the index draws it. */
   readonly firstStore?: FirstStore;
 } = {}): Promise<HostedService> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
@@ -155,7 +155,7 @@ export function countAlarms({ folder }: HostedService, kind: "stores" | "index")
   return readDatabase(path, (rows) => Number(rows.prepare("SELECT count(*) FROM _cf_ALARM").pluck().get()));
 }
 
-/** Reads a database beside the running service. */
+/** Reads a database while the service runs. */
 export function readDatabase<Value>(path: string, read: (rows: Database.Database) => Value): Value {
   const rows = new Database(path, { readonly: true, fileMustExist: true });
   try {
@@ -165,10 +165,10 @@ export function readDatabase<Value>(path: string, read: (rows: Database.Database
   }
 }
 
-/** Where workerd keeps the alarms of a class. */
+/** The file in which workerd keeps the alarms of a class of objects. */
 const ALARMS = "metadata.sqlite";
 
-/** A new store of a service, as the tests of v1 ask it. Its clock stands at a time. */
+/** A new store of a service, for the tests of v1. Its clock is frozen at `now`. */
 export async function hostedV1(service: HostedService, now: string): Promise<V1Sandbox> {
   const { port } = service;
   const { storeId, apiKey } = await createHostedStore(service);
@@ -196,8 +196,8 @@ export async function hostedV1(service: HostedService, now: string): Promise<V1S
 }
 
 /**
- * A store as the rows of bad requests speak of it: with a live order, beside a store that is not active and has one too.
- * The rows that no operation makes are written beside the running service.
+ * A store with the words of the bad requests: it has an open order, and so has a second, inactive store. Rows that no
+ * operation creates are written into the database while the service runs.
  */
 export async function openHostedSite(service: HostedService): Promise<Site> {
   const [{ storeId, apiKey }, inactive] = [
@@ -266,7 +266,7 @@ async function callControl(
   return answer.data;
 }
 
-/** The program of this platform, without the script around it. */
+/** The path of this platform's workerd, without its wrapper script. */
 function workerd(): string {
   const [path] = globSync("node_modules/@cloudflare/workerd-*/bin/workerd*", { cwd: ROOT });
   if (path === undefined) throw new Error("workerd is not installed: type npm ci");

@@ -1,6 +1,6 @@
 /**
- * Texts of an order_id or a description that try to change a page: markup, script, styles, URLs, directions, unusual
- * spaces.
+ * Texts of an order_id or a description that try to change a page: markup, script, styles, URLs, text directions,
+ * unusual spaces.
  */
 export const HOSTILE_TEXTS: readonly string[] = [
   "<script>alert(1)</script>",

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** Listens on a port of a loopback address, with all its connections until the test ends; default: a free one. */
+/**
+ * Listens on a port of a loopback address (default: a free port) until the test ends, which also ends all connections.
+ */
 export async function listenUntilEnd(server: Server, host = "127.0.0.1", port = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -21,13 +23,13 @@ export async function listenUntilEnd(server: Server, host = "127.0.0.1", port = 
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver of webhooks on a real socket. Returns its address. */
+/** A receiver of webhooks on a real socket. Returns its URL. */
 export async function openHttpReceiver(answer: RequestListener, host = "127.0.0.1"): Promise<string> {
   const port = await listenUntilEnd(createServer(answer), host);
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/hooks`;
 }
 
-/** The whole body of a request; undefined if the rest of it never came. */
+/** The whole body of a request; undefined if the sender left before its end. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {

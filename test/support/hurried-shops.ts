@@ -18,7 +18,10 @@ const HEADER_AGE = "abs(age) <= tolerance";
 const BODY_AGE =
   "abs(time.time() - __import__('datetime').datetime.fromisoformat(json.loads(body)['created_at'].replace('Z', '+00:00')).timestamp()) <= 300";
 
-/** Processes of several languages: each with the beginning of its drill's first cause, or none if the drill passes. */
+/**
+ * Shops in several languages, each with the beginning of the first cause that its drill reports; no cause if the drill
+ * passes.
+ */
 export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })[] = [
   {
     name: "a client in sh and curl that repeats its request",

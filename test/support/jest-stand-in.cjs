@@ -1,5 +1,5 @@
-// Runs a test file as jest does where jest is not there: in another realm, without dynamic import. Prints ✓ or ✕ and the
-// name of each test.
+// Runs a test file as jest does, on a machine without jest: in another realm, without dynamic import. Prints ✓ or ✕ and
+// the name of each test.
 const { readFileSync } = require("node:fs");
 const { createRequire, isBuiltin } = require("node:module");
 const { dirname, resolve } = require("node:path");

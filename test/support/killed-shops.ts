@@ -28,13 +28,13 @@ type Hook = {
 
 /** A shop that is served by a command, and can be killed. */
 type KilledShop = {
-  /** Answers a status, default 200. */
+  /** Returns the status of the answer; default: 200. */
   readonly onHook: (hook: Hook) => number | void | Promise<number | void>;
-  /** Runs at each start; false: it does not start. */
+  /** Runs at each start; false: the shop does not start. */
   readonly onStart?: (disk: Disk) => boolean | void;
-  /** Whether it shows nothing but whether the order is paid. */
+  /** Whether the shop's view of an order shows only whether the order is paid. */
   readonly showsStatus?: true;
-  /** Whether its view of an order also shows its signing secret. */
+  /** Whether the shop's view of an order also shows the signing secret. */
   readonly showsSecret?: true;
 };
 
@@ -154,7 +154,7 @@ type Explored = Parameters<typeof differenceFrom>[1] & {
   }[];
 };
 
-/** Explores a shop of a table, with faults in each schedule up to a depth: the exit code and the result. */
+/** Explores a shop of a table with up to `depth` faults in each schedule. Returns the exit code and the result. */
 export async function exploreShop(
   shops: Readonly<Record<string, KilledShop>>,
   name: string,
@@ -170,7 +170,7 @@ export async function exploreShop(
   return [code, JSON.parse(stdout) as Explored];
 }
 
-/** Puts a shop in the place of the command `serve`, and a client that repeats its create in the place of others. */
+/** Replaces the command `serve` by a shop, and all other commands by a client that repeats its create. */
 export function installShop(harness: Harness, shop: KilledShop): void {
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
@@ -200,7 +200,7 @@ export function installShop(harness: Harness, shop: KilledShop): void {
   });
 }
 
-/** Serves a shop on port 3000 until the test ends, and puts a client in the place of all commands. */
+/** Serves a shop on port 3000 until the test ends, and replaces all commands by a client. */
 export function openRunningShop(harness: Harness, { onHook }: KilledShop, secret: string): void {
   installClient(harness, rightClient);
   const disks = new Map<string, Disk>();
@@ -233,7 +233,7 @@ function serviceOf(
   const memory = new Map<string, string>();
   const slowStep = async (): Promise<void> => {
     for (let turn = 0; turn < SLOW_TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    // A process that was killed does nothing more.
+    // A killed process does nothing more.
     if (signal.aborted) await new Promise(() => undefined);
   };
   const killed = new Promise<undefined>((resolve) =>

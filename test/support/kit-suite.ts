@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** The suite of every runner: tests that depend on a store for each, and two failures, one by its time. */
+/** The tests for every runner: each needs a store of its own, and two fail, one of them by its timeout. */
 const TESTS = `
 const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
 const seen = [];
@@ -42,7 +42,10 @@ test("comes after that", async ({ sandbox, store }) => {
 });
 `;
 
-/** The tests in a file: its runner, and the position of a test's timeout. */
+/**
+ * A test file: the tests after the text that sets up its runner, with a timeout in a test's options or after its
+ * function.
+ */
 export function suiteOf(
   start: string,
   timeout: { readonly options?: string; readonly after?: string },

@@ -1,6 +1,6 @@
-// A test suite changes its process around the kit: each row changes one thing, uses the kit, and takes the change back.
-// Without an argument, the rows that change it after the import of the kit, one after the other; with the name of a row,
-// that one alone, before the import. Prints a line of JSON for each row.
+// Changes that a test suite makes to its process: each row makes one change, uses the kit, and undoes the change.
+// Without an argument, runs the rows that change the process after the import of the kit; with the name of a row, runs
+// only this row, before the import. Prints a line of JSON for each row.
 import fs from "node:fs";
 import http from "node:http";
 import net from "node:net";
@@ -12,7 +12,7 @@ const broken = (name) => () => {
   throw new Error(`${name} is the test suite's`);
 };
 
-/** Replaces a member; returns how to take that back. */
+/** Replaces a member; returns a function that restores it. */
 function replace(owner, name, value) {
   const before = Object.getOwnPropertyDescriptor(owner, name);
   Object.defineProperty(owner, name, { value, configurable: true, writable: true });
@@ -27,7 +27,7 @@ function replaceAll(pairs) {
   return () => undo.toReversed().forEach((one) => one());
 }
 
-/** A Date that stands still, as fake timers have it. */
+/** A Date class whose present time never changes, as with fake timers. */
 function frozenDate(at) {
   return class extends Date {
     constructor(...values) {
@@ -123,7 +123,7 @@ const ROWS = {
 
 const print = process.stdout.write.bind(process.stdout);
 
-/** What the kit does in a test: a create, a payment, a verified webhook, and the waits for them. */
+/** Uses the kit as a test does: a create, a payment, a verified webhook, and the waits for them. */
 async function useKit({ startSandbox }) {
   const sandbox = await startSandbox();
   const { store } = sandbox;

@@ -47,7 +47,7 @@ export async function transcript(start: Start, options: SandboxOptions): Promise
   return lines.map((line) => JSON.stringify(line)).join("\n");
 }
 
-/** Without the signature and its time, and the port in Host. */
+/** An item without its URL, and without the headers that differ between runs: the signature, its time and the host. */
 function untimed<Item extends { readonly headers: Readonly<Record<string, string>>; readonly url?: string }>(
   item: Item,
 ): Omit<Item, "url"> {

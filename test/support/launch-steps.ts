@@ -1,6 +1,6 @@
 import { blocksIn } from "./documents.ts";
 
-/** The commands by which a page gets a shop from nothing to ready, each as words, without `npx checkout`. */
+/** The commands of a page that take a shop from nothing to ready, each as arguments of `npx checkout`. */
 export function launchSteps(name = "docs/launch.md"): string[][] {
   const steps =
     blocksIn("sh").find(({ page, code }) => page === name && code.includes("checkout production request"))

@@ -15,12 +15,12 @@ function runsIn(pid: string, folder: string): boolean {
     const cwd = readlinkSync(`/proc/${pid}/cwd`);
     return cwd === folder || cwd.startsWith(`${folder}/`);
   } catch {
-    // It has ended meanwhile, or is another user's.
+    // The process has ended meanwhile, or belongs to another user.
     return false;
   }
 }
 
-/** Whether something takes connections on a port of this machine. */
+/** Whether a program accepts connections on a port of this machine. */
 export async function isTaken(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

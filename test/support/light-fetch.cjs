@@ -1,6 +1,6 @@
 /**
- * `fetch` for clients that tests start as processes, as far as they need it. Node's own takes 60 ms of processor time to
- * load, in each process. It too resolves with the head of an answer, whatever becomes of its body.
+ * The parts of `fetch` that are needed by clients which tests start as processes. Node's own `fetch` takes 60 ms of
+ * processor time to load, in each process. Both resolve with the head of an answer, even if its body breaks off later.
  */
 const { request } = require("node:http");
 

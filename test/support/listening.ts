@@ -72,7 +72,10 @@ export async function startListening(
   };
 }
 
-/** More than were waited for are a failure at once, and no reason to wait on. */
+/**
+ * Returns as soon as there are at least `count` entries: an excess then fails the test at once, without further
+ * waiting.
+ */
 function atLeast<One>(what: string, count: number, list: () => readonly One[]): Promise<readonly One[]> {
   return eventually(what, () => {
     const found = list();

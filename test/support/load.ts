@@ -5,19 +5,19 @@ import { onTestFinished } from "vitest";
 import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
 import type { SandboxHere } from "./program.ts";
 
-/** A create as it goes over the wire. */
+/** The key and the order_id of a create. */
 export type Create = { readonly key: string; readonly orderId: string };
 
-/** A whole answer, its body as it came. */
+/** A complete answer, with its unparsed body. */
 export type Answer = { readonly status: number; readonly replayed: boolean; readonly body: string };
 
-/** Where creates go, over connections that stay open. */
+/** The target of creates, with an agent that keeps its connections open. */
 export type Service = { readonly port: number; readonly apiKey: string; readonly agent: Agent };
 
 /** The results of the creates of a load. */
 export type Load = {
   readonly acknowledged: ReadonlyMap<Create, Answer>;
-  /** Sent without a whole answer, so the effect on the service is unknown. */
+  /** Creates without a complete answer, so that their effect on the service is unknown. */
   readonly unanswered: readonly Create[];
 };
 
@@ -26,7 +26,7 @@ export function purchase(orderId: string): CreateRequest {
   return { order_id: orderId, amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 }
 
-/** The key that a sandbox shows; one that shows none cannot be used. */
+/** The API key that a sandbox shows; throws if it shows none. */
 export function apiKeyOf({ ready }: Pick<SandboxHere, "ready">): string {
   if (ready.api_key === null) throw new Error("the sandbox shows no API key");
   return ready.api_key;
@@ -38,7 +38,7 @@ export function connect(sandbox: Pick<SandboxHere, "ready" | "port">, connection
   return { port: sandbox.port, apiKey: apiKeyOf(sandbox), agent };
 }
 
-/** The rows of a sandbox that keeps its state, to read only; closed with the test. */
+/** Opens the database of a sandbox with a state folder, read-only, until the test ends. */
 export function openRows({ ready }: Pick<SandboxHere, "ready">): Database.Database {
   if (ready.data_dir === null) throw new Error("the sandbox keeps nothing");
   const rows = new Database(join(ready.data_dir, "sandbox.db"), { readonly: true, fileMustExist: true });
@@ -46,7 +46,7 @@ export function openRows({ ready }: Pick<SandboxHere, "ready">): Database.Databa
   return rows;
 }
 
-/** Sends an order once. Undefined if no whole answer came. */
+/** Sends a create once; undefined without a complete answer. */
 export function sendCreate(
   { port, apiKey, agent }: Service,
   { key, orderId }: Create,

@@ -1,8 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Slow files, by their paths in `test/`: on a machine that has not measured them, they would start last, and run alone
- * at the end. Those that mostly wait (the shops, the drills) stand apart, so that others use the processors meanwhile.
+ * Slow test files, as paths in `test/`. A machine that has not measured them would start them last, and run them alone
+ * at the end. Files that mostly wait (the shops, the drills) are not adjacent, so that other files use the processors
+ * meanwhile.
  */
 export const LONG: readonly string[] = [
   "real/whole-shops",
@@ -61,7 +62,7 @@ export const LONG: readonly string[] = [
   "store/changed-files",
 ];
 
-/** Runs the files that take long first. */
+/** Runs the slow files first. */
 export class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {

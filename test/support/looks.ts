@@ -7,7 +7,7 @@ export type Look = {
   readonly text: string;
 };
 
-/** Shows a page, and each page that is loaded in its tab after that, in a look. */
+/** Sets the look of a page, and of each page that its tab loads later. */
 export type ShowAs = (look: Look) => Promise<void>;
 
 /**

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The languages whose code the documents, the portal and the shops have, with the programs that run it. */
+/** The languages of the code in the documents, the portal and the shops, with the programs that run it. */
 const LANGUAGES = {
   curl: ["curl", "openssl"],
   go: ["go"],
@@ -18,31 +18,31 @@ export type TestedLanguage = keyof typeof LANGUAGES;
 /** A shell that tests run if the machine has it. */
 export type TestedShell = (typeof SHELLS)[number];
 
-/** The shells that this machine has. Tests run them all, and none is skipped: the end of a run says which were missing. */
+/** The shells of this machine. Tests use all of them, and the end of a run names the missing shells. */
 export function installedShells(): readonly TestedShell[] {
   return SHELLS.filter(isInstalled);
 }
 
-/** Whether `script` of util-linux gives programs a terminal here, for what a person types into a shell. */
+/** Whether `script` of util-linux can give programs a terminal on this machine, for commands that a person types. */
 export function hasTerminals(): boolean {
   return process.platform === "linux" && isInstalled("script");
 }
 
-/** Whether this machine runs a language; Python and PHP count with the SQLite that the shops in them need. */
+/** Whether this machine runs a language. Python and PHP also need SQLite, which their shops use. */
 export function hasLanguage(name: TestedLanguage): boolean {
   const isThere = LANGUAGES[name].every(isInstalled);
   return name === "python" || name === "php" ? isThere && hasSqlite(name) : isThere;
 }
 
-/** The shells and languages that a run had, and the missing ones, in one line. */
+/** The installed and the missing shells and languages of a run, in one line. */
 export function machineLine(): string {
   const languages = (Object.keys(LANGUAGES) as TestedLanguage[]).filter(hasLanguage);
   return `${listed("shells", SHELLS, installedShells())}; ${listed("languages", Object.keys(LANGUAGES), languages)}`;
 }
 
 /**
- * The folder of the interpreter behind `python3`, where another program stands before it (pyenv's starts thirty processes
- * each time); undefined where `python3` is the interpreter itself, or missing.
+ * The folder of the interpreter that `python3` runs, if `python3` is a wrapper (pyenv's starts thirty processes each
+ * time); undefined if `python3` is the interpreter itself, or missing.
  */
 export function pythonBehind(): string | undefined {
   const found = folders().find((folder) => isProgram(join(folder, "python3")));

@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
 
-/** Where Linux keeps files in memory. */
+/** The folder of Linux whose files are in memory. */
 const FOLDER = "/dev/shm";
 /** Maximum size of the files of all concurrent tests, with a margin. */
 const ROOM_BYTES = 2 * 1024 ** 3;

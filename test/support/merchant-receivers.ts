@@ -8,17 +8,17 @@ export type Incoming = {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** The number of its connection. */
+  /** The number of the request's connection. */
   readonly connection: number;
   readonly rawHeaders: readonly string[];
   readonly rawBody: Buffer;
-  /** Not a number if no such header came. */
+  /** NaN if the header is missing. */
   readonly timestamp: number;
-  /** Undefined if no such header came. */
+  /** Undefined if the header is missing. */
   readonly signature: string | undefined;
-  /** The expected signature of another text in place of the body. */
+  /** The expected signature if the request had this body. */
   readonly over: (body: string | Uint8Array) => string;
-  /** The number of the next request, from 0. */
+  /** The number of this request, from 0. */
   readonly number: number;
   readonly now: number;
   readonly secret: string;
@@ -26,7 +26,7 @@ export type Incoming = {
   readonly pass: (milliseconds: number) => void;
 };
 
-/** A receiver's answer: a status, a status with a text, or nothing, because it closed the connection. */
+/** A receiver's answer: a status, a status with a text, or `closed` if it closes the connection without an answer. */
 export type Answer =
   | number
   | {
@@ -36,10 +36,10 @@ export type Answer =
     }
   | "closed";
 
-/** A merchant's receiver: what it answers, or that it throws. */
+/** A merchant's receiver: returns its answer, or throws. */
 export type Receiver = (incoming: Incoming) => Answer;
 
-/** Connects a receiver to incoming requests; an error that it throws is the 500 of its framework. */
+/** Connects a receiver to incoming requests; an error that it throws becomes a 500, as in a framework. */
 export function serve(
   receiver: Receiver,
   options: {
@@ -97,15 +97,15 @@ export function right({ rawBody, rawHeaders, secret, now }: Incoming): number {
   return verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now }).ok ? 204 : 400;
 }
 
-/** Like the function above, with the reason. */
+/** Like `right`, but with a text: the event id, or the code of the refusal. */
 export function telling({ rawBody, rawHeaders, secret, now }: Incoming): Answer {
   const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now });
   return verdict.ok ? { status: 200, text: verdict.eventId } : { status: 400, text: verdict.code };
 }
 
 /**
- * A handmade correct receiver; each wrong receiver differs from it in one part. `isSigned` judges one signature of
- * those in the header, or that there is none.
+ * A handmade correct receiver; each wrong receiver differs from it in one part. `isSigned` judges one signature of the
+ * header, or a missing header.
  */
 export function handmade(parts: {
   readonly isSigned?: (incoming: Incoming) => boolean;
@@ -120,7 +120,7 @@ export function handmade(parts: {
   };
 }
 
-/** The body as JSON, which there always is; throws if it is none. */
+/** The event in a body; throws if the body is no JSON. */
 export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   readonly event_id: string;
   readonly type: string;
@@ -129,7 +129,7 @@ export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   return JSON.parse(rawBody.toString("utf8")) as ReturnType<typeof parse>;
 }
 
-/** Digits that have nothing to do with a signature. */
+/** A digest that is no signature. */
 export function digest(text: string): string {
   return hash("sha256", text, "hex");
 }

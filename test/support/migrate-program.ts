@@ -1,4 +1,4 @@
-/** Run as a program: opens the file that it is given as a later version would. */
+/** A program that opens the given file as a later version would. */
 const loaded = await import("./migrate.ts").catch((error: unknown) => {
   // A call that fails while this program is loaded proves nothing about its work.
   console.error(`the program cannot be read: ${String(error)}`);

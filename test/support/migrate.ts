@@ -2,7 +2,9 @@ import type { FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 
-/** The next formats of `sandbox.db`, as a release might have them: each migration makes a table and fills it. */
+/**
+ * The next schema versions of `sandbox.db`, as a release might have them: each migration makes a table and fills it.
+ */
 export const NEXT_FORMATS: FileKind = {
   ...SANDBOX_FILE,
   migrations: [
@@ -15,7 +17,7 @@ export const NEXT_FORMATS: FileKind = {
   ],
 };
 
-/** Opens a file, and so brings it to the last of these formats. */
+/** Opens a file, which migrates it to the last of these schema versions. */
 export function bringToLastFormat(path: string): void {
   const opened = openDatabase(path, { kind: NEXT_FORMATS, pid: process.pid });
   if (opened.ok) opened.value.close();

@@ -29,14 +29,14 @@ type Order = {
 };
 
 const ENDED = new Set(["failed", "cancelled", "expired"]);
-/** The statuses that this version has; an event of another one is of a type that comes later. */
+/** The statuses of this version; an event with another status has a future type. */
 const STATUSES = new Set(["created", "pending", "succeeded", ...ENDED]);
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /**
- * A careful shop in this process, with a key for each attempt and a state for each checkout; a mistake changes one part
- * of it.
+ * A careful shop in this process, with a key for each attempt and a state for each checkout; each mistake changes one
+ * part of the shop.
  */
 export class CarefulShop {
   readonly orders = new Map<string, Order>();
@@ -90,7 +90,7 @@ export class CarefulShop {
     if (sequence > (order.checkouts.get(id)?.sequence ?? 0)) order.checkouts.set(id, { status, sequence });
   }
 
-  /** Handles a verified event; returns what it answers. */
+  /** Handles a verified event; returns the status of the answer. */
   async take(event: ShopEvent): Promise<number> {
     const order = this.orders.get(event.data.order_id);
     if (order === undefined || this.seen.has(event.event_id) || !this.fits(order, event.data)) return 200;
@@ -106,10 +106,10 @@ export class CarefulShop {
 
   started(): void {}
 
-  /** Called when it is served, the first time and after a restart. */
+  /** Called at each start of the shop. */
   booted(): void {}
 
-  /** Ends its process by itself. */
+  /** Ends the shop's process from inside. */
   fall(): void {
     this.endServing?.();
   }
@@ -139,7 +139,10 @@ export class CarefulShop {
     return { ...OK, body: JSON.stringify(shown) };
   }
 
-  /** Its commands: `create-order`, and `serve`, which opens it on the port in PORT until it is ended. */
+  /**
+   * Installs the shop's commands: `create-order`, and `serve`, which opens the shop on the port in PORT until it is
+   * ended.
+   */
   open(): void {
     const { harness } = this.site;
     const program = {
@@ -176,7 +179,7 @@ function newOrder(): Order {
   return { total, currency, checkouts: new Map(), bookings: [] };
 }
 
-/** The mistakes, by the history that is made for them: what it breaks, and the shop. */
+/** The mistakes, by the history that finds each: the broken invariant, and the shop. */
 export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop: typeof CarefulShop]>> = {
   other_amount: [
     "never_unpaid",
@@ -249,7 +252,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly blocked = new Set<string>();
-      // It remembers events before it has verified them.
+      // Records events before it has verified them.
       override async answer(request: HttpRequest): Promise<HttpResponse> {
         const answered = await super.answer(request);
         const event = parseJson(Buffer.from(request.body).toString("utf8")) as ShopEvent | undefined;
@@ -265,7 +268,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private finish: () => void = () => undefined;
-      // A started payment is kept until the next look, and then overwrites the events that came meanwhile.
+      // Keeps a started payment until another event or request for the view, and then overwrites events received
+      // meanwhile.
       override async take(event: ShopEvent): Promise<number> {
         const order = this.orders.get(event.data.order_id);
         if (event.data.status !== "pending" || order === undefined || this.seen.has(event.event_id)) {
@@ -291,7 +295,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly closed = new Set<string>();
-      // It asks the API before it buys again; any reported end closes the order, whichever attempt has ended.
+      // Asks the API before a second purchase; any reported end closes the order, whichever attempt has ended.
       override async buy(orderId: string): Promise<string | undefined> {
         const order = this.orders.get(orderId);
         const last = [...(order?.checkouts.keys() ?? [])].at(-1);
@@ -346,7 +350,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly closed = new Set<string>();
-      // It abandons a page about which it cannot ask the API.
+      // Abandons a checkout about which the API does not answer.
       override async buy(orderId: string): Promise<string | undefined> {
         for (const id of this.orders.get(orderId)?.checkouts.keys() ?? [])
           if ((await this.site.told(id)).status === "") this.closed.add(id);
@@ -528,7 +532,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
-        // It answers, and gives up if it cannot ask the API.
+        // Answers 200, and gives up if the API does not answer.
         const { status } = await this.site.told(event.data.id);
         return status === "" ? 200 : super.take(event);
       }
@@ -549,7 +553,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly counts = new Map<number, number>();
-      // It accepts the first ten payments of a moment, and drops the work on all of them.
+      // Handles the first ten payments of a moment; answers 200 to further payments, and drops them.
       override async take(event: ShopEvent): Promise<number> {
         if (event.data.status !== "succeeded") return super.take(event);
         const now = this.site.harness.clock.now();
@@ -592,7 +596,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   restart_after_answer: [
     "booked_when_paid",
     class extends CarefulShop {
-      // Its knowledge was in memory.
+      // A restart loses all bookings, because they were in memory.
       override booted(): void {
         for (const order of this.orders.values()) {
           order.bookings = [];
@@ -604,7 +608,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   restart_second_attempt: [
     "booked_when_paid",
     class extends CarefulShop {
-      // Its memory has the open attempts; at start, the first of each order.
+      // Keeps its open attempts in memory; after a start, only the first attempt of each order.
       private attempts = new Set<string>();
       override booted(): void {
         this.attempts = new Set(
@@ -625,7 +629,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   restart_after_return: [
     "booked_once",
     class extends CarefulShop {
-      // Its memory knows which checkouts are booked.
+      // Keeps the booked checkouts in memory.
       private readonly booked = new Set<string>();
       override booted(): void {
         this.booked.clear();
@@ -690,7 +694,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
-        // It answers, and asks for eight seconds before it gives up.
+        // Answers 202, and asks the API for eight seconds before it gives up.
         const { status } = await this.site.told(event.data.id);
         if (status !== "") return super.take(event);
         let tries = 0;
@@ -757,8 +761,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
 };
 
 /**
- * Mistakes with events of a type, about any object. `of_a_payment`: the same is right with a payment of the order, or
- * cannot happen.
+ * Mistakes with events of one type, about any object. `of_a_payment`: right or impossible if the event is a payment of
+ * the order.
  */
 export const EVENT_MISTAKES: Readonly<
   Record<

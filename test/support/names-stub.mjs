@@ -1,4 +1,4 @@
-/** Gives names the addresses that NAMES_STUB says, as the resolver of a network of containers does: name=address,… */
+/** Resolves names to the addresses in NAMES_STUB (name=address,…), as the resolver of a container network does. */
 import dns from "node:dns";
 
 const names = new Map((process.env.NAMES_STUB ?? "").split(",").map((pair) => pair.split("=")));

@@ -1,15 +1,16 @@
 /**
- * Notes every address that a process connects to, binds or looks up. It stands at Node's own bindings, below every module
- * that opens a connection. Preloaded into a program, it writes each note as a line of JSON into the file of NETWORK_LOG.
+ * Notes every address that a process connects to, binds or looks up. It hooks Node's own bindings, below every module
+ * that opens a connection. Preloaded into a program, it writes each note as a line of JSON into the file of
+ * NETWORK_LOG.
  */
 const { appendFileSync } = require("node:fs");
 const dns = require("node:dns");
 const { syncBuiltinESMExports } = require("node:module");
 
-/** Calls `note` with the kind and the arguments of each call from now on; returns the function that ends it. */
+/** Calls `note` with the kind and the arguments of each call from now on; returns a function that stops this. */
 function watchNetwork(note) {
   const undo = [];
-  // Replaces a method by one that notes its arguments, without the request objects of the bindings, and then does the same.
+  // Replaces a method by a wrapper that first notes its arguments, without the request objects of the bindings.
   const watch = (object, name, what) => {
     const original = object?.[name];
     if (typeof original !== "function") return;

@@ -7,7 +7,7 @@ import { listenUntilEnd } from "./http-receiver.ts";
 import { heldPort } from "./ports.ts";
 import { openRawReceiver } from "./raw-receiver.ts";
 
-/** An endpoint: opens what listens there, and returns its address. */
+/** Opens the program that listens at an endpoint, and returns the endpoint's URL. */
 type Open = () => Promise<string>;
 /** The name of an endpoint, how it is opened, and the code of its cause; undefined if there is none. */
 export type OddEndpoint = readonly [name: string, open: Open, code: string | undefined];
@@ -246,7 +246,6 @@ const STATUSES: readonly OddEndpoint[] = [
   ["200 with the type of a page and text", answers(200, PAGE, "ok"), undefined],
 ];
 
-/** All of them. */
 export const ODD_ENDPOINTS = [
   ...OTHER_PROTOCOLS,
   ...CUT,

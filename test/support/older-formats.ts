@@ -4,7 +4,9 @@ import { brotliDecompressSync } from "node:zlib";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 
-/** A file of a format from before the baseline; `log`: what a killed process left beside it. */
+/**
+ * A file of a schema version from before the baseline; `log`: the write-ahead log that a killed process left beside it.
+ */
 export type OlderFile = {
   /** `sandbox.db`, its backup before a migration, `requests.db`, or `old.snapshot`. */
   readonly name: string;
@@ -20,7 +22,9 @@ type Packed = { readonly file: string; readonly format: number } & {
 
 const PACKED = join(import.meta.dirname, "../../fixtures/older-formats.json.br");
 
-/** A file of each format, as the last program wrote it that had their migrations; the log begins with a later commit. */
+/**
+ * A file of each schema version, written by the last program with its migrations; the log begins with a later commit.
+ */
 export function olderFiles(): readonly OlderFile[] {
   const packed = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as readonly Packed[];
   return packed.map(({ file, format, content, log }) => ({
@@ -31,7 +35,9 @@ export function olderFiles(): readonly OlderFile[] {
   }));
 }
 
-/** Writes a database as an earlier version of the program would have left it: with the tables and columns it knew. */
+/**
+ * Writes a database as an earlier version of the program would have left it: with the tables and columns that it knew.
+ */
 export function writeAsEarlier(path: string, earlier: FileKind): void {
   const opened = openDatabase(`${path}.earlier`, { kind: earlier });
   if (!opened.ok) throw new Error(opened.refusal.message);

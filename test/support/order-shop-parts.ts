@@ -2,14 +2,14 @@ import type { ShopEvent, ShopPlan } from "./order-shops.ts";
 
 /** The parts of a shop. */
 export type OrderShopParts = {
-  /** Whether an event is new, which it then writes down. */
+  /** Whether an event is new; records a new event. */
   readonly isNew: (event: ShopEvent) => boolean | Promise<boolean>;
-  /** Its action for a new payment. */
+  /** The shop's action for a new payment. */
   readonly books: (event: ShopEvent) => void;
-  /** Its action for each event that is no payment. */
+  /** The shop's action for each event that is no payment. */
   readonly others: (event: ShopEvent) => void;
   readonly answers: (isNew: boolean, event: ShopEvent) => number;
-  /** Its answer to a wrong signature, and whether it acts on the event before. */
+  /** The shop's answer to a wrong signature, and whether the shop acts on the refused event. */
   readonly refuses: Pick<ShopPlan, "refusal" | "believes">;
   readonly shows: NonNullable<ShopPlan["show"]>;
 };
@@ -30,7 +30,7 @@ export function orderShopOf(parts: OrderShopParts): ShopPlan {
   return { onEvent, ...refuses, show: shows };
 }
 
-/** Writes a key down over all orders; whether it was not there. */
+/** Records a key among those of all orders; returns whether the key was new. */
 function isNewKey({ life }: ShopEvent, key: string): boolean {
   const isNew = !life.has(key);
   life.add(key);

@@ -13,7 +13,7 @@ export type ShopEvent = {
   readonly type: string;
   readonly orderId: string;
   readonly amount: number;
-  /** The shop's record over all its orders. */
+  /** The keys that the shop has recorded, over all its orders. */
   readonly life: Set<string>;
   readonly status: string;
   readonly sequence: number;
@@ -21,19 +21,19 @@ export type ShopEvent = {
   /** The time now, in milliseconds. */
   readonly now: number;
   readonly order: Order;
-  /** Whether it says that the order is paid. */
+  /** Whether the event says that the order is paid. */
   readonly payment: boolean;
   /** Whether the shop has marked the order paid. */
   readonly paid: boolean;
-  /** The time now, to a second. */
+  /** The time now, rounded to a second. */
   readonly paidAt: string;
   /** The number of the event among all events, from 1. */
   readonly count: number;
   /** Marks the order paid, and books it. */
   readonly book: () => void;
-  /** The status in v1's answer. */
+  /** Asks v1 for the status of the session. */
   readonly ask: () => Promise<string>;
-  /** Waits with the answer. */
+  /** Delays the answer. */
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Runs an action after a delay. */
   readonly later: (milliseconds: number, act: () => void) => void;
@@ -41,27 +41,27 @@ export type ShopEvent = {
 
 /** A shop's action for an event, and its view of an order. */
 export type ShopPlan = {
-  /** Answers a status, default 200. */
+  /** Returns the status of the answer; default: 200. */
   readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
   readonly show?: (order: Order, moment: string) => string;
-  /** The status of its view, default 200. */
+  /** The status of the shop's view; default: 200. */
   readonly viewStatus?: (order: Order) => number;
-  /** Whether it acts on an event that is badly signed, with these headers; it is refused in any case. */
+  /** Whether the shop acts on an event with a wrong signature and these headers; the event is refused in any case. */
   readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
   /**
-   * The place from which it reads the id of an event, if it verifies only the signature. Default: it refuses a header
-   * with another id than the body, as our verifier does.
+   * The part of a request with the event's id, for a shop that verifies only the signature. Default: the shop refuses a
+   * header with another id than the body, as our verifier does.
    */
   readonly readsId?: "body" | "header";
-  /** The status for a wrong signature, default 400. */
+  /** The status for a wrong signature; default: 400. */
   readonly refusal?: number;
-  /** The number of requests that it answers in a second. */
+  /** The number of requests that the shop answers in a second. */
   readonly perSecond?: number;
   /** Runs an action when the view is requested. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
 };
 
-/** The parts of an event that shops look at. */
+/** The parts of an event that shops read. */
 export type HookEvent = {
   readonly event_id: string;
   readonly type: string;
@@ -146,11 +146,11 @@ export function createOrderBooks({ clock, statusOf }: ShopWorld) {
     show,
     sessionOf: (orderId: string) => sessions.get(orderId),
     isPaid: (orderId: string) => orderOf(orderId).status === "paid",
-    /** Marks an order paid, which books nothing. */
+    /** Marks an order paid, without a booking. */
     pay: (orderId: string) => void (orderOf(orderId).status = "paid"),
-    /** Books an order, also if it is booked already. */
+    /** Books an order, even if it is booked already. */
     bookAgain: (orderId: string) => book(orderOf(orderId))(),
-    /** Writes that an order waits for its payment. */
+    /** Marks an order as waiting for its payment. */
     wait: (orderId: string) => void (orderOf(orderId).status = "open"),
   };
 }
@@ -196,7 +196,7 @@ export function openOrderShop(
 
 const FINAL = new Set(["succeeded", "failed", "cancelled", "expired"]);
 
-/** Books by the event id, which it writes down in the same moment, as with a unique index. */
+/** Books each event id once, and records the id at the same moment, as with a unique index. */
 function byEventId({ id, payment, order, book }: ShopEvent): void {
   if (order.seen.includes(id)) return;
   order.seen.push(id);
@@ -218,7 +218,7 @@ function keptInOneFile(): ShopPlan["onEvent"] {
   };
 }
 
-/** Reads the event in hand from a variable of the whole shop, after a pause. */
+/** Reads the current event from a variable of the whole shop, after a pause. */
 function keptInOneVariable(): ShopPlan["onEvent"] {
   const inHand = new WeakMap<Set<string>, ShopEvent>();
   return async (event) => {
@@ -238,7 +238,7 @@ function booksLater(milliseconds: number): ShopPlan["onEvent"] {
   };
 }
 
-/** Looks whether it knows the event, and writes it down after a pause, with the booking. */
+/** Checks whether the event is known, and records it after a pause, with the booking. */
 function looksAndBooks(milliseconds: number): ShopPlan["onEvent"] {
   return async ({ id, payment, life, book, wait }) => {
     if (life.has(id)) return;
@@ -392,7 +392,7 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   },
 };
 
-/** A status that a careless shop takes over from any event. */
+/** A status that a careless shop copies from any event. */
 const STATUS_NAMES: Readonly<Record<string, string>> = {
   succeeded: "paid",
   created: "open",
@@ -417,7 +417,7 @@ function booksUnpaid(status: string): Readonly<Record<string, ShopPlan>> {
   return Object.fromEntries(shops);
 }
 
-/** Identifies events by a value that other events share, over all orders. */
+/** Identifies events of all orders by a value that several events share. */
 function knowsBy(keyOf: (event: ShopEvent) => string): ShopPlan["onEvent"] {
   return (event) => {
     const key = keyOf(event);
@@ -439,7 +439,7 @@ function findsBy(isFound: (known: ShopEvent, paid: ShopEvent) => boolean): ShopP
   };
 }
 
-/** Keeps each delivery of a payment until the creation of its order comes, and books all of them. */
+/** Keeps each delivery of a payment until the event of its order's creation arrives, and then books all of them. */
 function keepsEach(): ShopPlan["onEvent"] {
   return ({ status, payment, paid, order, book }) => {
     const isKnown = order.sequence > 0 || status === "created";

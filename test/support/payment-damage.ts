@@ -3,8 +3,8 @@ import type { PROMISES } from "./payment-invariants.ts";
 import { insertion, expression } from "./rows.ts";
 
 /**
- * Changes behind the service's back that break a promise, to the only checkout: an order that was declined, then paid,
- * then late.
+ * Changes to the database that break a promise about its only checkout: an order that was declined, then paid, then
+ * paid late.
  */
 export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: string])[] = [
   ["sequence counts from 1 without a gap", "UPDATE events SET sequence = 4 WHERE sequence = 3"],
@@ -60,7 +60,7 @@ export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: st
   ["a late result says what its attempt did not", "UPDATE late_results SET attempt = 3"],
 ];
 
-/** A database that lets everything be written from now on. */
+/** Opens a database without its triggers, unique indexes and checks, so that any row can be written. */
 export function openUnguarded(path: string): Database.Database {
   const rows = new Database(path);
   rows.pragma("foreign_keys = OFF");
@@ -73,7 +73,7 @@ export function openUnguarded(path: string): Database.Database {
   return rows;
 }
 
-/** Changes the content of an event. */
+/** The statement that changes a field in the body of an event. */
 function inBody(sequence: number, path: string, value: string): string {
   const json = /^[0-9]+$/.test(value) ? value : `'${value}'`;
   return `UPDATE events SET body = json_set(body, '${path}', ${json}) WHERE sequence = ${sequence}`;

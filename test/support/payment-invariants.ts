@@ -3,21 +3,21 @@ import type { Status } from "../../src/core/checkout/checkout.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 import type { Attempt } from "../../src/core/checkout/shapes.ts";
 
-/** A checkout as the tables have it; `late` holds `<attempt> <result>`, in order. */
+/** A checkout as stored in the tables; `late` holds `<attempt> <result>`, in order. */
 export type PaymentRow = {
   readonly orderId: string;
   readonly status: Status;
   readonly attempts: readonly Attempt["outcome"][];
   readonly late: readonly string[];
   readonly events: number;
-  /** The outcome of its automatic settlement; null if it waits for a payer. */
+  /** The outcome of the automatic settlement; null if the checkout waits for a payer. */
   readonly settles: PayOutcome | null;
 };
 
 const OPEN = "('created', 'pending')";
 const ENDS = "('succeeded', 'failed', 'cancelled', 'expired')";
 
-/** Every event beside the status that the one before it led to. */
+/** Every event with the status in the event before it. */
 const STEPS = `
   WITH steps AS (
     SELECT checkout_id AS id, sequence, type, body ->> '$.sequence' AS told, body ->> '$.type' AS told_type,
@@ -62,7 +62,7 @@ export const PROMISES = {
     WHERE outcome IS NULL OR outcome = result`,
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Violations of decision 10, as `<id>: <promise>`; all tables are read in one transaction. */
+/** Violations of the promises, as `<id>: <promise>`; all tables are read in one transaction. */
 export function brokenPromises(rows: Database.Database): string[] {
   const look = rows.transaction(() =>
     Object.entries(PROMISES).flatMap(([promise, sql]) =>
@@ -75,7 +75,7 @@ export function brokenPromises(rows: Database.Database): string[] {
   return [...new Set(look())];
 }
 
-/** Every checkout of the tables by its id, or only the given one. */
+/** Every checkout of the tables by its id, or only the given checkout. */
 export function paymentRows(rows: Database.Database, only?: string): Map<string, PaymentRow> {
   type Row = Omit<PaymentRow, "attempts" | "late"> & Record<"id" | "attempts" | "late", string>;
   const select = rows.prepare<string[], Row>(

@@ -6,14 +6,14 @@ import type { PaymentRow } from "./payment-invariants.ts";
 /** The state of a payment. */
 export type Payment = Pick<PaymentRow, "status" | "attempts" | "late" | "events">;
 
-/** An act of a payer on the pages, or of the control API in the payer's place. */
+/** An act of a payer on the pages, or of the control API on the payer's behalf. */
 export type Act =
   | { readonly kind: "start" }
-  /** On the checkout's page, or in the wallet of an attempt. */
+  /** On the checkout's page (null), or in the wallet of an attempt. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
   | { readonly kind: "late"; readonly attempt: number }
-  /** Closes the wallet: only looks. */
+  /** Shows the wallet, and leaves it without a payment. */
   | { readonly kind: "walk_away"; readonly attempt: number }
   | { readonly kind: "pay"; readonly outcome: PayOutcome };
 
@@ -27,7 +27,7 @@ export function isEnd(status: string): boolean {
   return ["succeeded", "failed", "cancelled", "expired"].includes(status);
 }
 
-/** The result of an act by decision 10, written a second time: a forbidden act changes nothing. */
+/** The result of an act by decision 10, computed independently of the service: a forbidden act changes nothing. */
 function next(payment: Payment, act: Act): Payment {
   switch (act.kind) {
     case "start":
@@ -66,7 +66,7 @@ export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] 
   return [payment, settled, end(settled, "expired")];
 }
 
-/** The URL of an action's form, and its fields beside the token. */
+/** The path of an act's form, and its fields besides the token. */
 export function formOf(id: string, act: FormAct): { readonly path: string; readonly outcome?: string } {
   const wallet = (attempt: number): string => `/pay/${id}/wallet/${attempt}`;
   switch (act.kind) {
@@ -82,7 +82,7 @@ export function formOf(id: string, act: FormAct): { readonly path: string; reado
   }
 }
 
-/** The token that the forms of a page carry; undefined if it has no form. */
+/** The token in the forms of a page; undefined if the page has no form. */
 export function formTokenIn(page: string): string | undefined {
   return /name="token" value="([^"]+)"/.exec(page)?.[1];
 }

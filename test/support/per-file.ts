@@ -1,7 +1,7 @@
 import { afterAll } from "vitest";
 
 /**
- * A value of the tests that a file loads: the default, or another value until the file ends, also if its worker runs
+ * A value for the tests of one file: the default, or a replacement until the file ends, because its worker may run
  * other files next.
  */
 export function perFile<Value>(usual: Value) {

@@ -11,7 +11,7 @@ type Planted = {
   readonly isObservable: boolean;
 };
 
-/** Why some differences of a part cannot be observed; empty if all can. */
+/** The reason why some differences of a part cannot be observed; empty if all can be observed. */
 const UNSEEN = {
   "error codes": "no probe provokes them",
   "statuses of codes whose status the interface does not state": "only a body that is too large is provoked",
@@ -62,7 +62,7 @@ const statuses = ERROR_CODES.filter(
   ),
 );
 
-/** Differences of every field; those of one service do not exclude each other. */
+/** Differences of every field; the differences of one service do not exclude each other. */
 export const SERVICES: readonly (readonly Planted[])[] = [
   [
     ...codes((code) => `svc.${code}`),
@@ -109,13 +109,13 @@ function merge<Value extends object>(one: Value, other: Value): Value {
   return { ...one, ...Object.fromEntries(merged) };
 }
 
-/** Whether a dialect has a difference. */
+/** Whether a dialect contains a difference. */
 export function contains(whole: unknown, part: unknown): boolean {
   if (!isRecord(part)) return whole === part;
   return Object.entries(part).every(([name, value]) => isRecord(whole) && contains(whole[name], value));
 }
 
-/** The table of docs/scenarios.md. */
+/** The table of the differences in docs/scenarios.md. */
 export function plantedTable(): string {
   const all = SERVICES.flat();
   const rows = Object.entries(UNSEEN).map(([part, why]) => {

@@ -6,7 +6,7 @@ export type PortalIds = Readonly<Record<string, string>> & { readonly store_id: 
 /** A page of the portal, and its address in a store. */
 export type PortalPage = { readonly path: string; readonly role: string; readonly address: string };
 
-/** Paths that no page is under. */
+/** Paths below which there is no page. */
 const NO_PAGE = /^\/portal\/assets\//;
 
 /** Every page of the portal's table. An id without a value throws, so that a new page cannot be missed. */
@@ -16,7 +16,10 @@ export function portalPages(routes: readonly Route[], ids: PortalIds): PortalPag
     .map(({ path, role }) => ({ path, role, address: addressOf(path, ids) }));
 }
 
-/** The folder of `{id}` names it: `/checkouts/{id}`, `/requests/{id}`. */
+/**
+ * The path of a page with ids for its parameters; the folder before `{id}` names the id: `/checkouts/{id}`,
+ * `/requests/{id}`.
+ */
 function addressOf(path: string, ids: PortalIds): string {
   return path.replaceAll(/(\w+)\/\{(\w+)\}/g, (_all, folder: string, name: string) => {
     const key = name === "id" ? folder : name;

@@ -4,12 +4,12 @@ import type { BrowserContext, Page } from "playwright-core";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import type { Customer, Shop } from "./shop.ts";
 
-/** A sandbox, as its start told of it. */
+/** A sandbox, as described by its ready line. */
 type Sandbox = { readonly ready: ReadyMessage };
 
 /**
- * Signs a new browser profile in to the portal of a shop's sandbox; its page is empty. That a browser is signed in by the
- * link itself is shown by test/real/portal-frame.test.ts.
+ * Signs a new browser profile in to the portal of a shop's sandbox; its page is empty. test/real/portal-frame.test.ts
+ * tests that the link itself signs a browser in.
  */
 export async function signedInBrowser(
   { sandbox, visit }: Pick<Shop, "sandbox" | "visit">,
@@ -40,7 +40,7 @@ export async function administratorSignedIn(profile: BrowserContext, { ready }: 
   await keepCookie(profile, `${ready.portal_url ?? ""}/admin/sign-in`, { ...admin });
 }
 
-/** Sends a form for signing in without a browser, and gives the profile the cookie, as a browser would keep it. */
+/** Sends a sign-in form without a browser, and puts the cookie of the answer into the profile. */
 async function keepCookie(
   profile: BrowserContext,
   address: string,

@@ -5,8 +5,7 @@ import { CLICKABLE, DeadEnd, type Hand, type HandCount } from "./portal-hand.ts"
 import { openTab, textIn, type Answer, type Cookies } from "./tab.ts";
 
 /**
- * A hand in a browser without scripts and window: it sees the markup, and loads a page again before it gives up a
- * search.
+ * A hand in a browser without scripts and window: it sees the markup, and reloads the page before it gives up a search.
  */
 export async function handHere(
   sandbox: RunningSandbox,
@@ -18,7 +17,7 @@ export async function handHere(
   let focus: string | undefined;
   const placeOf = (): string => tab.address().pathname.replace(/^\/portal\/k-[^/]+\/[^/]+/, "");
 
-  /** Notes the errors on the way to a page, and moves the focus to its field. */
+  /** Records the errors on the way to a page, and moves the focus to the page's autofocus field. */
   const arrive = (answers: readonly Answer[], mayBeRefused = false): void => {
     for (const { method, path, status } of answers) {
       const isRefused = mayBeRefused && method === "POST" && status === 400;
@@ -27,7 +26,7 @@ export async function handHere(
     focus = tab.find("[autofocus]")?.getAttribute("name");
   };
 
-  /** The first visible element; otherwise waits for requests in flight, and loads the page again. */
+  /** Finds the first visible element; if there is none, waits for requests in flight, and reloads the page. */
   const find = async (
     selector: string,
     wanted: string,
@@ -112,7 +111,7 @@ function holds(element: HTMLElement, text: string | RegExp): boolean {
   return typeof text === "string" ? own.toLowerCase().includes(text.toLowerCase()) : text.test(own);
 }
 
-/** Whether an element has a text that no child has: an element around it may be in sight while the text is not. */
+/** Whether an element has a text that no child has: an element around the text may be visible while the text is not. */
 function shows(element: HTMLElement, text: string | RegExp): boolean {
   return holds(element, text) && !element.children.some((child) => holds(child, text));
 }

@@ -1,10 +1,10 @@
 import type { Locator, Page, Response } from "playwright-core";
 import { CLICKABLE, DeadEnd, LEADS_ON, type Hand, type HandCount } from "./portal-hand.ts";
 
-/** How long a page may take until a person would give up, on a busy machine. */
+/** The wait for a page after which a person would give up, on a busy machine. */
 const PATIENCE_MS = 15_000;
 
-/** A hand on a page, which counts. */
+/** A hand on a page, which counts its actions. */
 export function handOn(page: Page, count: HandCount): Hand {
   watch(page, count);
   const wait = async (target: Locator, wanted: string): Promise<Locator> => {
@@ -71,7 +71,7 @@ export function handOn(page: Page, count: HandCount): Hand {
       await wait(page.locator(`#refused-${field}`), `sentence at ${field}`);
       if (!page.url().startsWith(before))
         count.deadEnds.push(`the refused form of ${placeOf(before)} is on ${placeOf(page.url())}`);
-      // A browser moves the focus there when it draws the loaded page.
+      // The browser moves the focus to the field when it draws the loaded page.
       await wait(page.locator(`[name="${field}"]:focus`), `focus in the refused ${field}`);
     },
     openTab: async (text) => {
@@ -85,7 +85,7 @@ export function handOn(page: Page, count: HandCount): Hand {
   };
 }
 
-/** Notes each page that is answered with an error, unless it is a form that was refused in its place. */
+/** Records each page with an error status, except forms that are refused in place. */
 function watch(page: Page, count: HandCount): void {
   const allowed = { before: count.refusals };
   page.on("response", (response: Response) => {
@@ -99,7 +99,7 @@ function watch(page: Page, count: HandCount): void {
   });
 }
 
-/** An address of the portal below its store. */
+/** The path of a portal address below its store. */
 function placeOf(address: string): string {
   return new URL(address).pathname.replace(/^\/portal\/k-[^/]+\/[^/]+/, "");
 }

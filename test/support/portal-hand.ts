@@ -9,7 +9,7 @@ export type Hand = {
   readonly row: (text: string | RegExp) => Promise<void>;
   /** Clicks an entry of the store's menu. */
   readonly menu: (entry: string) => Promise<void>;
-  /** Types into the field of this name: clicks it first unless it has the focus. */
+  /** Types into the field of this name, after a click on the field unless it has the focus. */
   readonly type: (name: string, text: string, within?: string) => Promise<void>;
   /** Types into the search field of the bar, and presses Enter, which counts as a click. */
   readonly search: (text: string) => Promise<void>;
@@ -25,12 +25,12 @@ export type Hand = {
   readonly close: () => Promise<void>;
 };
 
-/** The count of actions so far. */
+/** The counts of a hand so far. */
 export type HandCount = {
   clicks: number;
   /** The number of forms that were refused in place. */
   refusals: number;
-  /** Pages that had no way forward, and answers that no page expects. */
+  /** Pages without a way forward, and answers that no page expects. */
   readonly deadEnds: string[];
 };
 
@@ -40,7 +40,7 @@ export class DeadEnd extends Error {}
 /** The elements that lead to another page: no summary, no box, and no link within the page. */
 export const LEADS_ON = "a[href]:not([href^='#']), button:not([type=button])";
 
-/** A task ends at the first dead end: it is noted, and no other error is. */
+/** Ends a task at its first dead end, which is recorded; all other errors are thrown. */
 export async function untilDeadEnd(count: HandCount, work: () => Promise<void>): Promise<void> {
   try {
     await work();

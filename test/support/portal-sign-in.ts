@@ -1,30 +1,30 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
 
-/** The secret that signs a browser in: the merchant's code, or the administrator's token. */
+/** The role of a browser: the merchant signs in with a code, the administrator with a token. */
 type PortalRole = "merchant" | "administrator";
 
-/** A browser that is signed in, as the requests of any program can be. */
+/** The cookie and the form token of a signed-in browser, which any program can send. */
 type PortalCookie = { readonly cookie: string; readonly formToken: string };
 
 const HOMES: Readonly<Record<PortalRole, string>> = { merchant: "/portal", administrator: "/portal/admin" };
 
-/** Where the portal of a sandbox answers: `localhost:4242`. */
+/** The host of a sandbox's portal: `localhost:4242`. */
 export function portalHost({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none").host;
 }
 
-/** The path that the portal of a sandbox is below: `/portal/k-…`. */
+/** The path above all pages of a sandbox's portal: `/portal/k-…`. */
 export function portalPathOf({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none/portal").pathname;
 }
 
-/** The address on the wire of a page that a test names as the program does, without the key of the portal. */
+/** The address on the wire of a page, which tests name without the key of the portal, as the program does. */
 export function onWire(sandbox: Pick<RunningSandbox, "ready">, path: string): string {
   const own = portalPathOf(sandbox);
   return path.startsWith(own) ? path : path.replace(/^\/portal/, own);
 }
 
-/** Asks the portal as a browser does, by an address as the program names it; so are those in the answer. */
+/** Requests a page as a browser does, by an address without the key of the portal; the answer has no key either. */
 export async function askPortal(
   sandbox: RunningSandbox,
   { path, ...call }: Parameters<RunningSandbox["request"]>[0],
@@ -44,12 +44,12 @@ export function codeOf(link: string | null): string {
   return new URL(link ?? "http://none").hash.replace("#t=", "");
 }
 
-/** A new link to the portal, as `checkout open --print` shows it. */
+/** A new link to the portal, as `checkout open --print` prints it. */
 export async function newLink(harness: Harness): Promise<string> {
   return (await harness.run(["open", "--print"])).stdout.trim();
 }
 
-/** Posts a form of the portal's own page, with no session unless its cookie is among the headers. */
+/** Posts a form of the portal's own page, without a session unless `headers` has its cookie. */
 export function postForm(
   sandbox: RunningSandbox,
   path: string,
@@ -69,7 +69,7 @@ export function postForm(
   });
 }
 
-/** Loads a page of the portal like a browser after its address was typed. */
+/** Loads a page of the portal, as a browser does after a person has typed its address. */
 export function load(
   sandbox: RunningSandbox,
   path: string,
@@ -94,7 +94,7 @@ export async function signIn(
   const secret =
     role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: harness.adminToken() };
   const cookie = cookieIn(await postForm(sandbox, `${HOMES[role]}/sign-in`, secret));
-  // Any page has the frame, even a missing page. Without the number of the page: each form is meant.
+  // Any page has the frame, even a missing page. Without the page's number the token is valid for each form.
   const { body } = await load(sandbox, `${HOMES[role]}/no/such/page`, { Cookie: cookie });
   return { cookie, formToken: /name="token" value="([^".]+)/.exec(String(body))?.[1] ?? "" };
 }

@@ -1,9 +1,9 @@
 import { textOf, type Page } from "./portal.ts";
 
-/** A time within a line, which its script shows in the browser's zone. */
+/** A time within a line, which the page's script shows in the browser's zone. */
 const TIME = /<time datetime="([^"]+)"[^>]*>[^<]*<\/time>/g;
 
-/** The lines of the story on a page: time, words with whole times, and whether they stand further in. */
+/** The lines of the story on a page: the time, the text with full times, and whether the line is indented. */
 export function linesOf(page: Pick<Page, "html">): readonly { at: string; text: string; isUnder: boolean }[] {
   const [, story = ""] = page.html.split('id="story"');
   const html = story.replaceAll(/<ol class="attempts">.*?<\/ol>/gs, "");

@@ -1,24 +1,24 @@
 import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import type { Hand } from "./portal-hand.ts";
 
-/** A store that a task is done in, as its merchant's programs use it. */
+/** The store of a task, with actions of its merchant's programs. */
 type TaskStore = {
-  /** Creates an order of v1, over a usual one; its answer may be a refusal. */
+  /** Creates an order with v1 from these fields and defaults; the order may be refused. */
   readonly order: (order: Readonly<Record<string, unknown>>, key?: string) => Promise<void>;
-  /** Adds an endpoint whose receiver answers so: each path is an answer. */
+  /** Adds an endpoint with one of the receivers. */
   readonly endpoint: (path: keyof typeof RECEIVERS) => Promise<void>;
-  /** Adds an endpoint that takes everything, and records what the drill of webhooks shows of it. */
+  /** Adds an endpoint that accepts everything, and records the findings of a webhook drill about it. */
   readonly drilled: () => Promise<void>;
   readonly receiver: (path: keyof typeof RECEIVERS) => string;
 };
 
-/** Asks the sandbox of a task as a program of the merchant's: posts this body with a token, and returns what was answered. */
+/** Sends a request as the merchant's program does: posts a body with a token, and returns the answer. */
 type Ask = (
   path: string,
   sent: { readonly token: string; readonly body: unknown; readonly key?: string },
 ) => Promise<unknown>;
 
-/** A new store of a sandbox for a task, whose receivers are at an origin. */
+/** Creates a new store of a sandbox for a task; its receivers are at an origin. */
 export async function storeForTask(
   ask: Ask,
   {
@@ -69,10 +69,10 @@ export async function storeForTask(
   return { storeId, store };
 }
 
-/** The receivers of the tasks by their paths: the status that each answers with. */
+/** The receivers of the tasks by path, with the status of each answer. */
 export const RECEIVERS = { "/takes": 204, "/fails": 500 } as const;
 
-/** One errand in the portal: it begins on the first page of a store, and ends when a text is in sight. */
+/** A task in the portal: it begins on the first page of a store, and ends when a text is visible. */
 export type PortalTask = {
   readonly name: string;
   /** Upper bound of clicks. */

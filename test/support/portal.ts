@@ -1,7 +1,7 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
 import { askPortal, portalHost, postForm, signIn } from "./portal-sign-in.ts";
 
-/** An answer of the portal, as a browser without JavaScript has it. */
+/** An answer of the portal, as a browser without JavaScript sees it. */
 export type Page = {
   readonly status: number;
   readonly html: string;
@@ -43,7 +43,7 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   const act: Portal["act"] = async (path, fields) => {
     const { location, status, text } = await post(path, fields);
     if (location === undefined) throw new Error(`the form was answered ${status}: ${text}`);
-    // A browser does not send the part behind the #.
+    // A browser does not send the fragment after the #.
     return get(location.replace(/#.*/, ""));
   };
   return { get, post, act, formToken, cookie, host, home };

@@ -5,8 +5,8 @@ import { connect, createServer, type AddressInfo } from "node:net";
 const MAX_DRAWS = 20;
 
 /**
- * A port that refuses connections at both loopback addresses, and that is never drawn as a free port: connections of
- * ours hold it while the process lives. A server that names the port can listen there.
+ * A port that refuses connections at both loopback addresses, and is never drawn as a free port, because connections of
+ * this process hold it while the process lives. A server that names the port can listen on it.
  */
 export async function heldPort(host = "127.0.0.1"): Promise<number> {
   for (let draws = 0; draws < MAX_DRAWS; draws += 1) {
@@ -25,7 +25,7 @@ export async function heldPort(host = "127.0.0.1"): Promise<number> {
   throw new Error(`of ${MAX_DRAWS} ports none was free at both loopback addresses`);
 }
 
-/** Holds a port of an address by a connection of ours; default: any port. */
+/** Holds a port of an address with a connection of this process; default: any port. */
 async function hold(host: string, localPort?: number): Promise<number | undefined> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -37,7 +37,7 @@ async function hold(host: string, localPort?: number): Promise<number | undefine
     for (const one of [held, kept]) one.unref();
     return held.localPort;
   } finally {
-    // The listener goes; the two ends of its one connection stay.
+    // The listener closes, and both ends of its only connection stay open.
     server.close();
     server.unref();
   }

@@ -17,9 +17,9 @@ export type RunOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** It is killed after this time; its exit code is null then. */
+  /** The program is killed after this time, and its exit code is null. */
   readonly timeoutMs?: number;
-  /** A program and its first words, to run in place of the binary of this repository's package. */
+  /** A program and its first arguments, to run instead of the binary of this repository's package. */
   readonly command?: readonly string[];
 };
 
@@ -57,23 +57,23 @@ export async function runHere(
   return { code, ...output };
 }
 
-/** A command line that runs on in this process. */
+/** A command line that keeps running in this process. */
 type RunningHere = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   readonly firstLine: Promise<void>;
-  /** Its exit code. */
+  /** The exit code. */
   readonly ended: Promise<number>;
-  /** Stops it as a signal would, and waits until it is gone; its exit code. */
+  /** Stops the command as a signal does, and waits for its end; returns the exit code. */
   readonly stop: () => Promise<number>;
 };
 
 /** A sandbox that is served in this process. */
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
-/** The standard input of a command line in this process, by default none, and what differs in its world. */
+/** The standard input of a command line in this process (default: empty), and replaced parts of its world. */
 type Typed = { readonly stdin?: Readable; readonly world?: Partial<World> };
 
-/** Starts a command line in this process, from the sources, and does not wait. It ends with the test. */
+/** Starts a command line in this process, from the sources, and does not wait. The command ends with the test. */
 export function beginHere(
   args: readonly string[],
   { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & Typed,
@@ -111,8 +111,8 @@ export function beginHere(
 }
 
 /**
- * Starts a command line in this process, from the sources, and waits for its first line: for a test that is not about
- * its process. A separate process takes ten times as long. It ends with the test.
+ * Starts a command line in this process, from the sources, and waits for its first line: for tests whose subject is not
+ * the process. A separate process takes ten times as long. The command ends with the test.
  */
 export async function launchHere(
   args: readonly string[],
@@ -125,7 +125,9 @@ export async function launchHere(
   return running;
 }
 
-/** Starts a sandbox in this process on a free port and with its state in the folder. It ends with the test. */
+/**
+ * Starts a sandbox in this process, on a free port and with its state in the folder. The sandbox ends with the test.
+ */
 export async function startSandboxHere({
   args = [],
   ...options
@@ -146,19 +148,22 @@ function worldHere({ cwd, env }: { cwd: string; env: RunOptions["env"] | undefin
   };
 }
 
-/** A program that runs on. */
+/** A program that keeps running. */
 export type Running = {
   readonly process: ChildProcess;
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** Its exit code, null after a signal; resolves when all that it wrote was read, which can be later than its end. */
+  /**
+   * The exit code, null after a signal; resolves when the whole output was read, which can be later than the end of the
+   * process.
+   */
   readonly ended: Promise<number | null>;
-  /** Ends it with a signal and waits until it is gone; returns the exit code, null after SIGKILL. */
+  /** Sends a signal to the process, and waits for its end; returns the exit code, null after SIGKILL. */
   readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
 };
 
 export type SandboxProcess = Running & { readonly ready: ReadyMessage; readonly port: number };
 
-/** Starts the real binary and waits for its first line. It ends with the test. */
+/** Starts the real binary, and waits for its first line. The process ends with the test. */
 export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
   const running = begin(args, options);
   const { process: child, output } = running;
@@ -170,7 +175,7 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
   return running;
 }
 
-/** Starts the real binary and does not wait. It ends with the test. */
+/** Starts the real binary, and does not wait. The process ends with the test. */
 export function begin(args: readonly string[], options: RunOptions): Running {
   const child = spawnProgram(args, options);
   const output = collect(child);
@@ -185,7 +190,7 @@ export function begin(args: readonly string[], options: RunOptions): Running {
   return { process: child, output, ended, stop };
 }
 
-/** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
+/** Starts the real sandbox on a free port, and waits for its ready line. The sandbox ends with the test. */
 export async function startSandbox(
   options: RunOptions & { readonly args?: readonly string[] },
 ): Promise<SandboxProcess> {
@@ -204,7 +209,7 @@ function spawnProgram(args: readonly string[], { cwd, env, command }: RunOptions
   });
 }
 
-/** The environment of this process without the tester's own settings, which may not reach the program. */
+/** The environment of this process without the tester's own settings, which must not reach the program. */
 function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
   const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** The first and the last address of a range, and one between them. */
+/** The first and the last address of a range, and an address between them. */
 export function edgesOf(range: string): readonly string[] {
   const [block, bits] = ipaddr.parseCIDR(range);
   const first = block.toByteArray();

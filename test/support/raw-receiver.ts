@@ -4,16 +4,16 @@ import { listenUntilEnd } from "./http-receiver.ts";
 /** A receiver's reaction to a connection. */
 type Manner = (socket: Socket) => void;
 
-/** A receiver without HTTP: it treats each connection in one way. */
+/** A receiver without HTTP, which treats all connections alike. */
 type RawReceiver = {
   readonly url: string;
-  /** When each request came, by `performance.now()`. */
+  /** The times of all requests, by `performance.now()`. */
   readonly requests: readonly number[];
-  /** The number of bytes that the system accepted from it, over all connections. */
+  /** The number of bytes from the receiver that the system has accepted, over all connections. */
   readonly taken: () => number;
 };
 
-/** Opens a raw receiver; it acts when a request comes, or `onConnect`, before one does. */
+/** Opens a raw receiver, which acts at the first bytes of a request; with `onConnect` at the connection. */
 export async function openRawReceiver(manner: Manner, { onConnect = false } = {}): Promise<RawReceiver> {
   const sockets: Socket[] = [];
   const requests: number[] = [];
@@ -35,12 +35,12 @@ export async function openRawReceiver(manner: Manner, { onConnect = false } = {}
   };
 }
 
-/** Says this, and closes. */
+/** Sends a text, and closes. */
 export function says(text: string): Manner {
   return (socket) => void socket.end(text);
 }
 
-/** Says `head`, then a byte every 100 ms. */
+/** Sends `head`, then a byte every 100 ms. */
 export function drips(head: string, byte: string): Manner {
   return (socket) => {
     socket.write(head);
@@ -49,10 +49,10 @@ export function drips(head: string, byte: string): Manner {
   };
 }
 
-/** Sends `head` and piece after piece as long as the client reads, up to a number of bytes. */
+/** Sends `head`, and then pieces while the client reads, up to a number of bytes. */
 export function floods(head: string, piece: string, bytes: number): Manner {
   return (socket) => {
-    // In one with the head, so that the first read has much to chew on.
+    // In one write with the head, so that the client's first read is large.
     let next = head + piece;
     let left = bytes;
     const pour = (): void => {

@@ -36,13 +36,13 @@ export type Answer = {
 };
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** Much longer than the service waits for a request. */
+/** Much longer than the service's timeout for a request. */
 const MAX_WAIT_MS = 60_000;
 const INACTIVE_STORE = "0190a7e4-0000-7000-8000-000000000001";
 const STORE_CREATED_AT = Date.UTC(2026, 0, 1);
 /**
- * A sandbox, started by one of the functions that do so, with a live order in its store, and with a second store that has
- * one too and is no longer active.
+ * A sandbox, started with `start`, with an open order in its store, and with a second store, which has an open order
+ * and is no longer active.
  */
 export async function openSite<Served extends SandboxHere | SandboxProcess>(
   start: (options: { readonly cwd: string; readonly args: readonly string[] }) => Promise<Served>,
@@ -83,7 +83,7 @@ export async function openSite<Served extends SandboxHere | SandboxProcess>(
   return site;
 }
 
-/** Sends creates until the sandbox has noticed the change of its row, which another process made. */
+/** Sends creates until the sandbox has noticed the change of its row by another process. */
 async function awaitInactive(site: Site, apiKey: string): Promise<void> {
   const headers = { Authorization: [`Bearer ${apiKey}`], "Idempotency-Key": ["asks-whether-inactive"] };
   const probe = { headers, fields: { order_id: SEED.orderId, amount_minor: SEED.amountMinor } };
@@ -95,10 +95,10 @@ async function awaitInactive(site: Site, apiKey: string): Promise<void> {
   }
 }
 
-/** Tables that are only written: nothing is remembered, so nothing has to be forgotten. */
+/** Tables that only insert: they cache nothing, so no timer has to forget anything. */
 const NO_TURNS = { soon: () => undefined, after: () => undefined };
 
-/** Writes the second store beside the running sandbox: nothing that it serves can make one. */
+/** Adds the second store to the database while the sandbox runs, because no request can create it. */
 function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; scopelessKey: string }): void {
   const createdAt = STORE_CREATED_AT;
   withDatabase(site, (connection) => {
@@ -121,7 +121,7 @@ function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; s
   });
 }
 
-/** Works on the database beside the running sandbox. */
+/** Opens the database while the sandbox runs, for `work`. */
 export function withDatabase<Value>(
   site: Site,
   work: (connection: Database.Database) => Value,
@@ -135,14 +135,14 @@ export function withDatabase<Value>(
   }
 }
 
-/** Creates the live order that rows speak of; returns its id. */
+/** Creates the open order that rows name; returns its id. */
 export async function createSeeded(site: Site, apiKey: string): Promise<string> {
   const headers = { Authorization: [`Bearer ${apiKey}`], "Idempotency-Key": [SEED.idempotencyKey] };
   const fields = { order_id: SEED.orderId, amount_minor: SEED.amountMinor };
   return createGood(site, { headers, fields });
 }
 
-/** Sends a create that must succeed; returns its id. */
+/** Sends a create that must succeed; returns the order's id. */
 export async function createGood(site: Site, change: Change): Promise<string> {
   const [answer] = readAnswers(await send(site, render(site, change, 999), false), "POST");
   expect(answer?.status).toBe(201);
@@ -151,14 +151,14 @@ export async function createGood(site: Site, change: Change): Promise<string> {
   return data.id;
 }
 
-/** Rows in the tables that a create writes to. */
+/** The number of rows in the tables that a create writes to. */
 export function rowCounts(site: Site): RowCounts {
   const sql = `SELECT (SELECT count(*) FROM checkouts) AS checkouts,
     (SELECT count(*) FROM idempotency_keys) AS keys, (SELECT count(*) FROM events) AS events`;
   return withDatabase(site, (connection) => connection.prepare(sql).get() as RowCounts, true);
 }
 
-/** The bytes of a request: a good create, but for the change. */
+/** The bytes of a request: a valid create with the change. */
 export function render(site: Site, change: Change, number: number): Buffer {
   const row = number.toString(36).padStart(3, "0");
   const fill = (text: string): string =>
@@ -197,13 +197,13 @@ export function render(site: Site, change: Change, number: number): Buffer {
   return Buffer.concat([Buffer.from(fill(head), "latin1"), body]);
 }
 
-/** The verdict of one answer; throws what is wrong with it as an HTTP answer or as an envelope. */
+/** The verdict on one answer; throws if the answer breaks HTTP or the envelope. */
 export function judge(site: Site, { status, headers, body }: Answer, method: string): string {
   const requestId = headers.get("x-request-id") ?? "";
   insist(UUID_V7.test(requestId), "an X-Request-Id that is a UUID v7");
-  // The answer to OPTIONS.
+  // The answer to OPTIONS is empty.
   const isAllowed = status === 200 && headers.has("allow") && body === "";
-  // The root says to a browser what this is; a changed request can be one for it.
+  // The root answers a browser with a page, and a changed request can be one for the root.
   const isPage = status === 200 && headers.get("content-security-policy")?.startsWith("default-src 'none'");
   const type = isPage === true ? "text/html; charset=utf-8" : "application/json";
   insist(headers.get("content-type") === (isAllowed ? undefined : type), type);
@@ -234,7 +234,7 @@ function readCode(body: string, requestId: string): string {
 }
 
 /**
- * Reads whole answers until nothing is left; interim answers (100 Continue) are skipped. If the method is "?", some
+ * Reads complete answers until no bytes are left; interim answers (100 Continue) are skipped. With the method "?", some
  * requests were HEAD: an answer without a body counts as an answer to one of them.
  */
 export function readAnswers(bytes: Buffer, method: string): Answer[] {
@@ -269,14 +269,14 @@ function readHead(head: string): Pick<Answer, "status" | "headers"> {
   return { status: Number(digits), headers };
 }
 
-/** Throws unless it holds. */
+/** Throws unless the expectation holds. */
 export function insist(holds: boolean, what: string): void {
   if (!holds) throw new Error(`expected ${what}`);
 }
 
 /**
- * Sends bytes, or one part of them after the other, on a separate connection; returns everything received until the
- * server closes it or stays silent.
+ * Sends bytes, or parts of them one after the other, on a separate connection; returns everything received until the
+ * server closes the connection or stays silent.
  */
 export function send(
   { sandbox }: Pick<Site, "sandbox">,
@@ -287,7 +287,7 @@ export function send(
     const received: Buffer[] = [];
     const socket = connect({ host: "127.0.0.1", port: sandbox.port, noDelay: true });
     socket.on("data", (part: Buffer) => received.push(part));
-    // Bytes before a reset still count; the reader names the missing part.
+    // Bytes before a reset still count; `readAnswers` names the missing part.
     socket.on("error", () => undefined);
     socket.on("close", () => resolve(Buffer.concat(received)));
     socket.setTimeout(MAX_WAIT_MS, () => socket.destroy());

@@ -4,8 +4,8 @@ import { realWorld } from "../../src/world/real.ts";
 const world = realWorld();
 
 /**
- * The real world of this process. One for all tests: it listens for errors of the standard streams. Its servers give no
- * memory back when they are quiet, which would collect the garbage of all other tests too.
+ * The real world of this process, shared by all tests, because it listens for errors of the standard streams. Its
+ * servers do not free memory when they are idle, which would collect the garbage of all other tests too.
  */
 export const REAL = {
   ...world,

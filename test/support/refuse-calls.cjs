@@ -1,5 +1,5 @@
-// Makes calls of node:fs fail with an error, as a file system does that lacks them: REFUSED_CALLS=linkSync=EPERM,…
-// With REFUSED_BELOW, only for paths below that folder.
+// Makes calls of node:fs fail with an error, as in a file system without them: REFUSED_CALLS=linkSync=EPERM,… With
+// REFUSED_BELOW, only calls with paths below that folder fail.
 const fs = require("node:fs");
 const { constants } = require("node:os");
 

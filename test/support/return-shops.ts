@@ -3,32 +3,32 @@ import type { openWebhookSite } from "./webhook-site.ts";
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** A returning customer, as the code of a page receives it. */
+/** The request of a returning customer, as the code of a page receives it. */
 type ReturnVisit = {
   readonly method: string;
   readonly query: URLSearchParams;
-  /** The fields of a form. */
+  /** The fields of a posted form. */
   readonly form: URLSearchParams;
   readonly header: (name: string) => string | undefined;
   /** The number of the visit of this order, from 1. */
   readonly count: number;
-  /** Marks the order paid, and books it if it was not. */
+  /** Marks the order paid, and books it unless it is booked already. */
   readonly book: () => void;
-  /** Books the order, also if it is booked already. */
+  /** Books the order, even if it is booked already. */
   readonly bookAgain: () => void;
-  /** Writes that the order waits for its payment. */
+  /** Marks the order as waiting for its payment. */
   readonly wait: () => void;
-  /** The v1 status of the session in the address. */
+  /** Asks v1 for the status of the session in the address. */
   readonly ask: () => Promise<string>;
   /** Whether the shop has marked the order paid. */
   readonly isPaid: boolean;
-  /** Whether the session in the address is the one of the order. */
+  /** Whether the session in the address is the session of the order. */
   readonly isOfOrder: boolean;
   /** Runs an action after a delay. */
   readonly later: (milliseconds: number, act: () => void) => void;
 };
 
-/** A page's reaction to a visit, and its status, default 200. */
+/** A page's reaction to a visit; the status is 200 by default. */
 export type ReturnPage = (
   visit: ReturnVisit,
 ) => Partial<HttpResponse> | void | Promise<Partial<HttpResponse> | void>;
@@ -50,7 +50,7 @@ type ReturnShop = Pick<Site, "statusOf"> & {
   readonly wait: (orderId: string) => void;
 };
 
-/** Answers the customers who return to a shop. */
+/** Returns a function that answers customers who return to a shop. */
 export function takeVisits(
   shop: ReturnShop,
 ): (page: ReturnPage, request: HttpRequest) => Promise<HttpResponse> {
@@ -81,7 +81,9 @@ export function takeVisits(
   };
 }
 
-/** Opens a shop that takes webhooks at `/hooks`, customers at `/thanks`, and shows orders at `/orders/{order_id}`. */
+/**
+ * Opens a shop that receives webhooks at `/hooks` and customers at `/thanks`, and shows orders at `/orders/{order_id}`.
+ */
 export function openReturnShop(site: Pick<Site, "harness" | "statusOf">, page: ReturnPage): void {
   const { harness } = site;
   const orders = new Map<string, BookedOrder>();
@@ -133,7 +135,7 @@ const asks: ReturnPage = async ({ ask, book, isOfOrder }) => {
   if (isOfOrder && (await ask()) === "succeeded") book();
 };
 
-/** Pages that take no return for a payment. */
+/** Pages that do not take a return for a payment. */
 export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
   "waits for the webhook": () => undefined,
   "asks the API": asks,
@@ -152,7 +154,7 @@ export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
 const FAILED: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
 
-/** Pages that do; `broken.table.ts` has the expected first report of each. */
+/** Pages that take a return for a payment; `broken.table.ts` has the expected first report of each. */
 export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes a visit": believesIf(() => true),
   "believes a visit 4 s later": ({ later, book }) => later(4000, book),
@@ -228,7 +230,8 @@ export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   },
   "writes that it waits for the payment, at each visit": ({ wait }) => wait(),
   "believes a visit 14 s later": ({ later, book }) => later(14_000, book),
-  // Like a framework's sessions: each visitor has one, and the merchant takes any session for a customer.
+  // As with a framework's sessions, each visitor has a session, and the shop takes every visitor with a session for a
+  // customer.
   "believes status=succeeded of a visitor with a session": ({ query, header, book }) => {
     if (header("cookie") === undefined) return { headers: { "set-cookie": "sid=abc; Path=/; HttpOnly" } };
     if (query.get("status") === "succeeded") book();

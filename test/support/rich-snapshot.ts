@@ -30,7 +30,7 @@ export function controlOf(sandbox: Sandbox): ControlCall {
   };
 }
 
-/** A snapshot of two stores that acts have put at least one row into each table of, in every form that they have. */
+/** A snapshot of two stores with at least one row in each table, in every form that the rows can have. */
 export async function richSnapshot(): Promise<{
   readonly bytes: Uint8Array;
   readonly storeId: string;
@@ -144,7 +144,7 @@ async function trade(sandbox: Sandbox, store: Store): Promise<void> {
   await receiver.close();
 }
 
-/** A late result and views of pages: what only a browser brings. And a store that is held back. */
+/** Adds a late result and views of pages, which only a browser causes, and holds a store back. */
 function addViews(copy: Database.Database, storeId: string): void {
   const checkout_id = String(
     copy.prepare("SELECT checkout_id FROM attempts WHERE outcome = 'failed'").pluck().get(),

@@ -1,4 +1,4 @@
-// Rows of the tables and values of the domain, by the names of their fields: a test names the fields that it is about,
+// Rows of the tables and values of the domain, by the names of their fields: a test names the fields that matter to it,
 // and every other field has its value here.
 import type { Checkout, PurchaseTerms } from "../../src/core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../src/core/checkout/shapes.ts";
@@ -15,7 +15,7 @@ export function expression(text: string): Expression {
   return { sql: text };
 }
 
-/** Columns without which a row is refused; stores are `s` of the merchant `m`. */
+/** Values of the columns that a row must have; the stores are `s` of the merchant `m`. */
 const ROWS = {
   merchants: { id: "m", name: "m", created_at: 1 },
   stores: { id: "s", merchant_id: "m", name: "s", active: 1, created_at: 1 },
@@ -126,7 +126,9 @@ const ROWS = {
   snapshot: { id: 1, taken_at: 1, key: expression("zeroblob(32)") },
 } satisfies Record<string, Row>;
 
-/** The statement that adds a row. With `from`, one row for each row of a query, whose columns the expressions use. */
+/**
+ * The statement that adds a row. With `from`, adds a row for each row of a query, whose columns the expressions use.
+ */
 export function insertion(table: keyof typeof ROWS, row: Row = {}, from?: string): string {
   const whole: Row = { ...ROWS[table], ...row };
   const values = Object.values(whole).map(literal).join(", ");
@@ -139,7 +141,7 @@ function literal(value: Value): string {
   return typeof value === "object" && value !== null ? value.sql : String(value);
 }
 
-/** The many orders of a store; expressions count them with `n`, from 1. */
+/** Many orders of a store; in the expressions, `n` is the number of the order, from 1. */
 type ManyOrders = {
   readonly storeId: string;
   readonly count: number;
@@ -179,7 +181,7 @@ export function aCheckout(fields: Partial<Checkout> = {}): Checkout {
   };
 }
 
-/** An enabled endpoint of all events. */
+/** An enabled endpoint for all events. */
 export function anEndpoint(fields: Partial<Endpoint> = {}): Endpoint {
   return {
     id: "e",
@@ -197,14 +199,14 @@ export function anEndpoint(fields: Partial<Endpoint> = {}): Endpoint {
   };
 }
 
-/** The terms of the same order. */
+/** The terms of the order of `aCheckout`. */
 export function someTerms(fields: Partial<PurchaseTerms> = {}): PurchaseTerms {
   const { id: _id, storeId: _store, object: _kind, status: _status, ...rest } = aCheckout(fields);
   const { createdAt: _created, expiresAt: _expires, ...terms } = rest;
   return terms;
 }
 
-/** The order in a list of the control API. */
+/** The order of `aCheckout` in a list of the control API. */
 export function aCheckoutEntry(fields: Partial<CheckoutEntry> = {}): CheckoutEntry {
   const { storeId: _store, ...checkout } = aCheckout();
   const last = { at: 0, what: "created", by: "merchant", attempt: null, attemptsLeft: null } as const;

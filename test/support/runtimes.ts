@@ -5,11 +5,11 @@ import type { Service } from "../../src/world.ts";
 import { createHarness, type ApiCall, type Answered } from "./harness.ts";
 import { perFile } from "./per-file.ts";
 
-/** A new store for payments of a test, with a clock that only the test moves. */
+/** A new store for payments, with a clock that only the test moves. */
 export type PaymentService = {
   /** Sends a request to v1, with the API key of the store, or to a page. */
   readonly request: (call: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
-  /** Asks the control API at a path of the store. */
+  /** Sends a request to the control API at a path of the store. */
   readonly control: (path: string, body?: object) => Promise<Answered>;
   readonly checkoutHost: string;
   readonly rows: Database.Database;
@@ -22,29 +22,29 @@ export type PaymentService = {
 export type StorePair = {
   readonly stores: readonly [OwnedStore, OwnedStore];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;
-  /** Sends a request with these headers; of an answer that stays open it returns the first part. */
+  /** Sends a request with these headers; of an answer that stays open returns the first part. */
   readonly send: (call: Omit<ApiCall, "fromOutside">) => Promise<Answered>;
   readonly host: string;
-  /** The origin of a receiver that takes everything. */
+  /** The origin of a receiver that accepts everything. */
   readonly receiver: string;
   /** The paths of the databases of both stores. */
   readonly databases: ReadonlySet<string>;
-  /** Opens the database of a store, also to write. */
+  /** Opens the database of a store, for reads and writes. */
   readonly openDatabase: (storeId: string) => Database.Database;
 };
 
 /** A store, and the key of its owner. */
 type OwnedStore = { readonly id: string; readonly apiKey: string };
 
-/** A runtime of the service that a campaign asks. */
+/** A runtime of the service, which campaigns send their requests to. */
 export type Runtime = {
   readonly openStores: () => Promise<StorePair>;
   readonly openPayments: (seed: number) => Promise<PaymentService>;
-  /** The part of this number of rounds that is run in this runtime: fewer where each request takes longer. */
+  /** The number of rounds to run in this runtime: fewer than `rounds` if each request takes longer. */
   readonly share: (rounds: number) => number;
-  /** The operations of the control API that it refuses. */
+  /** The operations of the control API that this runtime refuses. */
   readonly lacks: ReadonlySet<OperationName>;
-  /** These rows, or in a small run some of them: others for each number. */
+  /** All rows, or in a small run a part of them, which depends on `from`. */
   readonly some: <Row>(rows: readonly Row[], from?: number) => readonly Row[];
 };
 
@@ -56,7 +56,7 @@ const runtime = perFile<Runtime>({
   some: (rows) => rows,
 });
 
-/** Lets the campaigns that the running file loads from now on ask another runtime. */
+/** Replaces the runtime for the campaigns that the running file loads from now on. */
 export function runIn(other: Runtime): void {
   runtime.replace(other);
 }

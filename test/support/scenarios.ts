@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "../..");
 export const RUNNER = join(ROOT, "node_modules/@redocly/cli/bin/cli.js");
 const FOLDER = join(ROOT, "fixtures/arazzo");
 
-/** The files of scenarios: of v1 alone, and of v1 with the control API. */
+/** The files with the scenarios: for v1 alone, and for v1 with the control API. */
 export const SCENARIOS: readonly string[] = globSync("*/*.arazzo.yaml", { cwd: FOLDER }).toSorted();
 
 /** The names of all workflows, each with its file; each runs in a new store. */
@@ -21,17 +21,17 @@ export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
   ),
 );
 
-/** The variables of `checkout env --control` that the scenarios take. */
+/** The variables of `checkout env --control` that the scenarios use. */
 type ScenarioAccess = Readonly<Record<"CHECKOUT_API_KEY" | "CHECKOUT_CONTROL_TOKEN", string>>;
 
-/** Where the scenarios are run: the base URL of v1, the origin of the control API, and the access to both. */
+/** A service for the scenarios: the base URL of v1, the origin of the control API, and the access to both. */
 type Service = {
   readonly baseUrl: string;
   readonly controlOrigin: string;
   readonly access: ScenarioAccess;
 };
 
-/** The workflows that ran, with the first failed step of each failed one. */
+/** The workflows that were run, and the first failed step of each failed workflow. */
 type Ran = { readonly ran: readonly string[]; readonly failed: readonly string[] };
 
 /** Runs all scenarios against a service, in one process of the runner. */
@@ -58,8 +58,8 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
 }
 
 /**
- * Runs all scenarios by the lines of docs/scenarios.md, against the sandbox that runs in a folder; `npx checkout` is the
- * program with this command. Returns how many workflows of each file passed.
+ * Runs all scenarios by the lines of docs/scenarios.md, against the sandbox that runs in a folder; `npx checkout` runs
+ * the command `checkout`. Returns the number of passed workflows for each file.
  */
 export async function runScenariosByDocument({
   cwd,
@@ -70,7 +70,7 @@ export async function runScenariosByDocument({
 }): Promise<readonly number[]> {
   const bin = tempFolder();
   symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
-  // As npx finds them if the package and the runner are installed.
+  // Finds both programs as npx does if the package and the runner are installed.
   const cases = `checkout) ${checkout} "$@" ;; redocly) exec node '${RUNNER}' "$@" ;;`;
   writeFileSync(join(bin, "npx"), `#!/bin/sh\nname=$1; shift; case $name in ${cases} esac\n`, {
     mode: 0o755,
@@ -100,7 +100,7 @@ function readRan(output: string, printed: string): Ran {
   for (const [file, { executedWorkflows }] of Object.entries(outputOf(output, printed).files))
     for (const workflow of executedWorkflows) {
       ran.push(`${file} ${workflow.workflowId}`);
-      // A step that is attempted again counts as its last attempt.
+      // For a repeated step, only the last attempt counts.
       const last = new Map(stepsOf(workflow).map((step) => [`${step.workflowId} ${step.stepId}`, step]));
       const first = [...last.values()].find(({ checks = [] }) => checks.some(({ passed }) => !passed));
       if (first !== undefined) failed.push(`${workflow.workflowId} ${first.stepId}`);

@@ -2,8 +2,8 @@ import { request, type RequestOptions } from "node:http";
 import type { Answered } from "./harness.ts";
 
 /**
- * Sends a request with these headers, and reads its answer; of an open answer the first part, with a line break at its
- * end. It stays open until the service ends.
+ * Sends a request with these headers, and reads the answer; of an answer that stays open reads the first part, up to a
+ * line break. The connection stays open until the service ends.
  */
 export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
   return new Promise((resolve, reject) => {

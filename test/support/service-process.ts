@@ -13,24 +13,26 @@ export type ServiceProcess = {
   readonly apiKey: string;
   readonly signingSecret: string;
   readonly control: Control;
-  /** Opens the tables, to read only. They are closed with the test. */
+  /** Opens the database, read-only, until the test ends. */
   readonly openRows: () => Database.Database;
-  /** Kills the process at once, as SIGKILL does, and waits until it is gone. Fails if it ended by itself before. */
+  /**
+   * Kills the process at once, as SIGKILL does, and waits for its end. Fails if the process has ended by itself before.
+   */
   readonly kill: () => Promise<void>;
-  /** Starts it again on its state. */
+  /** Starts the service again on its state. */
   readonly restart: () => Promise<ServiceProcess>;
-  /** Ends it in the way in which its users end it. */
+  /** Stops the service as its users do. */
   readonly stop: () => Promise<void>;
 };
 
 const start = perFile(() => startCommand(tempFolder()));
 
-/** Lets the campaigns that the running file loads start another service. */
+/** Replaces the service for the campaigns that the running file loads. */
 export function startAnother(startOther: () => Promise<ServiceProcess>): void {
   start.replace(startOther);
 }
 
-/** Starts a service, or makes a new store of one. It ends with the test. */
+/** Starts a service, or creates a new store of a running service. The service ends with the test. */
 export function startServiceProcess(): Promise<ServiceProcess> {
   return start.now()();
 }

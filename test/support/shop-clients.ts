@@ -9,15 +9,15 @@ import type { Harness } from "./harness.ts";
 /** The means of a merchant's program to buy one order. */
 type Purchase = {
   readonly orderId: string;
-  /** An attempt of a create; its status, or undefined if no answer came. */
+  /** An attempt of a create; returns the status, or undefined if there was no answer. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
-  /** The same with the store's own API key, as from a file of the program. */
+  /** The same with the store's own API key, as if the program reads it from a file. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
-  /** Waits, in milliseconds. */
+  /** Waits for some milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
   /** Runs an action later, even after the client has ended. */
   readonly later: (milliseconds: number, act: () => void) => void;
-  /** Its notes: all runs of a client share the disk. */
+  /** The client's notes, shared by all its runs. */
   readonly disk: Map<string, string>;
   /** Different in each run. */
   readonly pid: number;
@@ -27,7 +27,9 @@ type Purchase = {
   readonly random: () => string;
 };
 
-/** A merchant's program that creates the order of a purchase; it returns its exit code, or that it does not end. */
+/**
+ * A merchant's program that creates the order of a purchase; returns its exit code, or "timeout" if it does not end.
+ */
 export type Client = (purchase: Purchase) => Promise<number | "timeout">;
 
 /** A client and its name. */
@@ -36,7 +38,7 @@ type NamedClient = { readonly name: string; readonly client: Client };
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const MAX_ATTEMPTS = 4;
 
-/** Sends again until there is an answer, and waits as requested; the exit code is 0 for an order. */
+/** Repeats an attempt until there is an answer, and waits as requested; the exit code is 0 if an order was created. */
 async function retrying(
   { pause }: Pick<Purchase, "pause">,
   attempt: (number: number) => Promise<number | undefined>,
@@ -49,7 +51,7 @@ async function retrying(
   return 1;
 }
 
-/** A client that makes its own key, once for each run. */
+/** A client that makes a key once in each run. */
 function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   return (purchase) => {
     const key = keyOf(purchase);
@@ -57,13 +59,13 @@ function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   };
 }
 
-/** The first notes of a purchase. */
+/** The noted value, or else this value, which is then noted. */
 function stored(disk: Map<string, string>, name: string, value: string): string {
   disk.set(name, disk.get(name) ?? value);
   return disk.get(name) ?? value;
 }
 
-/** Keeps a random key for each order, for some milliseconds. */
+/** Keeps a random key for each order, for this many milliseconds. */
 function keptFor(milliseconds: number): Client {
   return (purchase) => {
     const { disk, orderId, random, post, startedAt } = purchase;
@@ -77,7 +79,7 @@ function keptFor(milliseconds: number): Client {
 /** Keeps a random key for each order. */
 export const rightClient = keyedBy(({ disk, orderId, random }) => stored(disk, orderId, random()));
 
-/** Names each key after its order, as long as a key can be. */
+/** Derives each key from its order, with the maximum length of a key. */
 export const longKeysClient = keyedBy(({ orderId }) => `purchase-of-${orderId}-`.padEnd(128, "x"));
 
 /** Clients that repeat a create with its key, by different means. */
@@ -205,7 +207,7 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
   },
 ];
 
-/** Clients that are wrong, and fail the idempotency drill as `broken.table.ts` says. */
+/** Broken clients, which fail the idempotency drill as described in `broken.table.ts`. */
 export const BROKEN_CLIENTS: readonly NamedClient[] = [
   { name: "one key for all purchases", client: keyedBy(() => "the-key-of-our-shop") },
   {
@@ -582,7 +584,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
 ];
 
-/** Clients that are wrong in a way that no drill can see in its time; the reasons are in `broken.table.ts`. */
+/** Broken clients whose fault no drill can detect in its time; the reasons are in `broken.table.ts`. */
 export const UNSEEN_CLIENTS: readonly NamedClient[] = [
   {
     name: "the order id and the day are the key",
@@ -604,24 +606,24 @@ export const UNSEEN_CLIENTS: readonly NamedClient[] = [
 
 /** The parts of a client, each right or wrong. */
 export type Parts = {
-  /** Its key for a purchase. */
+  /** The client's key for a purchase. */
   readonly keyOf: (purchase: Purchase) => string;
-  /** The key after an answer that is no success. */
+  /** The key after an answer without success. */
   readonly after: (key: string, purchase: Purchase, status: number | undefined) => string;
-  /** The number of attempts before it gives up. */
+  /** The number of attempts before the client gives up. */
   readonly tries: number;
   /** The client's wait for a Retry-After of one second, in milliseconds. */
   readonly waits: number;
-  /** Its action when its order exists. */
+  /** The client's action after its order was created. */
   readonly afterwards: (purchase: Purchase) => Promise<unknown>;
-  /** Its exit code. */
+  /** The client's exit code. */
   readonly ends: (made: boolean) => number;
 };
 
 /** A part and its name. */
 type Part<Value> = readonly [name: string, part: Value];
 
-/** Parts of right clients, any of which make a right one. */
+/** Parts of right clients; any combination of them makes a right client. */
 export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["the order id", ({ orderId }) => `order:${orderId}`],
@@ -645,7 +647,7 @@ export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ends: [["0 where it is made", (made) => Number(!made)]],
 };
 
-/** Parts that make any client wrong, and why. */
+/** Parts that make any client wrong, by the reason. */
 export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["random in memory", ({ random }) => random()],
@@ -658,14 +660,14 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ],
   after: [["a new one", (_key, { random }) => random()]],
   tries: [],
-  // One that sends once a run never comes early.
+  // A client that sends once in each run never comes early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
   // A third attempt would get the answer.
   ends: [["always 0", () => 0]],
 };
 
-/** A client of these parts. */
+/** A client with these parts. */
 export function clientOf(parts: Parts): Client {
   return async (purchase) => {
     let key = parts.keyOf(purchase);
@@ -681,7 +683,7 @@ export function clientOf(parts: Parts): Client {
   };
 }
 
-/** Runs a client in place of a command line. A kill of the command stops it, and its disk stays. */
+/** Runs a client in place of a command line. A kill of the command stops the client, and keeps its disk. */
 export function installClient(
   harness: Pick<Harness, "setShell" | "programOn" | "clock" | "cwd">,
   client: Client,
@@ -703,7 +705,7 @@ export function installClient(
       change: Change;
     }) => {
       const status = await postOrder(harness, asked, wanted);
-      // A program that was killed does nothing more.
+      // A killed program does nothing more.
       return signal?.aborted === true ? NEVER : status;
     };
     const ended = client({
@@ -763,11 +765,11 @@ async function postOrder(
   };
   const answer = await programOn(Number(url.port))?.answer(request);
   if (answer === undefined || answer.dropped === true) return undefined;
-  // A created order is known by its answer alone.
+  // A client knows a created order only by its answer.
   return answer.status === 201 && !(await isWhole(answer)) ? undefined : answer.status;
 }
 
-/** Whether the body of an answer came to its end, and is JSON. */
+/** Whether the body of an answer is complete, and is JSON. */
 async function isWhole({ body }: HttpResponse): Promise<boolean> {
   try {
     const parts: Uint8Array[] = [];
@@ -775,7 +777,7 @@ async function isWhole({ body }: HttpResponse): Promise<boolean> {
     else for await (const part of body) parts.push(part);
     return JSON.parse(Buffer.concat(parts).toString("utf8")) !== null;
   } catch {
-    // It was cut off, or is empty.
+    // The body was cut off, or is empty.
     return false;
   }
 }

@@ -22,32 +22,32 @@ export type Shop = {
   readonly sandbox: {
     readonly ready: ReadyMessage;
     readonly port: number;
-    /** Stops it as by this signal, and waits until it is gone. */
+    /** Stops the sandbox as a signal does, and waits for its end. */
     readonly stop: (signal: "SIGTERM") => Promise<unknown>;
   };
-  /** Creates an order; `body` over a usual one. */
+  /** Creates an order from these fields and defaults. */
   readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<Sold>;
   readonly statusOf: (sold: Sold) => Promise<string>;
   /** Runs a command line in the merchant's folder. */
   readonly command: (...args: readonly string[]) => Promise<Finished>;
-  /** A new browser profile; what its pages complain of is in `complaints`. */
+  /** Opens a new browser profile; `complaints` collects the errors of its pages. */
   readonly visit: (url: string, customer?: Customer) => Promise<Page>;
   readonly complaints: string[];
 };
 
-/** Another name that customers of a shop know its sandbox by, if the sandbox allows it. */
+/** Another host name of the sandbox for its customers, if the sandbox allows it. */
 export const OTHER_HOST = "checkout.test";
 
-/** One browser serves all tests of a worker: each customer has a profile of their own in it. */
+/** One browser serves all tests of a worker, with a profile for each customer. */
 let launched: Promise<Browser> | undefined;
 
-/** The browser of this worker: it is started once, and ends with the worker. */
+/** The browser of this worker, which is started once, and ends with the worker. */
 export function sharedBrowser(): Promise<Browser> {
   launched ??= launchBrowser([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
   return launched;
 }
 
-/** Opens a shop with a sandbox that has these arguments: in this process, or as the real program. */
+/** Opens a shop whose sandbox has these arguments, in this process or as the real program. */
 export async function openShop(args: readonly string[] = [], by: "here" | "program" = "here"): Promise<Shop> {
   const cwd = tempFolder();
   const start = by === "here" ? startSandboxHere : startSandbox;
@@ -86,7 +86,7 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
-    // Of all tabs.
+    // From all tabs of the profile.
     context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });

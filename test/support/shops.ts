@@ -19,15 +19,17 @@ const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
   python: ["python3", "-S", join(FOLDER, "python/shop.py")],
 };
 
-/** A shop that is served, a sandbox for it, and the folder in which its developer types. */
+/** A served shop, its sandbox, and the folder in which its developer types. */
 export type ServedShop = {
-  /** The sandbox, as its start told of it. */
+  /** The ready line of the sandbox. */
   readonly ready: SandboxHere["ready"];
-  /** Where it is served. */
+  /** The origin of the shop. */
   readonly origin: string;
   /** The command that creates an order. */
   readonly createOrder: string;
-  /** Runs a command line of ours in the developer's folder: in this process, because whole-shops.ts runs the binary. */
+  /**
+   * Runs a command line of ours in the developer's folder, in this process, because whole-shops.ts tests the binary.
+   */
   readonly type: (args: readonly string[]) => Promise<Finished>;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Runs several tasks, as many at once as there are places: each runs in a free place. The resources of a place (a
- * sandbox, a tab) serve one task after the other.
+ * Runs several tasks concurrently, each in a free place. The resources of a place (a sandbox, a tab) serve one task
+ * after the other.
  */
 export async function sideBySide<Thing, Place>(
   things: readonly Thing[],

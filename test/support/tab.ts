@@ -2,24 +2,24 @@ import { parse, type HTMLElement } from "node-html-parser";
 import type { RunningSandbox } from "./harness.ts";
 import { LEADS_ON } from "./portal-hand.ts";
 
-/** The cookies of a browser: for each host their values by their names. */
+/** The cookies of a browser: for each host the values by name. */
 export type Cookies = Map<string, Map<string, string>>;
 
-/** An answer to the request for a page: a redirect, or the page. */
+/** An answer to the request for a page: a redirect, or the page itself. */
 export type Answer = { readonly method: "GET" | "POST"; readonly path: string; readonly status: number };
 
 /** A tab of a browser without scripts, for a sandbox in this process. */
 export type Tab = {
   readonly address: () => URL;
-  /** The page, empty before the first load; typing and opening change its attributes. */
+  /** The page, empty before the first load. Typed texts and opened elements change its attributes. */
   readonly page: () => HTMLElement;
-  /** The first element in sight that fits a selector, which may have `:has-text('…')`, and a condition. */
+  /** The first visible element that matches a selector, which may have `:has-text('…')`, and a condition. */
   readonly find: (selector: string, isIt?: (element: HTMLElement) => boolean) => HTMLElement | undefined;
-  /** Loads a typed address, which may be relative; returns all answers, the page's own last. */
+  /** Loads a typed address, which may be relative; returns all answers, last the page itself. */
   readonly load: (address: string) => Promise<readonly Answer[]>;
   /**
    * Clicks an element: follows a link, sends the form of a button, opens or closes a summary, checks or unchecks a box.
-   * Returns all answers, none if the tab stays on its page.
+   * Returns all answers; none if the tab stays on its page.
    */
   readonly press: (element: HTMLElement) => Promise<readonly Answer[]>;
   /** Sends the form of a button, or of a field in which Enter was pressed. */
@@ -79,7 +79,7 @@ export function openTab(
     page: () => page,
     find: (selector, isIt = () => true) =>
       page
-        // The tests in a browser share their selectors, and Playwright's word is another.
+        // The tests in a browser share the selectors, where Playwright's name for this is `:has-text`.
         .querySelectorAll(selector.replaceAll(":has-text(", ":contains("))
         .find((element) => isIt(element) && element.closest(OUT_OF_SIGHT) === null),
     load: (to) => {
@@ -102,7 +102,7 @@ export function openTab(
   };
 }
 
-/** The site that an address is typed on. */
+/** The site that sends a typed address: none. */
 const typed = (_to: URL): string => "none";
 
 /** Elements that a person does not see, including their contents. */

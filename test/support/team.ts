@@ -4,8 +4,8 @@ import { createHarness, type RunningSandbox } from "./harness.ts";
 const ALLOWED = ["--allow-host", "box.example", "--allow-control-host", "box.example"];
 
 /**
- * A sandbox on another machine, which its colleague reaches as box.example, with the token of one of its two stores. A
- * request that waits for deliveries is answered at once there, because a wait would let the sandbox's time pass.
+ * A sandbox on another machine, which a colleague reaches as box.example, with the token of one of its two stores. The
+ * sandbox answers requests that wait for deliveries at once, because a wait would advance its time.
  */
 export async function openTeam(role: string) {
   const owner = createHarness();
@@ -54,10 +54,10 @@ export async function openTeam(role: string) {
     sent,
     network,
     run,
-    /** Types a line on the colleague's machine. */
+    /** Runs a command line on the colleague's machine. */
     type: (line: string, more = {}) => colleague.run(line.split(" "), { env: { ...env, ...more } }),
     revoke: () => run(`tokens revoke ${made["token_id"] ?? ""} --store ${store}`),
-    /** Starts the sandbox again at its address. */
+    /** Starts the sandbox again at the same address. */
     restart: async () => {
       const { port } = new URL(site.sandbox.ready.base_url);
       network.isDown = true;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A new folder that is gone when the test is over. */
+/** A new folder, which is removed at the end of the test. */
 export function tempFolder(): string {
   checkNothingAbove();
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
@@ -11,7 +11,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** Names that commands look for in parent folders: a test would find them instead of its own folder. */
+/** Files that commands search for in parent folders: a test would find them instead of the files in its own folder. */
 const LOOKED_FOR = [".checkout", "checkout.config.json"];
 
 function checkNothingAbove(): void {

@@ -1,6 +1,7 @@
 import { openStore } from "../../src/store/store.ts";
 
-// Opens a sandbox's database, writes three rows one after the other, prints each once it is acknowledged, and closes.
+// Opens a sandbox's database, writes three rows one after the other, prints each row after its acknowledgement, and
+// closes the database.
 const [path = "", run = ""] = process.argv.slice(2);
 const opened = openStore(path, {
   pid: process.pid,

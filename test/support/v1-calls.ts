@@ -4,7 +4,7 @@ import type { V1Sandbox } from "./v1-sandboxes.ts";
 /** The fields of a body. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** A create that is right. */
+/** A valid create. */
 export const BODY = {
   order_id: "order-1001",
   amount_minor: 1999,
@@ -13,7 +13,7 @@ export const BODY = {
 };
 let keys = 0;
 
-/** Sends a create; `body` as text goes out as it is. */
+/** Sends a create; a `body` that is text is sent unchanged. */
 export function post(
   sandbox: Pick<V1Sandbox, "request">,
   body: Body | string,

@@ -5,10 +5,10 @@ import { createHarness, type RunningSandbox } from "./harness.ts";
 import { perFile } from "./per-file.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** A sandbox that the tests of v1 ask, with a clock that only they move. */
+/** A sandbox for the tests of v1, with a clock that only they move. */
 export type V1Sandbox = Pick<RunningSandbox, "request"> & {
   readonly storeId: string;
-  /** The path of its database. */
+  /** The path of the sandbox's database. */
   readonly database: string;
   readonly advance: (milliseconds: number) => Promise<void>;
 };
@@ -18,22 +18,22 @@ const START_OF_TIME = "2026-01-15T12:00:00Z";
 const FEWER = 4;
 const start = perFile(startCommand);
 
-/** Lets the tests of v1 that the running file loads ask the test kit's sandbox through its `fetch`. */
+/** Lets the v1 tests of the running file use the test kit's sandbox through its `fetch`. */
 export function askTheKit(): void {
   start.replace(startKit);
 }
 
-/** Lets the v1 tests of the running file use another sandbox, with a store clock at this time. */
+/** Lets the v1 tests of the running file use another sandbox; `startOther` gets the time of the store's clock. */
 export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
   start.replace(() => startOther(START_OF_TIME));
 }
 
-/** The part of these rounds that a small run asks of the sandbox: all of `sandbox start`. */
+/** The number of rounds of a test: all rounds for `sandbox start`, fewer for another runtime. */
 export function shareOfV1(rounds: number): number {
   return start.now() === startCommand ? rounds : Math.ceil(rounds / FEWER);
 }
 
-/** A new sandbox, started by `sandbox start`, by the test kit, or in another way. It ends with the test. */
+/** A new sandbox, started by `sandbox start`, by the test kit, or in another way. The sandbox ends with the test. */
 export function startV1(): Promise<V1Sandbox> {
   return start.now()();
 }
@@ -74,7 +74,7 @@ async function startKit(): Promise<V1Sandbox> {
   };
 }
 
-/** The spelling of the service, which Fetch's headers do not keep: `X-Request-Id`. */
+/** The service's spelling of a header name, which Fetch's headers do not keep: `X-Request-Id`. */
 function inWords(name: string): string {
   return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -16,24 +16,24 @@ type ReceivedEvent = {
   readonly data: { readonly id?: string; readonly status?: string; readonly amount_minor?: number };
 };
 
-/** A delivery as a receiver got it. */
+/** A delivery that a receiver got. */
 export type Received = {
   readonly at: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly event: ReceivedEvent;
-  /** `ok`, or why a right receiver would refuse it. */
+  /** `ok`, or the reason why a right receiver would refuse the delivery. */
   readonly verdict: string;
 };
 
-/** A receiver's answer: a status, or a whole answer. */
+/** A receiver's answer: a status, or a complete response. */
 type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
 
 /** A merchant's receiver on a port of the fake network. */
 export type Receiver = {
   readonly url: string;
   readonly got: Received[];
-  /** Sets its answer from now on, by the number of the delivery, from 1. */
+  /** Sets the receiver's answer from now on, by the number of the delivery, from 1. */
   answers: (number: number, received: Received) => Say;
 };
 
@@ -48,7 +48,7 @@ type Told<Data> = {
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
   const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };
-  // An internal failure is repeated, so it can look like a success.
+  // An internal error is retried, so that it can look like a success.
   onTestFinished(async () => {
     const { stderr } = await site.sandbox.stop();
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -64,7 +64,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return JSON.parse(String(answer.body)) as Told<Data>;
   };
 
-  /** A receiver that verifies with the current secrets, and accepts everything until the test says otherwise. */
+  /** A receiver that verifies with the current secrets, and accepts everything until the test sets another answer. */
   const receiver = (port: number): Receiver => {
     const made: Receiver = { url: `http://localhost:${port}/hooks`, got: [], answers: () => 200 };
     harness.occupy(port, {
@@ -112,14 +112,14 @@ export async function openWebhookSite(args: readonly string[] = []) {
     remove: (path: string) => control(path, undefined, "DELETE"),
     receiver,
     addEndpoint,
-    /** The secrets that the receiver of an address knows from now on. */
+    /** Sets the secrets of the receiver at a URL. */
     learn: (url: string, secrets: readonly string[]) => void secretOf.set(url, secrets),
     restart: async () => {
       await site.sandbox.stop();
       site.sandbox = await harness.start(args);
     },
     stop: () => site.sandbox.stop(),
-    /** The sandbox that runs now. */
+    /** The running sandbox. */
     sandbox: () => site.sandbox,
     /** Creates an order, and returns its id. */
     order: async (orderId = `order-${(orders += 1)}`): Promise<string> => {
@@ -131,7 +131,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
       return (JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } }).data.id;
     },
     pay: (id: string, outcome: string) => control(`/checkouts/${id}/pay`, { outcome }),
-    /** Moves the store's clock, and lets all that is due be sent. */
+    /** Moves the store's clock, and sends everything that is due. */
     advance: async (milliseconds: number): Promise<WireAnswerOf<"moveClock">["delivered"]> =>
       (await control<WireAnswerOf<"moveClock">>("/clock", { action: "advance", by_ms: milliseconds })).data
         .delivered,
@@ -144,7 +144,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     statusOf: async (id: string): Promise<string> => (await told(id)).status,
     /** The v1 answer about a checkout; empty texts if there is none. */
     told,
-    /** The database itself, for changes that no program makes. */
+    /** Opens the database, for changes that no program makes. */
     database: () => {
       const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
       database.pragma("recursive_triggers = ON");

@@ -16,8 +16,8 @@ const STARTED_AT = Date.UTC(2026, 0, 15, 12);
 const ENDPOINT = { id: idOf(1), storeId: idOf(2) };
 
 /**
- * Runs the drill of webhooks against a receiver: the requests and the causes of a sandbox, without its database, its
- * control API and a command line. With consent it also sends events of an order that the receiver has accepted.
+ * Runs the drill of webhooks against a receiver, with the requests and causes of a sandbox, but without its database,
+ * control API and command line. With consent it also sends events of an order that the receiver has accepted.
  */
 export async function drillWebhooksInMemory(
   receiver: Receiver,
@@ -87,7 +87,7 @@ export async function drillWebhooksInMemory(
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }
 
-/** The creation of an order, as it was delivered a moment ago. */
+/** The event of an order that was created and delivered a moment ago. */
 function acceptedEvent(): FormReceiver["order"] {
   const store = { id: ENDPOINT.storeId, active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms({ orderId: "order-1", amountMinor: 450 });

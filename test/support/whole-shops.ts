@@ -10,7 +10,7 @@ import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FOLDER = join(ROOT, "fixtures/shops");
-/** The whole shops whose head lists their commands for the launch, by language. */
+/** The whole shops whose file begins with a list of their commands for the launch, by language. */
 export const WHOLE_SHOPS = {
   node: join(FOLDER, "node/shop.js"),
   python: join(FOLDER, "python/shop.py"),
@@ -29,7 +29,7 @@ export const SHOP_LANGUAGES = Object.keys(DESCRIBED_SHOPS) as readonly ShopLangu
 /** The build cache of Go; its default is in the home folder of the user, which may not be writable. */
 export const GO_CACHE = join(ROOT, "node_modules/.cache/go");
 
-/** The built program, as a shell starts it. */
+/** The built program, as a shell command. */
 const BUILT = `"${process.execPath}" "${PROGRAM}"`;
 
 /** Python without the machine's packages, some of which run code at each start. */
@@ -37,13 +37,13 @@ const PYTHON = `#!/bin/sh
 PATH=\${PATH#*:} exec python3 -S "$@"
 `;
 
-/** This Node first. */
+/** The PATH with this Node first. */
 const PATH = `${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`;
 
-/** Where code that shops import is compiled once. */
+/** The cache folder of compiled code, so that each import is compiled once. */
 const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
 
-/** The commands in the head of a shop's file, which get it from nothing to ready: one a line. */
+/** The commands at the head of a shop's file, which take it from nothing to ready: one in each line. */
 export function headOf(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   const end = lines.findIndex((line) => /^(?:"""|\*\/)$/.test(line));
@@ -60,10 +60,13 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
 
-/** Options of Java for a program that runs for seconds. */
+/** Options of Java for a program that runs only for seconds. */
 const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-/** A new folder with a whole shop, the section `shop` beside it, and a new sandbox; and what its commands need. */
+/**
+ * Creates a folder with a whole shop, the section `shop` beside it and a new sandbox; returns the options for its
+ * commands.
+ */
 export async function describedFolder(language: ShopLanguage) {
   const cwd = tempFolder();
   cpSync(dirname(DESCRIBED_SHOPS[language]), cwd, { recursive: true });
@@ -95,8 +98,8 @@ function install(cwd: string): void {
 }
 
 /**
- * Types the commands at the head of a shop in its folder, with its ports, and returns the result; `npx checkout` is
- * this program, and the shop's packages are installed already.
+ * Runs the commands at the head of a shop's file in its folder, with its ports, and returns the result; `npx checkout`
+ * is this program, and the shop's packages are installed already.
  */
 export async function typeHead(file: string, program = BUILT): Promise<Finished> {
   const cwd = folderWith(file);
@@ -130,7 +133,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Finished>
   return { code, ...output };
 }
 
-/** A whole shop with a hurried developer's mistake, and the expected report of its drill. */
+/** A whole shop with a hurried developer's mistake, and the command line of its drill. */
 export type HurriedShop = {
   readonly name: string;
   readonly language: keyof typeof WHOLE_SHOPS;
@@ -142,9 +145,9 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** A whole shop served beside a new sandbox. */
+/** A whole shop, served beside a new sandbox. */
 type ServedShop = {
-  /** The folder in which its developer types. */
+  /** The folder of the shop's developer. */
   readonly cwd: string;
   readonly origin: string;
   /** The shop's own client, as a command line. */
@@ -211,7 +214,7 @@ function changed(text: string, changes: NonNullable<HurriedShop["changes"]>): st
   }, text);
 }
 
-/** The commands as a script that ends with the first that fails; it waits until the shop answers. */
+/** The commands as a script that ends at the first failure, and waits until the shop answers. */
 function scriptOf(head: readonly string[], port: number): string {
   const origin = `http://localhost:${port}`;
   const lines = head

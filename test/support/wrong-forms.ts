@@ -1,10 +1,10 @@
 /** The fields of a form, by their names. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** A form, its mistake, and the wrong field; empty: the refusal is about the form as a whole. */
+/** A form with a mistake, the wrong field (empty: the refusal is about the whole form), and the refusal. */
 type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
 
-/** A valid price, but for its method. */
+/** A valid price, except for its method. */
 export const PRICE = {
   price_id: "oolong",
   amount_minor: "700",
@@ -22,7 +22,7 @@ const WRONG_URLS = [
   "http://localhost:4242/hooks",
 ] as const;
 
-/** Forms of which one field is wrong, each under its path of the store. */
+/** Forms with one wrong field, by path below the store. */
 export const WRONG_FORMS: readonly WrongForm[] = [
   ["/clock", { action: "advance", by: "soon" }, "by", /expected a duration/],
   ["/clock", { action: "advance", by: "900d" }, "by", /./],

@@ -10,7 +10,7 @@ import { openSite, type Site } from "./site.ts";
 /** The links of the portal to follow: all, or those of its menu. */
 type Links = "every" | "menu";
 
-/** How long a page may take on a busy machine. */
+/** Timeout of a page on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /**
@@ -36,8 +36,9 @@ export async function walkInBrowser(
 }
 
 /**
- * Follows every link of the portal in a Chromium with the link of a store and role. Returns what is wrong: answers that a
- * page did not expect, errors of scripts, secrets that are shown, and the addresses of forms that would be refused.
+ * Follows every link of the portal in a Chromium that the link of a store and role has signed in. Returns what is
+ * wrong: answers that a page did not expect, errors of scripts, secrets that are shown, and the addresses of forms that
+ * would be refused.
  */
 export async function walkAsRole(
   form: Form,
@@ -73,7 +74,8 @@ export async function walkAsRole(
       for (const action of actions) forms.add(new URL(action, page.url()).pathname);
     },
   });
-  // An empty form is refused for its fields, never for the role. In a page of the portal, it has the token of the session.
+  // An empty form may be refused for its fields, but not for the role. Within a page of the portal, it is sent in the
+  // session.
   for (const path of forms) {
     const refused = await page.evaluate(async (to) => {
       const answer = await fetch(to, { method: "POST", body: new URLSearchParams() });
@@ -118,7 +120,9 @@ async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: str
   return { page: await context.newPage(), wrong };
 }
 
-/** Opens the links from a page on, each address once; returns how many pages it has opened. */
+/**
+ * Opens the links of a page and of all pages that they lead to, each address once; returns the number of opened pages.
+ */
 async function follow(
   page: Page,
   first: string,

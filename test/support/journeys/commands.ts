@@ -10,7 +10,7 @@ type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[
 
 const TEA = { id: "price_tea", amount_minor: 700, currency: "EUR", payment_method: "alipay_plus" };
 
-/** Listens, triggers, replays and verifies, beside an endpoint. */
+/** Runs listen, trigger, replay and verify, with an endpoint beside the listener. */
 export async function walkWebhooks(site: Site): Promise<void> {
   const { id: endpoint } = await site.ask(`endpoints add ${site.receiver}/hooks`);
   await site.ask(`endpoints test ${endpoint ?? ""}`);
@@ -41,7 +41,7 @@ export async function walkWebhooks(site: Site): Promise<void> {
   await site.type(`${words} ${"0".repeat(64)}`, { code: 1 });
 }
 
-/** Faults, the clock, snapshots and the configuration. */
+/** Uses faults, the clock, snapshots and the configuration. */
 export async function walkTools(site: Site): Promise<void> {
   const statusOf = async (orderId: string): Promise<string> =>
     (await site.ask<{ readonly status: string }>(`orders get ${orderId}`)).status;
@@ -70,7 +70,7 @@ export async function walkTools(site: Site): Promise<void> {
   await site.ask("orders create --order-id a-tea --price-id price_tea");
 }
 
-/** The checklist with a short drill, and the questions that calibrate asks a service. */
+/** Runs the checklist with a short drill, and calibrate against the sandbox. */
 export async function walkChecklist(site: Site): Promise<void> {
   await site.type("checklist run webhooks");
   const { stdout } = await site.type("checklist --json", { code: 3 });
@@ -81,10 +81,10 @@ export async function walkChecklist(site: Site): Promise<void> {
   agree("the record", readFileSync(join(site.cwd, "checkout.calibration.json"), "utf8").length > 500, true);
 }
 
-/** One fault, for `npm test`: what explore does with all of them is the same in every form. */
+/** The only fault in `npm test`, because a search with more faults does the same in every form. */
 const LOST = '[{"action":"lose_answer","match":{"method":"POST","path":"/v1/orders","nth":1}}]';
 
-/** A search for faults that break this program's own client: in a release for three seconds. */
+/** Searches for faults that break this program's own client, in a release for three seconds. */
 export async function walkExplore(site: Site): Promise<void> {
   if (site.form.shell === null) return expectNoShell(site);
   const purchase = `${site.form.shell} orders create --order-id "$CHECKOUT_ORDER_ID" --price-id price_coffee`;
@@ -109,10 +109,10 @@ async function expectNoShell(site: Site): Promise<void> {
   agree(`a form without a shell says so: ${stderr}`, stderr.includes("/bin/sh"), true);
 }
 
-/** All of these in a release, otherwise the first. */
+/** All rows in a release, otherwise the first row. */
 const some = (rows: readonly string[]): readonly string[] => (FULL ? rows : rows.slice(0, 1));
 
-/** Commands of a person at a terminal: version, help, completion, doctor, and the hosted service. */
+/** Runs the commands of a person at a terminal: version, help, completion, doctor, and the hosted service. */
 export async function walkTerminal(site: Site): Promise<void> {
   agree("the version", (await site.type("--version")).stdout, `${site.ready.version}\n`);
   for (const topic of some(Object.keys(TOPIC_SUMMARIES))) await site.type(`help ${topic}`);

@@ -3,7 +3,7 @@ import type { Site } from "./site.ts";
 
 type MadeStore = { readonly store_id: string; readonly api_key: string };
 
-/** Every operation of the control API, about two new stores. The last one stops the sandbox. */
+/** Calls every operation of the control API on two new stores; the last operation stops the sandbox. */
 export async function walkControl(site: Site): Promise<void> {
   const [one, other] = [
     await site.ask<MadeStore>("stores create --name Controlled"),

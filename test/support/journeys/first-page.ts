@@ -3,7 +3,7 @@ import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
 
-/** The page at the root with its styles, and the health check. */
+/** Loads the page at the root with its styles, and the health check. */
 export async function walkFirstPage({ request, ready }: Site): Promise<void> {
   const home = await request({ path: "/" });
   agree("the first page", home.status, 200);

@@ -2,23 +2,23 @@ import type { Readable } from "node:stream";
 import { begin, beginHere, PROGRAM, type Finished } from "../program.ts";
 import { tempFolder } from "../temp-folder.ts";
 
-/** The folder of a command line, and its standard input. */
+/** The folder, the variables and the standard input of a command line. */
 export type FormOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: Readable;
 };
 
-/** A command line that was begun. */
+/** A started command line. */
 export type Begun = {
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** Its exit code, null after a signal. */
+  /** The exit code, null after a signal. */
   readonly ended: Promise<number | null>;
-  /** Asks it to stop, and waits until it has. */
+  /** Asks the command to stop, and waits for its end. */
   readonly stop: () => Promise<number | null>;
 };
 
-/** A form in which the program comes to its users. */
+/** A form in which users get the program. */
 export type Form = {
   readonly name: string;
   /** Creates the empty folder of a new user. */
@@ -26,7 +26,7 @@ export type Form = {
   readonly begin: (words: readonly string[], options: FormOptions) => Begun;
   /** The program as a shop's command line starts it; null if the form has no shell. */
   readonly shell: string | null;
-  /** Which half of the command lines it types in `npm test`; undefined: all of them. */
+  /** The half of the command lines that the form runs in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;
   /** How `hosted dev` ends where no workerd can be fetched. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
@@ -41,7 +41,7 @@ export const WITHOUT_WORKER = {
 /** The refusal of `hosted dev` in the npm package where npx cannot fetch workerd. */
 export const WITHOUT_NPX = { code: 1, says: /which runs the service, ended with 127/ };
 
-/** The sources, in this process. Programs that it starts are built ones. */
+/** The sources, in this process. Programs that they start are built. */
 export const SOURCE: Form = {
   name: "source",
   folder: tempFolder,
@@ -50,7 +50,7 @@ export const SOURCE: Form = {
   hosted: WITHOUT_WORKER,
 };
 
-/** A form that is started as a program with its first words. */
+/** A form that is started as a program with leading arguments. */
 export function programForm({
   command,
   variables = {},
@@ -58,7 +58,7 @@ export function programForm({
 }: Pick<Form, "name" | "hosted" | "half"> & {
   readonly command: readonly string[];
   readonly shell?: string | null;
-  /** The variables of its users. */
+  /** The environment variables of its users. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly folder?: Form["folder"];
 }): Form {

@@ -9,7 +9,7 @@ import { openSite, type Site } from "./site.ts";
 import { walkV1 } from "./v1.ts";
 import { untaken } from "./ways.ts";
 
-/** The journeys of every form, in their order: the last one stops the sandbox. */
+/** The journeys of every form, in order: the last journey stops the sandbox. */
 const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
   "v1 in both forms, its replay and its refusals": walkV1,
   "the payment page with each outcome": walkPayments,
@@ -24,7 +24,9 @@ const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
   "the operations of the control API": walkControl,
 };
 
-/** Walks all journeys of a form. Returns what failed, by journey, and the ways of the tables that none took. */
+/**
+ * Walks all journeys of a form. Returns the failed journeys with their errors, and the ways that no request has taken.
+ */
 export async function walk(form: Form): Promise<readonly string[]> {
   const site = await openSite(form);
   const failed: string[] = [];

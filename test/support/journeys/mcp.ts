@@ -29,7 +29,7 @@ type Reply = {
   };
 };
 
-/** Every tool of `checkout mcp`, as an agent calls them over its standard input. */
+/** Calls every tool of `checkout mcp`, as an agent does over standard input. */
 export async function walkMcp(site: Site): Promise<void> {
   const stdin = new PassThrough();
   const server = site.form.begin(["mcp", "--allow-write"], { cwd: site.cwd, stdin });

@@ -2,7 +2,7 @@ import type { HTMLElement } from "node-html-parser";
 import { agree } from "./agree.ts";
 import type { Answered } from "../harness.ts";
 
-/** The types of the parts of a page, by the elements that name them. */
+/** The content types of the files that a page loads, by the element and the attribute with their address. */
 const PARTS = [
   ["link[rel=stylesheet]", "href", "text/css"],
   ["script[src]", "src", "text/javascript"],

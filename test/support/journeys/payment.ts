@@ -6,7 +6,7 @@ import type { Site } from "./site.ts";
 import { english } from "../../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
 
-/** The payer's clicks from the payment page on, the next heading, and the status of the order. */
+/** The payer's clicks, beginning on the payment page, the heading after them, and the status of the order. */
 const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string, status: string])[] = [
   [
     ["Pay with", english(PAYMENT_TEXTS.openWallet), "Pay €"],
@@ -33,7 +33,7 @@ const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string,
   [["Pay with", english(PAYMENT_TEXTS.openWallet), "Walk away"], "You walked away", "pending"],
 ];
 
-/** The payment page with each outcome, by the forms and links of the pages. */
+/** Uses the payment page with each outcome, by the forms and links of the pages. */
 export async function walkPayments(site: Site): Promise<void> {
   const sandbox = { ready: site.ready, request: site.request, stop: () => Promise.reject(new Error("none")) };
   for (const [index, [presses, heading, status]] of OUTCOMES.entries()) {
@@ -65,7 +65,7 @@ export async function walkPayments(site: Site): Promise<void> {
   }
 }
 
-/** Reports that a browser shows the page, as its script does. */
+/** Reports a view of the page, as the page's script does in a browser. */
 async function noteView(tab: Tab, site: Site): Promise<void> {
   const views = tab.page().querySelector("page-views");
   const { status } = await site.request({

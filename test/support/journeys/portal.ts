@@ -7,7 +7,7 @@ import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
 
-/** The statuses of the pages that lead on to another page. */
+/** The statuses of the pages that redirect to another page. */
 const LEADS_ON: Readonly<Record<string, number>> = {
   "/portal": 303,
   "/portal/find": 303,
@@ -29,7 +29,7 @@ const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/portal/{store_id}/delete": { name: "Empty" },
 };
 
-/** The forms that take away what others are about: posted last, in this order. */
+/** The forms that remove the objects of other forms: posted last, in this order. */
 const LAST = [
   "/portal/snapshots/restore",
   "/portal/stores/reset",
@@ -45,10 +45,12 @@ const SIGN_IN = /\/sign-in$/;
 /** A browser that is signed in with one role. */
 type Visitor = { readonly role: "merchant" | "administrator"; cookie: string };
 
-/** A form on a page of the portal: its own address, its page's, and the address in the table. */
+/** A form on a page of the portal: its address, the address of its page, and its path in the table. */
 type FoundForm = { readonly action: string; readonly page: string; readonly path: string };
 
-/** Each page of the portal with its styles and scripts, in a full and in an empty store; each form is posted once. */
+/**
+ * Shows each page of the portal with its styles and scripts, in a full and in an empty store, and posts each form once.
+ */
 export async function walkPortal(site: Site): Promise<void> {
   const visitors = [await signedIn(site, "merchant"), await signedIn(site, "administrator")];
   const pages = await pagesOf(site);
@@ -73,10 +75,10 @@ export async function walkPortal(site: Site): Promise<void> {
   for (const form of inOrder) await send(site, visitors, form);
 }
 
-/** Number of times that a page may change while it is followed. */
+/** The maximum number of changes of a page while it is followed. */
 const MAX_CHANGES = 5;
 
-/** Follows a page as its script does: it asks with the page's own tag whether the page has changed. */
+/** Follows a page as its script does, which asks with the page's tag whether the page has changed. */
 async function follow(site: Site, visitor: Visitor): Promise<void> {
   const path = `/portal/${site.ready.store_id}/checkouts`;
   const statuses: number[] = [];
@@ -169,7 +171,7 @@ function fieldsOf(
 
 type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
-/** Every page of the table in a store with objects of each kind, and in an empty store. */
+/** Lists every page of the table, in a store with objects of each kind and in an empty store. */
 async function pagesOf(site: Site) {
   await site.ask(`endpoints add ${site.receiver}/fails`);
   const order = await site.ask<{ readonly data: { readonly id: string } }>(

@@ -13,7 +13,9 @@ import { sendRaw } from "../send-raw.ts";
 import { runIn, type Begun, type Form, type FormOptions } from "./form.ts";
 import { waysOfAllAreas, type Way, type Ways } from "./ways.ts";
 
-/** A request to the sandbox of a site; default: GET with the API key, and POST with a body. Empty headers are not sent. */
+/**
+ * A request to the sandbox of a site; default: GET, or POST with a body, with the API key. Empty headers are not sent.
+ */
 export type SiteCall = Partial<ApiCall> & Pick<ApiCall, "path">;
 
 /** A sandbox of one form with its merchant: the journeys of a form share it. */
@@ -23,30 +25,30 @@ export type Site = {
   readonly ready: ReadyMessage;
   readonly request: (call: SiteCall) => Promise<Answered>;
   /**
-   * Types a command line in the folder of the merchant; fails unless it ends with this code, default 0. In `npm test` forms
-   * take turns: a line that depends on no variable is one of the form, or of the sources.
+   * Runs a command line in the folder of the merchant; fails unless it ends with `code` (default: 0). In `npm test`
+   * forms take turns: a line that depends on no variable is run with the form, or with the sources.
    */
   readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Finished>;
   /**
-   * Types a command line that no journey is about with `--json`, and returns what it prints: in a release a line of the
-   * form, otherwise of the sources in this process, which takes a tenth of the time.
+   * Runs a command line with `--json` that is not itself tested, and returns its output: with the tested form in a
+   * release, otherwise with the sources in this process, which takes a tenth of the time.
    */
   readonly ask: <Said = Readonly<Record<string, string>>>(line: string) => Promise<Said>;
-  /** Begins a command line that runs on, and waits for its first line. */
+  /** Starts a command line that keeps running, and waits for its first line. */
   readonly launch: (line: string, options?: Omit<FormOptions, "cwd">) => Promise<Begun>;
   /** Writes a file of the merchant into the folder. */
   readonly write: (name: string, content: string | Uint8Array) => void;
   readonly adminToken: () => string;
-  /** The origin of a receiver: below `/hooks` it takes genuine webhooks, elsewhere it fails. */
+  /** The origin of a receiver that accepts genuine webhooks below `/hooks`, and fails elsewhere. */
   readonly receiver: string;
-  /** The genuine webhooks that the receiver has taken. */
+  /** The genuine webhooks that the receiver has accepted. */
   readonly heard: readonly Heard[];
   readonly ways: Ways;
   readonly taken: ReadonlySet<Way>;
   readonly stop: () => Promise<number | null>;
 };
 
-/** A webhook, as the receiver has taken it. */
+/** A webhook that the receiver has accepted. */
 type Heard = {
   readonly type: string;
   readonly body: Buffer;
@@ -56,7 +58,7 @@ type Heard = {
 
 type TypeOptions = { readonly code?: number; readonly env?: Readonly<Record<string, string>> };
 
-/** Starts a sandbox of a form in a new folder, beside a receiver. */
+/** Starts a sandbox of a form in a new folder, and a receiver. */
 export async function openSite(form: Form): Promise<Site> {
   const cwd = form.folder();
   const served = await firstLine(form.begin(["sandbox", "start", "--json", "--port", "0"], { cwd }));
@@ -111,7 +113,7 @@ export async function openSite(form: Form): Promise<Site> {
   };
 }
 
-/** A command line that has ended with this code; fails if it has not. */
+/** Returns the result of a command line; fails if it has another exit code. */
 function expectCode(words: readonly string[], done: Finished, code: number): Finished {
   if (done.code === code) return done;
   const said = `${done.stdout}${done.stderr}`.slice(-600);

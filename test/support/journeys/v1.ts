@@ -7,7 +7,7 @@ import type { Site, SiteCall } from "./site.ts";
 const UNKNOWN = "0190a7e4-1111-7222-8333-444455556666";
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A request that is refused: how it differs from a good create, and the commands before and after it. */
+/** A refused request: its differences from a valid create, and the commands before and after it. */
 type Refused = Partial<SiteCall> & {
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly before?: readonly string[];
@@ -54,7 +54,7 @@ const REFUSALS: Readonly<Record<ErrorCode, Refused | string>> = {
   storage_unavailable: { before: ["faults add storage_full --times 1"] },
 };
 
-/** v1 in both forms, with replay and each refusal. */
+/** Uses v1 in both forms, with a replay and each refusal. */
 export async function walkV1(site: Site): Promise<void> {
   const create = (path: string, order: Readonly<Record<string, unknown>>): Promise<Answered> =>
     site.request({

@@ -1,13 +1,13 @@
 import { areaOf, AREAS } from "../../../src/sandbox/areas.ts";
 import { createRouter, type Route, type Router } from "../../../src/web/router.ts";
 
-/** A way into the program: a method with a path of its tables, as `GET /portal/{store_id}/keys`. */
+/** A way into the program: a method with a path of its route tables, such as `GET /portal/{store_id}/keys`. */
 export type Way = string;
 
 /** Every way of the tables, and the way that a request takes. */
 export type Ways = {
   readonly all: readonly Way[];
-  /** Undefined for a request that no table has. */
+  /** Undefined for a request without a route. */
   readonly of: (method: string, target: string) => Way | undefined;
 };
 
