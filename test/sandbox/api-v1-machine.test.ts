@@ -3,7 +3,8 @@ import { answerBreaches } from "../support/contract.ts";
 import { createHarness, EPHEMERAL, type Answered } from "../support/harness.ts";
 import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
-// Answers of v1 that depend on options, commands and clocks of `sandbox start`, so not for other runtimes.
+// Answers of v1 that depend on options, commands and clocks of `sandbox start`; these tests do not run in other
+// runtimes.
 
 let sent = 0;
 
@@ -39,7 +40,7 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   expect(await evidence()).toEqual([replayed, refused]);
 });
 
-test("--rate-limit makes 429 real, with Retry-After", async () => {
+test("requests beyond --rate-limit get 429 with Retry-After", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const answers: string[] = [];
@@ -124,7 +125,7 @@ test("an order_id is free after its checkout ended, and a reserved order_id is p
   ]);
 });
 
-test("a refused Host is told whether its port belongs to the allowed name", async () => {
+test("the refusal of a Host says whether its port belongs to the allowed name", async () => {
   const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);

@@ -189,7 +189,7 @@ test("an idempotency key is kept for 30 days, and a refusal is never stored", as
   const forgotten = await post(sandbox, BODY, { key: "kept-key-1" });
   expect([forgotten.status, forgotten.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
   expect(forgotten.body).not.toBe(first.body);
-  // By the clock of its store, which is far ahead by now.
+  // The key's age counts by the clock of its store, which is far ahead by now.
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
 });
 
@@ -229,7 +229,7 @@ test("/healthz needs no key and says only that the service is ready", async () =
   expect(outcome(await sandbox.request({ path: "/nothing" }))).toBe("404 not_found");
 });
 
-/** The same meaning in another spelling: order of keys, white space, number spelling, escapes. */
+/** A body with the same meaning in another spelling: order of keys, white space, number spelling, escapes. */
 function rewrite(
   body: Body,
   how: { spaces: string; order: number; number: number; escape: boolean },

@@ -12,7 +12,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 type Reliance = { readonly since: string; readonly request_id: string };
 
-/** The assumptions, by the numbers of their decisions. */
+/** The used assumptions, by the numbers of their decisions. */
 async function used(harness: Harness): Promise<Record<number, Reliance>> {
   const { stdout } = await harness.run(["assumptions", "--used", "--json"]);
   const { assumptions } = JSON.parse(stdout) as {
@@ -26,7 +26,7 @@ async function used(harness: Harness): Promise<Record<number, Reliance>> {
   );
 }
 
-/** A store, and creates with their own keys. */
+/** A store, and a function that creates orders with new keys. */
 async function shop(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);

@@ -26,7 +26,7 @@ const TAKES_ALL: Service = {
   answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
   refuse: () => ({ status: 400, headers: {}, body: "" }),
 };
-/** The first store, as its paths begin. */
+/** The beginning of the first store's paths. */
 const STORE = "/__sandbox/stores/default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 
@@ -39,7 +39,7 @@ function adminToken(harness: Harness): string {
   return (JSON.parse(text) as { admin_token: string }).admin_token;
 }
 
-/** Calls of the control API with the token that each of them wants. */
+/** Calls of the control API, each with the token that its path requires. */
 function caller(harness: Harness, sandbox: RunningSandbox) {
   const tokens = { control: controlToken(harness), administrator: adminToken(harness) };
   return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
@@ -83,7 +83,7 @@ test("the operation checklist returns the items that the command prints, in the 
   expect(JSON.parse(stdout)).toMatchObject(judged);
 });
 
-test("a drill of duplicates is recorded only for the enabled endpoints, and other drills without any", async () => {
+test("a drill of duplicates is recorded only for enabled endpoints, and other drills are recorded without endpoints", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
@@ -109,7 +109,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
     expect(described("inspectCheckout", 200, answer.body)).toBe("");
     return answer;
   };
-  // The description holds which fields there are.
+  // The description defines which fields there are.
   const fresh = (await inspect()).body.data;
   expect(fresh).toMatchObject({
     id,
@@ -137,7 +137,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
   });
   await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
-  // The payer is in the wallet for the second time.
+  // The payer is in a wallet for the second time.
   database.exec(insertion("attempts", { checkout_id: id, number: 2, started_at: harness.clock.now() }));
   database.exec("UPDATE stores SET clock_offset = 7200000");
   database.close();
@@ -242,7 +242,7 @@ function addOtherStore(harness: Harness): void {
 }
 
 /**
- * The whole database, table by table, except the mark of the log, which a commit also changes if it writes equal rows.
+ * The whole database, table by table, except the mark of the log, which a commit changes even if it writes equal rows.
  */
 function allRows(harness: Harness): unknown {
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
@@ -318,7 +318,7 @@ test("an id in a body or query must belong to the store in the path", async () =
     "deliveries?event_id=events",
     "checkouts?q=checkouts",
   ];
-  // A search of checkouts has a second list: what was refused.
+  // A search of checkouts has a second list, of refused creates.
   const lists = (data: Answer["body"]["data"]): unknown[] =>
     Object.entries(data ?? {}).flatMap(([name, list]) =>
       Array.isArray(list) && name !== "refused" ? [list] : [],
@@ -427,7 +427,7 @@ test("return origins are unique, listed oldest first, at most 20, and survive a 
 
   expect(await list()).toEqual([]);
   expect(await change("add", "https://shop.example")).toEqual(["https://shop.example"]);
-  // The store's clock goes back, and the order in which they came does not change.
+  // The store's clock is set back, which does not change the order of the origins.
   await call(`${STORE}/clock`, { body: '{"action":"set","to":"2020-01-01T00:00:00Z"}' });
   const both = ["https://shop.example", "http://localhost:3000"];
   expect(await change("add", "http://localhost:3000")).toEqual(both);

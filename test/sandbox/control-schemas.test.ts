@@ -33,7 +33,7 @@ type Document = {
   };
 };
 
-/** The document as it goes over the wire. */
+/** The document as sent over the wire. */
 const DOCUMENT = JSON.parse(JSON.stringify(describeControlApi("http://127.0.0.1:4242"))) as Document;
 const ajv = new Ajv2020({ strict: false });
 formatsPlugin.default(ajv);
@@ -43,7 +43,7 @@ const STORE = "default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
-/** Values that are refused with 400 because of the sandbox, its clock or other fields, not for their form. */
+/** Refusals with 400 because of the sandbox, its clock or other fields, not because of the form of a value. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   addFault: /^until: expected a time after/,
   moveClock: /^a clock can show only/,
@@ -68,7 +68,7 @@ function described(name: OperationName): Described {
   return DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
 }
 
-/** The schema of what an operation reads: of its body, or of its query as one object. */
+/** The schema of an operation's input: its body, or its query as one object. */
 function schemaOf(name: OperationName): Schema {
   const { parameters = [], requestBody } = described(name);
   if (requestBody !== undefined) return requestBody.content["application/json"]?.schema ?? {};
@@ -101,7 +101,7 @@ function valueOf(name: OperationName, field: string, text: string): unknown {
   return isNumber && String(Number(text)) === text ? Number(text) : text;
 }
 
-/** Requests of an operation: valid ones, and with one wrong value. */
+/** Requests of an operation: valid requests, and requests with one wrong value. */
 function requestsOf(name: OperationName): fc.Arbitrary<unknown> {
   const schema = schemaOf(name);
   const change = fc.record({ at: fc.nat(), isMissing: fc.boolean(), value: edgesOf(schema) });
@@ -154,7 +154,7 @@ async function verdicts(
 
 const JUDGES = new Map<OperationName, ValidateFunction>();
 
-/** Whether a schema allows a value; compiled once, and referring to the document. */
+/** The compiled schema of an operation's input, which refers to the document. */
 function judgeOf(name: OperationName): ValidateFunction {
   const known = JUDGES.get(name);
   if (known !== undefined) return known;
@@ -253,7 +253,7 @@ const SEGMENTS = [
   "\ud800".toWellFormed(),
 ];
 
-test("a path outside its schema is a 404, and no path inside it is an invalid request", async () => {
+test("a path that its schema forbids is a 404, and a path that the schema allows is no invalid request", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { control_token: token } = sandbox.ready;
@@ -270,7 +270,7 @@ test("a path outside its schema is a 404, and no path inside it is an invalid re
       segment === "default" || isId(segment),
       segment === "default" ? 200 : 404,
     ]);
-    // An operation that answers is one whose path is described.
+    // An operation answers exactly the paths that its description allows.
     const answered = [store, event].map(
       (answer) => answer.headers["Checkout-Sandbox-Operation"] !== undefined,
     );

@@ -23,7 +23,7 @@ function holdAnswer(receiver: Receiver): (status: number) => void {
   return (status) => answer({ status, headers: {}, body: "" });
 }
 
-/** Keeps the lock of the database as another process does, until the returned function is called. */
+/** Holds the lock of the database as another process does, until the returned function is called. */
 function lock(site: Site): () => void {
   const other = site.database();
   onTestFinished(() => void other.close());
@@ -41,7 +41,7 @@ test("a delivery that came due while the database was locked is sent after the l
     expect((await site.deliveries())[0]?.tries).toBe(1),
   );
   const unlock = lock(site);
-  // Until it is due, and then for longer than any write waits.
+  // Until the delivery is due, and then longer than any write waits for the lock.
   await pass(site, 10 * SECOND);
   await pass(site, 10 * SECOND);
   expect(shop.got).toHaveLength(1);
@@ -455,7 +455,7 @@ test("a clock move waits only for due attempts, not for attempts of later events
     expect([busy.got.length, other.got.length]).toEqual([2, 2]),
   );
   let isOver = false;
-  // Each event leads to another order, without an end.
+  // Each event creates another order, without an end.
   busy.answers = async () => {
     if (!isOver) await site.order();
     return { status: 200, headers: {}, body: "" };

@@ -10,7 +10,7 @@ async function ask(harness: Harness, command: string): Promise<string> {
   return stdout;
 }
 
-/** The explored stores, by the database. */
+/** Opens the database of a sandbox for `use`. */
 function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) => Value): Value {
   const database = new Database(join(cwd, ".checkout/sandbox.db"));
   try {
@@ -23,7 +23,7 @@ function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) =>
 const heldStores = (harness: Harness): unknown[] =>
   withRows(harness, (database) => database.prepare("SELECT store_id FROM lease_effects").pluck().all());
 
-/** The number of faults of the first store, and how far its clock was moved, in milliseconds. */
+/** The number of faults of the first store, and the time by which its clock was advanced. */
 async function effects(harness: Harness) {
   const { faults } = JSON.parse(await ask(harness, "faults list --json")) as { faults: unknown[] };
   const { now } = JSON.parse(await ask(harness, "sandbox clock show --json")) as { now: string };
@@ -64,12 +64,12 @@ test("a start undoes the effects of a killed sandbox's exploration, and nothing 
     await ask(harness, `sandbox clock advance 30m${store}`);
   }
   await before.stop();
-  // As a kill leaves it: the leases in memory are gone. One store was deleted meanwhile.
+  // The state after a kill: the leases in memory are gone, and one of the stores was deleted.
   withRows(harness, (database) => {
     for (const store_id of [before.ready.store_id, "0199a3c4-5d00-7000-8000-0000000000ff"])
       database.exec(insertion("lease_effects", { lease_id: store_id, store_id }));
   });
-  // An hour and ten minutes by the moved clock, and 40 minutes by the real one: the order must not expire.
+  // An hour and ten minutes pass by the advanced clock, and 40 minutes by the real clock: the order must not expire.
   harness.clock.advance(40 * 60_000);
   await harness.start();
   expect(heldStores(harness)).toEqual([]);

@@ -42,7 +42,7 @@ function commandsOf(harness: Harness) {
   return { type, ask, orders, sessions, faults, requests };
 }
 
-/** The exit code of the client's command under a fault, and the number of checkouts afterwards. */
+/** The exit code of the client's command under a lasting fault, and the number of checkouts afterwards. */
 const WHILE_IT_LASTS: Readonly<Record<ApiAction, readonly [code: number, made: number]>> = {
   status: [7, 0],
   latency: [0, 1],
@@ -125,7 +125,7 @@ test("a request that a fault withheld is logged without the sandbox's tokens", a
       body: JSON.stringify({ order_id: token, price_id: "price_coffee" }),
     });
   }
-  // The commands themselves hide the token that they use.
+  // The commands themselves hide their own token.
   const headers = { Authorization: `Bearer ${token}` };
   const logged = String(
     (await sandbox.request({ path: "/__sandbox/stores/default/requests", headers })).body,
@@ -163,7 +163,7 @@ test("an answer made by a fault has the service's codes and Retry-After, and com
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 
-/** Sends many v1 requests, and returns which met a fault. */
+/** Sends many v1 requests; returns an x for each that met a fault, and a dot for each other request. */
 async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   let hits = "";
   for (let asked = 0; asked < count; asked += 1) {
@@ -350,7 +350,7 @@ test("faults match deliveries by type, order_id and endpoint", async () => {
   expect(other.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
 });
 
-test("a path pattern matches like the equal regular expression", () => {
+test("a path pattern matches like the equivalent regular expression", () => {
   const part = fc.stringMatching(/^[ab]{0,3}$/);
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("*"));
   fc.assert(

@@ -15,7 +15,7 @@ const ORDER = {
   payment_method: "alipay_plus",
 } as const;
 
-/** Lets all work of the next while happen. */
+/** Lets all work of the next two seconds happen. */
 async function pass({ clock }: Harness): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
 }
@@ -24,7 +24,7 @@ function create(orderId: string): readonly string[] {
   return ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee"];
 }
 
-/** Two folders on one machine, with a sandbox in the first, whose store has an order and two events due. */
+/** Two folders on one machine, with a sandbox in the first folder, whose store has an order and two due events. */
 async function twoFolders() {
   const harness = createHarness();
   const received: string[] = [];
@@ -60,7 +60,7 @@ async function twoFolders() {
   return { harness, theirs, ours, file, one, received, listens, run };
 }
 
-/** The fact of a status: why nothing is delivered. */
+/** The fact in the status that says why nothing is delivered. */
 async function holdOf(harness: Harness, cwd: string): Promise<unknown> {
   const { stdout } = await harness.run(["sandbox", "status", "--json"], { cwd });
   return (JSON.parse(stdout) as { readonly hold: { readonly fact: string } | null }).hold?.fact;
@@ -77,7 +77,7 @@ async function waitingOf(
   return stdout.split("\n").filter((line) => line.includes("nothing is delivered"));
 }
 
-test("due deliveries of another sandbox's snapshot wait until it is adopted, and every place says so", async () => {
+test("due deliveries of another sandbox's snapshot wait until it is adopted, and every command says so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });
@@ -237,7 +237,7 @@ test("only a store from elsewhere waits for adoption, also after resets, own sna
   await run(`sandbox reset --store ${theirs} --yes`, { cwd });
   expect(held()).toEqual([theirs]);
   await run(`snapshots create held --store ${theirs}`, { cwd });
-  // The first store is not held back, and the second one is.
+  // The first store is not held back, and the second store is.
   await run("snapshots create both --all", { cwd });
   const both = await run("snapshots restore both --all --json", { cwd });
   expect(JSON.parse(both.stdout)).toMatchObject({ hold: FOREIGN });

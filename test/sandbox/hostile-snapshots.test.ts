@@ -116,7 +116,7 @@ test("a store name of an older version is restored unchanged, but no longer acce
 
 type Reference = Column & { readonly parent: string };
 
-/** All references of rows that are restored to other rows. */
+/** All references from restored rows to other rows. */
 function referencesOf(bytes: Uint8Array): readonly Reference[] {
   const copy = new Database(Buffer.from(bytes));
   const found = copy

@@ -16,7 +16,7 @@ import { formTokenIn } from "../support/payment-model.ts";
 import { runtimeHere, type StorePair } from "../support/runtimes.ts";
 
 const RUNTIME = runtimeHere();
-/** The requests of a property: in no runtime so few that a whole kind of them is missing. */
+/** The number of requests in a property: in every runtime enough for each kind of request. */
 const CONTROL_REQUESTS = Math.max(40, RUNTIME.share(size(120, 4000)));
 const V1_REQUESTS = Math.max(20, RUNTIME.share(size(60, 1000)));
 
@@ -31,7 +31,7 @@ type Sent = { readonly path: string; readonly method?: string; readonly body?: s
 /** A row of the database, and the store that it names. */
 type Row = { readonly table: string; readonly of: string | undefined; readonly text: string };
 
-/** Tables of no store: what is logged comes later, and the rest belongs to the program or to the runtime. */
+/** Tables without a store: the log is written later, and the others belong to the program or to the runtime. */
 const OWN_TABLES = [
   "log_mark",
   "request_batches",
@@ -60,7 +60,7 @@ function allRows({ stores, databases, openDatabase }: StorePair): readonly Row[]
         .map((row) => ({
           table,
           of: (row as { store_id?: string }).store_id,
-          // When a token was last used is noted after the answer.
+          // The last use of a token is recorded after the answer.
           text: JSON.stringify(row).replace(/"used_at":\d+/, '"used_at":null'),
         })),
     );
@@ -111,7 +111,7 @@ async function openTwoStores() {
     const order = await send(apiKey, { path: "/v1/orders", body });
     texts.push(order.text);
     await call(`/endpoints/${endpoint}/test`, {});
-    // It hits nothing, because its event never comes.
+    // This fault hits nothing, because its event never comes.
     await call("/faults", { action: "drop", match: { endpoint_id: endpoint, nth: 1000 } });
     await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
     await call("/clock", { action: "set", to: "2026-01-15T12:00:00Z" });
@@ -155,7 +155,7 @@ const TEXTS = [
   "order.*",
 ];
 
-/** Requests as the description of the control API has them, with these ids and texts. */
+/** Requests that match the description of the control API, with these ids and texts. */
 function arbitraryOf(schema: Schema, values: Values): fc.Arbitrary<unknown> {
   const options = schema.anyOf ?? schema.oneOf;
   if (options !== undefined) return fc.oneof(...options.map((option) => arbitraryOf(option, values)));
@@ -234,10 +234,12 @@ function requestOf(
   return { path: fields.length === 0 ? at : `${at}?${new URLSearchParams(fields).toString()}`, method };
 }
 
-/** Operations on one store, from the table; a wait would only wait. */
+/** Operations on one store, from the table. */
 const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{store_id}"));
 
-/** Those on something in a store are drawn twice as often: many of their bodies are refused before the id is read. */
+/**
+ * Operations on one object are drawn twice as often, because many of their bodies are refused before the id is read.
+ */
 const OF_ONE = IN_STORE.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
 
 test("a request to one store finds, shows and changes nothing of another", async () => {
@@ -250,7 +252,7 @@ test("a request to one store finds, shows and changes nothing of another", async
     const schema = requestSchema(document, name);
     return fc.constantFrom(0, 1).chain((from) => {
       const theirs = sites[1 - from]?.ids ?? [];
-      // A text for which a GET searches may be an id. A written text is shown again by its own store.
+      // A text that a GET searches for may be an id. A text in a body may not, because its own store shows it again.
       const texts = CONTROL_OPERATIONS[name].method === "GET" ? [...TEXTS, ...theirs] : TEXTS;
       const value =
         schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, { ids: theirs, texts });
@@ -485,7 +487,7 @@ test("every set of scopes has its access to v1, in each store, active or not", a
 
 test("every token has its access to the control API, at each store", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
-  // The only operation that needs neither a body nor an id: what it removes must not stand among what stays.
+  // Only this operation needs neither a body nor an id. It is called first, because it must remove nothing later.
   for (const { id } of sites)
     await send(tokens.control, { path: `/__sandbox/stores/${id}/faults`, method: "DELETE" });
   const tokenOf = async (site: Site, role: string): Promise<string> => {

@@ -33,7 +33,7 @@ const ISSUERS = [
   "81",
 ];
 const SPACES = [" ", "-", "\u00a0", "\u202f", "\u2011", "\u2013", "+", "%20", "_", " - ", "  "];
-/** The lengths of a number's groups; the last takes the rest. */
+/** The lengths of a number's groups; the last group takes the rest. */
 const GROUPS = [[4, 4, 4, 4, 4], [4, 6, 9], [4, 4, 11], [6, 13], [4, 3, 3, 9], [19]] as const;
 
 function cardNumber(length = 13 + upTo(7)): string {
@@ -64,7 +64,7 @@ function written(card: string): string {
     : text.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit)));
 }
 
-/** The digits of a text, without what is between them. */
+/** The digits of a text, without their separators. */
 const digitsIn = (text: string): string =>
   text
     .replace(/%(?:20|2b|2d|22|3d)/gi, "")
@@ -124,7 +124,7 @@ test("a text without a card number is stored byte for byte", () => {
     const text = oneOf(OTHERS)();
     expect([SEED, redactStored(text)]).toEqual([SEED, text]);
   }
-  // With another last digit it is not a card number.
+  // With a wrong check digit or length, a number is no card number.
   for (const text of ["4111111111111112", "4111 1111 1111 1112", "411111111111", "41111111111111111111"])
     expect(redactStored(text)).toBe(text);
 });

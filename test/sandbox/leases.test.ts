@@ -10,7 +10,9 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
 const SHOP = "http://localhost:3000";
-/** For tests that read the state, restart the sandbox or refuse its lookup. */
+/**
+ * The options of a start with a state on disk, for tests that read the state, restart the sandbox or refuse its lookup.
+ */
 const ON_DISK: readonly string[] = [];
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const RETURN = `--return-url ${SHOP}/thanks --order-view ${SHOP}/orders/{order_id} --paid-when paid`;
@@ -27,12 +29,12 @@ const KINDS = Object.keys(DRILLS) as readonly Kind[];
 type Site = Awaited<ReturnType<typeof openSite>>;
 type Faults = { readonly faults: readonly { readonly action: string }[] };
 
-/** A right shop, its client, and the requests to it. */
+/** A right shop, its client, and the requests to the shop. */
 async function openSite(start = EPHEMERAL) {
   const site = await openWebhookSite(start);
   const { harness } = site;
   const paid = new Set<string>();
-  /** By the first event of an order. */
+  /** The amount of each order in its first event. */
   const sums = new Map<string, string>();
   const asked: string[] = [];
   let before = (_target: string): Promise<void> => Promise.resolve();
@@ -95,7 +97,7 @@ async function openSite(start = EPHEMERAL) {
     ...site,
     asked,
     create,
-    /** The promise for which the shop waits before each of its answers. */
+    /** Sets the promise for which the shop waits before each of its answers. */
     waitFor: (next: typeof before) => void (before = next),
     checklist: async () => (await site.control<WireAnswerOf<"checklist">>("/checklist")).data,
     endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,
@@ -136,7 +138,9 @@ const STEPS: Readonly<Record<DrillKind, number>> = {
 /** The nth request of a kind that a drill sends. */
 type Point = { readonly request: string; readonly nth: number };
 
-/** Method, path without ids, and subject: requests of one kind come many times in a drill. */
+/**
+ * The kind of a request: its method, its path without ids, and its subject. A drill sends many requests of one kind.
+ */
 function kindOf({ method, url, body = "" }: OutboundRequest): string {
   const path = url
     .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")
@@ -146,7 +150,7 @@ function kindOf({ method, url, body = "" }: OutboundRequest): string {
   return `${method} ${path} ${asked}`;
 }
 
-/** The kind and number of each request of a drill, as it is sent. */
+/** Returns a function that numbers the requests of a drill by their kind, in the order of their sending. */
 function counted(): (request: OutboundRequest) => Point {
   const counts = new Map<string, number>();
   return (outbound) => {
@@ -169,7 +173,7 @@ async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[
   harness.setFault(async (request, pass) => {
     if (isDelivery(request)) return pass();
     points.push({ ...count(request), isNext: inFlight === 0 && happened() === answered });
-    // The lease is held open.
+    // The request that opens the lease stays open.
     const isLease = request.url.endsWith("/leases");
     if (!isLease) inFlight += 1;
     const result = await pass();
@@ -185,7 +189,10 @@ async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[
 /** Polls of a drill, whose number depends on time. */
 const POLLED = /\/retrieves +$/;
 
-/** The points at which a drill is killed: in a campaign each request, else the first and the last one of each kind. */
+/**
+ * The points at which a drill is killed: in a campaign each request, otherwise the first and the last request of each
+ * kind.
+ */
 function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
   const isLast = ({ request, nth }: Point): boolean =>
     !points.some((other) => other.request === request && other.nth > nth);
@@ -195,8 +202,8 @@ function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
 }
 
 /**
- * After each chosen request, and before it unless that is also after another one; `npm test` takes every tenth of these
- * moments, by the seed.
+ * The moments of the kills: after each chosen request, and before it unless that equals the moment after another chosen
+ * request. `npm test` takes every tenth of these moments, by the seed.
  */
 function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: boolean })[] {
   const chosen = new Set(chosenOf(points).filter(({ request }) => FULL || !killedAt.has(request)));
@@ -212,7 +219,10 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
   return part(moments, 10);
 }
 
-/** The kinds of requests at which drills of the parts before were killed: all parts are one run, and webhooks are sent by the same requests. */
+/**
+ * The kinds of requests at which drills of earlier parts were killed: the parts of a run send webhooks with the same
+ * requests.
+ */
 const killedAt = new Set<string>();
 
 /** Runs a drill and kills it before or after one of its requests; returns whether it was killed. */
@@ -275,7 +285,7 @@ test("a webhook drill whose command is killed sends nothing more and stores noth
   const cases = (): number => site.asked.filter((line) => line === "POST /hooks").length;
   site.waitFor(async () => {
     if (cases() === 3) kill.abort();
-    // The sandbox hears of it before the receiver answers.
+    // The sandbox notices the kill before the receiver answers.
     await eventually("the lease has ended", async () =>
       expect((await site.checklist()).underway).toHaveLength(kill.signal.aborted ? 0 : 1),
     );
@@ -326,7 +336,7 @@ test("deliveries that a drill holds are shown with the reason, and their endpoin
   expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
   expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
   expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
-  // Enabling it meanwhile does not spoil the drill.
+  // Enabling the endpoint meanwhile does not spoil the drill.
   const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
     action: "enable",
   });
@@ -385,7 +395,7 @@ test("a stopping sandbox ends its drills, and their held deliveries go out after
   const drill = await holdWebhooks(site);
   await site.stop();
   drill.end();
-  // It is unreachable, or says while it stops that the lease has ended.
+  // The command finds the sandbox unreachable, or gets the answer that the lease has ended.
   expect([1, 7]).toContain((await drill.ended).code);
   await site.restart();
   await expectNothingLeft(site, "restart");
@@ -393,7 +403,7 @@ test("a stopping sandbox ends its drills, and their held deliveries go out after
 
 const REFUSED = "refused in the midst of a drill";
 
-/** Runs a drill of which the sandbox refuses one of its calls. */
+/** Runs a drill, and refuses one of its calls to the sandbox. */
 async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) {
   const count = counted();
   harness.setFault((outbound, pass) => {
@@ -410,7 +420,7 @@ async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) 
 }
 
 for (const kind of ["idempotency"] as const)
-  test(`${kind}: a refused call ends it with the reason, and leaves nothing behind`, async () => {
+  test(`${kind}: a refused call ends the drill with the reason, and leaves nothing behind`, async () => {
     const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = chosenOf(await requestsOf(site, kind));

@@ -12,7 +12,7 @@ import { createHarness, type Harness, type RunningSandbox } from "../support/har
 import { aCheckoutEntry } from "../support/rows.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
-/** The rows that a search reads at most, and the known checkouts from which the newest are picked. */
+/** The maximum number of rows that a search reads, and of known checkouts among which it picks the newest. */
 const [LOOK, PICKED] = [20_000, 500];
 
 /** A checkout, as in its row. */
@@ -82,7 +82,7 @@ function row(number: number, storeId: string, values: Partial<Row> = {}): Row {
   };
 }
 
-/** All pages of a list, joined; no page is longer than requested, and only a search gives shorter ones. */
+/** All pages of a list, joined; no page is longer than requested, and only a search returns shorter pages. */
 async function readAll(ask: ReturnType<typeof asker>, storeId: string, query: Query): Promise<string[]> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {
@@ -190,11 +190,11 @@ test("a search says how far it looked, and continues from there", async () => {
   expect(first.searched_back_to).toBe(new Date(1_700_000_000_006).toISOString());
   const second = (await ask(storeId, { q: "needle", before: first.next_before ?? "" })).page;
   expect(second).toMatchObject({ checkouts: [{ id: id(0) }], searched: 6, next_before: null });
-  // Many begin alike: only the newest are searched, until the page is full.
+  // Many order_ids begin alike: only the newest are searched, until the page is full.
   const many = (await ask(storeId, { q: "many-", limit: "3" })).page;
   expect(many).toMatchObject({ searched: 3, next_before: many.checkouts.at(-1)?.id });
   expect(many.checkouts.map(({ id: found }) => found)).toEqual([id(LOOK + 5), id(LOOK + 4), id(LOOK + 3)]);
-  // A whole order_id is found, however many begin alike and however old it is.
+  // A complete order_id is found, however many begin alike and however old it is.
   const named = (await ask(storeId, { q: "many-1", limit: "3" })).page;
   expect(named.checkouts.map(({ id: found }) => found)).toEqual([id(20_000), id(19_999), id(2)]);
   expect(named.next_before).toBe(id(19_999));
@@ -241,20 +241,20 @@ test("an order_id with very many checkouts is listed whole, page by page", async
   );
 });
 
-/** Statements that sort only few rows: two, as many as a page shows, or the endpoints of a store. */
+/** Statements that sort only few rows: two rows, as many as a page shows, or the endpoints of a store. */
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
   // The deliveries of one checkout or event.
   /deliveries_of_event\s+WHERE event_id (= @eventId|IN \(SELECT id FROM events WHERE checkout_id)/,
-  // Two parts of at most as many rows as the list has.
+  // Two parts, each with at most as many rows as the list.
   /is_behind = 0 AND next_at (<=|>) @now/,
 ];
 
 /** Statements that read a whole small table or index: at most 100 faults of a store, or open attempts. */
 const WHOLE = [/FROM faults$/, /FROM endpoints\) AND state IN/];
 
-/** The index for each statement of a create, a payment or a delivery; another fitting one would read more. */
+/** The index for each statement of a create, a payment or a delivery; another usable index would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [
     /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
@@ -299,7 +299,7 @@ type Explained = Database.Statement<unknown[], { readonly detail: string }>;
 type Prepare = (this: Database.Database, sql: string) => Explained;
 
 test("no statement on checkouts, events or deliveries reads a whole table, or sorts its rows", () => {
-  // Our connection compiles a statement at its first use, so its plan is read in its place.
+  // Our connection compiles a statement at its first use, so the test compiles it to read its plan.
   const prepared = new Map<string, (sql: string) => Explained>();
   const compiled: string[] = [];
   const { prototype } = Database;
@@ -411,7 +411,7 @@ test("an order_id lists the events and deliveries of all its checkouts in the st
     const { data } = (await ask(`${command} --order-id again ${price}`)) as { data: Entry };
     checkouts.push(data["id"]);
     await ask(`sandbox pay ${data["id"]} --outcome failed`);
-    // Others lie between.
+    // Other checkouts lie between.
     await ask(`orders create --order-id again-${checkouts.length} ${price}`);
   }
   await ask(`orders create --order-id again ${price} --store Tea`);

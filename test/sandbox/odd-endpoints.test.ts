@@ -50,7 +50,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints has its own cause`, async ()
     expect([name, cause?.code, outcome]).toEqual([name, code, outcome]);
     if (code === undefined) continue;
     expect([name, causeText({ ...outcome, fault: null }, english)]).toEqual([name, cause?.cause[0]]);
-    // A missing value would be printed as a word.
+    // A missing value would be printed as one of these words.
     expect(cause?.cause.join()).not.toMatch(/undefined|null|NaN/);
     if (outcome.error !== null && code !== "target_forbidden")
       expect([name, outcome.facts?.message ?? ""]).not.toEqual([name, ""]);
@@ -60,7 +60,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints has its own cause`, async ()
   expect(named.length / due.length).toBeGreaterThan(0.9);
 });
 
-/** Errors as Node and OpenSSL give them: the code, the system call, how far the request was, and the fault. */
+/** The causes of errors of Node and OpenSSL, by the code of the error. */
 const CERTIFICATE_ERRORS = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "tls_untrusted",
   SELF_SIGNED_CERT_IN_CHAIN: "tls_untrusted",

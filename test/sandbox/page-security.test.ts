@@ -24,7 +24,7 @@ async function openPage() {
   return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
 }
 
-/** A path of the table of routes, for the first attempt of a checkout. */
+/** The address of a route for the first attempt of a checkout. */
 function addressOf(path: string, id: string): string {
   return path.replace("{checkout_id}", id).replace("{attempt}", "1");
 }
@@ -186,7 +186,7 @@ test("a wallet's form must be valid, and a form for an ended attempt leads to th
   expect((await wallet(2, "&outcome=succeeded")).headers["Location"]).toBe(`/pay/${id}/wallet/2`);
   expect((await post(`/pay/${id}/cancel`, `token=${token}`)).headers["Location"]).toBe(`/pay/${id}`);
   expect(await status()).toBe("succeeded");
-  // "Cancel" in a wallet is about its attempt, too.
+  // "Cancel" in a wallet applies to its attempt, too.
   const other = await openPage();
   const cancel = (attempt: number) =>
     other.post(`/pay/${other.id}/wallet/${attempt}`, `token=${other.token}&outcome=cancelled`);
@@ -202,7 +202,7 @@ test("a wallet's form must be valid, and a form for an ended attempt leads to th
   expect((await post(`/pay/${unknown}/start`, `token=${token}`)).status).toBe(403);
 });
 
-test("an unsupported method of a page is answered with the supported ones", async () => {
+test("the refusal of an unsupported method lists the methods that the page supports", async () => {
   const { sandbox, id, host } = await openPage();
   const rows = [
     ["DELETE", `/pay/${id}`, 405, "GET, HEAD, OPTIONS"],
@@ -356,7 +356,7 @@ test("a request needs the server's Host and a path; CONNECT and Expect are refus
   );
 });
 
-test("a form must come from our own page by Sec-Fetch-Site, or else by Origin, and a refusal shows the received header", () => {
+test("a form must come from our own page according to Sec-Fetch-Site, or else to Origin, and a refusal shows the received header", () => {
   const origin = "https://pay.example";
   const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
     [[SITE, "same-origin"], ""],

@@ -5,7 +5,7 @@ import { openTab, textIn } from "../support/tab.ts";
 import { english } from "../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
-/** A checkout, as v1 answers it. */
+/** A checkout in an answer of v1. */
 type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
 /** A customer in a browser without JavaScript. */

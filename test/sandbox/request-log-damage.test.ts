@@ -56,7 +56,7 @@ function rubbish(path: string): void {
   writeFileSync(path, bytes);
 }
 
-/** Another file in place of the log. */
+/** Replaces the log by another file. */
 function replaced(path: string, make: (other: string) => void): void {
   const other = join(tempFolder(), "other.db");
   make(other);
@@ -64,7 +64,7 @@ function replaced(path: string, make: (other: string) => void): void {
 }
 
 const SPOILINGS: readonly Spoiling[] = [
-  // The file has two pages, and the second one ends with the end of the first line.
+  // The file has two pages, and the second page ends where the first line ends.
   ...[0, 1, 50, 99, 100, 1000, 4096, 8191].map((bytes) => ({
     what: `cut to ${bytes} bytes`,
     aside: bytes <= 4096,
@@ -200,7 +200,7 @@ async function post(sandbox: RunningSandbox, orderId: string): Promise<string> {
   return answer.headers["X-Request-Id"] ?? "";
 }
 
-/** Every reader of the log: each finds the rest, or says that a request is missing. */
+/** Uses every reader of the log: each finds the other requests, or reports that a request is missing. */
 async function look(harness: Harness, sandbox: RunningSandbox, id: string): Promise<void> {
   const found = await harness.run(["requests", "get", id, "--json"]);
   expect([0, 1]).toContain(found.code);

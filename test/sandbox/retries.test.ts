@@ -96,7 +96,7 @@ test("an accepted replay settles the waiting delivery, and the later events of t
   const [created] = await site.events();
   await site.control(`/events/${created?.event_id ?? ""}/replay`, {});
   await site.advance(1);
-  // A move of the clock waits for the deliveries that were due at its begin; the later events became due during it.
+  // A move of the clock waits for the deliveries that were due when it began; the later events became due during it.
   await site.advance(1);
   expect(types(site.shop.got)).toEqual(["order.created", "order.pending", "order.succeeded"]);
   const deliveries = await site.deliveries(`?event_id=${created?.event_id ?? ""}`);

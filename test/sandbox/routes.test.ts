@@ -13,10 +13,10 @@ const FORM = "application/x-www-form-urlencoded";
 
 const ALLOWED = ["--allow-host", "shop.example", "--allow-control-host", "ops.example:8443"];
 
-/** A route of the server, with a fitting address. */
+/** A route of the server, with an address that matches it. */
 type Way = Route & { readonly prefix: string; readonly address: string };
 
-/** Signing in to the portal, and the rights of each role there, are in `portal-access.test.ts`. */
+/** Signing in to the portal, and the rights of each role there, are tested in `portal/access.test.ts`. */
 const isPortals = ({ prefix }: Way): boolean => prefix === "/portal";
 
 type Sent = { readonly method?: string; readonly body?: string; readonly hosts?: readonly string[] };
@@ -75,7 +75,7 @@ async function openSite(args: readonly string[] = []) {
       body: Buffer.from(body),
     });
   };
-  /** Waits for what is written after the answers. */
+  /** Waits for the writes after the answers. */
   const settle = async (): Promise<void> => {
     expect((await harness.run(["assumptions", "--json"])).code).toBe(0);
   };
@@ -178,7 +178,7 @@ test("a credential opens exactly its own routes", async () => {
 
 test("a foreign page reaches no protected route and can send no form", async () => {
   const { ways, tokens, ask, settle, rows } = await openSite();
-  // A foreign page with the merchant's key gets a code that is recorded like any other.
+  // A foreign page with the merchant's key gets a refusal that is recorded like any other.
   const noted = "assumption_uses";
   const before = rows(noted);
   const origins = ["https://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:1"];

@@ -55,7 +55,7 @@ function fill(database: Database.Database, storeId: string, now: number, ids = "
     COMMIT;`);
 }
 
-/** Repeats an act until work has ended; returns how often. */
+/** Repeats an act until work has ended; returns the number of repetitions. */
 async function during(work: Promise<unknown>, act: (round: number) => Promise<void>): Promise<number> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));
@@ -123,7 +123,7 @@ test("a reset runs in steps, and other stores are answered in between", async ()
   expect([answered > 2, left.size > 1, count("checkouts")]).toEqual([true, true, 0]);
 });
 
-/** How many rows of a store a snapshot of a folder holds, and whether it holds the store. */
+/** The number of a store's rows in a snapshot of a folder, and whether the snapshot has the store. */
 function heldBy(folder: string, name: string, storeId: string): readonly unknown[] {
   const bytes = readFileSync(join(folder, `.checkout/snapshots/${name}.snapshot`));
   const image = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
@@ -171,7 +171,7 @@ test("a snapshot during a reset or deletion has the store whole, empty or not at
   }
 });
 
-test("a restore during a reset ends with the whole result of one of them", async () => {
+test("a restore during a reset ends with the complete result of one of the two", async () => {
   for (const isRestoreFirst of [true, false]) {
     const { control, sandbox, storeId, create, count } = await open();
     await control(`stores/${storeId}/snapshots`, { name: "whole" });
@@ -189,7 +189,7 @@ test("a restore during a reset ends with the whole result of one of them", async
   }
 });
 
-test("a state that is closed during a snapshot abandons it, and its file is whole without its log", async () => {
+test("closing the state during a snapshot abandons the snapshot, and the state's file is complete without its log", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const opened = openStore(path, { scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);

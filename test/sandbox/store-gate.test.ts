@@ -98,7 +98,7 @@ test("an erasure that waits too long is refused and lets requests in again, and 
   expect(happened.toSorted()).toEqual(["reset done", "waits in"]);
 });
 
-test("erasures of one store run one after the other, and a failed one opens the store again", async () => {
+test("erasures of one store run one after the other, and a failed erasure opens the store again", async () => {
   const { gate, happened, settle, erase } = openGate();
   const first = gated();
   const failing = gate.alone(["a", "b"], async () => {

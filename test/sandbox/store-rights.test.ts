@@ -1,5 +1,5 @@
-// Everything that belongs to one store, used against another store, and everything above a role: attempts are made from
-// the program's own tables, and run in every runtime of the campaigns.
+// Attempts to use everything of one store against another store, and to do everything above a role. They are generated
+// from the program's own tables, and run in every runtime of the campaigns.
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,
@@ -33,7 +33,7 @@ type Try = {
   readonly allowed: readonly number[];
 };
 
-/** Bodies of the operations on something in a store, so that each gets as far as its id. */
+/** Bodies of the operations on one object of a store, so that each request is refused only for its id. */
 const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   pay: { outcome: "declined" },
   setEndpointState: { action: "disable" },
@@ -112,7 +112,7 @@ async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> 
     for (const { methods, path } of v1)
       for (const method of methods)
         for (const id of other.ids) {
-          // A key creates in its own store, even if the request names another.
+          // A key creates in its own store, even if the request names another store.
           if (kind === "key" && method === "POST") continue;
           const body = method === "POST" ? "{}" : "";
           const call = { path: path.replace(/\{\w+\}/, id), method, body };

@@ -71,7 +71,7 @@ function placesOf(bytes: Uint8Array): readonly Place[] {
   return places.filter(({ table, column }) => !NOT_RESTORED.test(table) && !REFERENCES.test(column));
 }
 
-/** A snapshot with up to three values that its tables accept, but that no act may have written. */
+/** A snapshot with up to three values that its tables accept, but that no operation writes. */
 function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: number) {
   const random = seededRandom(seed);
   const oneOf = <Value>(values: readonly Value[]): Value => {
@@ -139,7 +139,7 @@ function idsIn(bytes: Uint8Array, nth: number): PortalIds {
   return found;
 }
 
-/** Requests everything that shows stored values, and lets time pass. */
+/** A visitor with all credentials, who requests everything that shows stored values, and lets time pass. */
 type Visitor = {
   readonly sandbox: RunningSandbox;
   readonly apiKey: string;
@@ -147,7 +147,7 @@ type Visitor = {
   readonly cookies: Readonly<Record<"portal merchant" | "administrator", string>>;
 };
 
-/** The answers that failed. */
+/** Visits everything, and returns the answers that report an internal error. */
 async function failuresOf(visitor: Visitor, ids: PortalIds, isActFirst: boolean): Promise<readonly string[]> {
   const visits = [actIn, lookByControl, lookAtPages];
   const failures: string[] = [];

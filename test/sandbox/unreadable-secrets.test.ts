@@ -15,8 +15,8 @@ async function askJson<Fields>(harness: Harness, command: string): Promise<Field
 }
 
 /**
- * A sandbox whose second store, with an endpoint that has its own secret, has only secrets that another program has
- * changed. The start checks the secret of the first store alone.
+ * A sandbox in which another program has changed all secrets of the second store, including that of an endpoint. The
+ * start checks only the secret of the first store.
  */
 async function withUnreadableSecrets() {
   const harness = createHarness();

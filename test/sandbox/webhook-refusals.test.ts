@@ -35,7 +35,7 @@ test("no message suggests enabling the endpoint of a listener that has gone", as
   }
 });
 
-test("a further page of events excludes since and wait_ms", async () => {
+test("before is refused together with since or wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);
   await site.order();

@@ -90,7 +90,7 @@ test("an advanced clock runs the whole schedule, with audited waits within a fif
   expect(new Set(shop.got.map(({ body }) => body)).size).toBe(1);
 });
 
-test("a delivery ends or is retried by its receiver's answer", () => {
+test("the receiver's answer decides whether a delivery ends or is retried", () => {
   const at = (result: Parameters<typeof decideAfterAttempt>[0], tries = 1, jitter = 0.5) => {
     const schedule = DEFAULT_DELIVERY_SCHEDULE;
     const verdict = decideAfterAttempt(result, { tries, schedule, jitter, now: 1_000_000 });
@@ -116,7 +116,7 @@ test("a delivery ends or is retried by its receiver's answer", () => {
   expect([hasFailedTooLong(1, 120 * HOUR), hasFailedTooLong(1, 120 * HOUR + 1)]).toEqual([false, true]);
 });
 
-/** Seconds between the attempts, and the state after the last. */
+/** Seconds between the attempts, and the state after the last attempt. */
 async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
   const [delivery] = await site.deliveries();
   const times = (delivery?.attempts ?? []).map(({ started_at: at }) => Date.parse(at));
@@ -426,7 +426,7 @@ test("a replay has the same event_id and bytes with a new timestamp and signatur
   expect(causes.filter((cause) => cause === "replay")).toHaveLength(2);
 });
 
-test("a rotated secret signs beside the old secret during the overlap, and the store's secret stays", async () => {
+test("after a rotation the old secret also signs during the overlap, and the store's secret stays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -555,7 +555,7 @@ test("every delivery fault has its effect once, and later deliveries are unchang
   const cancelled = async () => site.pay(await site.order(), "cancelled");
   const verdicts = async (action: string): Promise<string[]> =>
     (await after(action, order)).map(({ verdict }) => verdict);
-  // A fault that nothing is asked of here does not compile.
+  // A fault without a check here does not compile.
   const shown: Readonly<Record<DeliveryAction, () => Promise<void>>> = {
     bad_signature: async () => expect(await verdicts("bad_signature")).toEqual(["signature_mismatch"]),
     changed_body: async () => {
