@@ -7,7 +7,7 @@ import { load, portalHost, postForm, signIn } from "../support/portal-sign-in.ts
 
 const PUBLIC = "anyone";
 
-/** A sandbox with both roles signed in, and every row of the portal's table with an address that fits it. */
+/** A sandbox with both roles signed in, and every row of the portal's table with an address that matches it. */
 async function openSite(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -32,10 +32,10 @@ async function openSite(args: readonly string[] = []) {
 
 type Row = Awaited<ReturnType<typeof openSite>>["rows"][number];
 
-/** Rows that a mere read may write: records of assumptions, and the mark of their commit. */
+/** Tables that a read may write to: the records of assumptions, and the mark of their commit. */
 const OWN_RECORDS = new Set<unknown>(["assumption_uses", "log_mark"]);
 
-/** Everything else in a database, as text. */
+/** The rows of all other tables of a database, as text. */
 function allRows(path: string): string {
   const database = new Database(path, { readonly: true });
   try {
@@ -95,7 +95,7 @@ test("a cookie opens exactly the routes of its role, and changes nothing elsewhe
     for (const [who, headers] of Object.entries(keys)) {
       if (row.role === `portal ${who}`) continue;
       const { status, body, headers: got } = await send(row, headers);
-      // RFC 9110, section 15.5.2: never without one; and no browser asks for a password by itself.
+      // RFC 9110, section 15.5.2: a 401 needs a challenge. For this scheme no browser asks for a password by itself.
       expect([row.path, got["WWW-Authenticate"]]).toEqual([row.path, 'Cookie realm="checkout portal"']);
       const hasForm = String(body).includes('id="sign-in"');
       expect([row.method, row.path, who, status, hasForm]).toEqual([row.method, row.path, who, 401, true]);
@@ -354,7 +354,7 @@ test("the portal beside a public URL is served only under another host name", as
   }
 });
 
-test("the name that the browser asked for counts behind a proxy that rewrites Host", async () => {
+test("behind a proxy that rewrites Host, the host name that the browser requested decides", async () => {
   const both = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, names] of [
     [[], []],
@@ -377,7 +377,7 @@ test("the name that the browser asked for counts behind a proxy that rewrites Ho
       { ...xForwarded(`localhost:${port}`), ...forwarded("host=pay.example") },
     ];
     for (const [at, name] of foreign.entries()) {
-      // Addresses in Forwarded are handled in the same way: a few of them are enough.
+      // Names in Forwarded are handled in the same way, so a few routes are enough.
       for (const { method, address } of at < 4 ? rows : rows.slice(0, 6)) {
         const headers = { ...own, ...name };
         const answer =

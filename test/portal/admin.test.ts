@@ -24,7 +24,7 @@ async function openAdmin() {
     home,
     get,
     post,
-    /** Acts, and loads the page that follows. */
+    /** Posts an act, and loads the page that follows. */
     act: async (fields: Fields) => {
       const { location, status } = await post(`${home}/acts`, fields);
       expect([fields, status, location?.replace(/\?said=.*/, "")]).toEqual([fields, 303, home]);
@@ -95,7 +95,7 @@ test("the administrator switches capabilities and stores, and approves prices", 
     expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
 });
 
-test("every serious act asks once and describes its effect", async () => {
+test("every serious act asks for one confirmation and describes its effect", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [
@@ -109,7 +109,7 @@ test("every serious act asks once and describes its effect", async () => {
 
 test("merchant and administrator reach no page or act of each other", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
-  // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
+  // The address of the administrator's pages cannot be guessed, so a merchant's page links to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');
   for (const path of ["/portal/admin", admin.home]) {
     const { status, text } = await merchant.get(path);

@@ -39,7 +39,7 @@ async function openShop(harness: Harness = createHarness()) {
   return { harness, sandbox, portal, answer, create, show, explain };
 }
 
-/** Sends what the payment page's script sends. */
+/** Reports a view of the payment page, as its script does. */
 async function tellView(sandbox: RunningSandbox, id: string, kind: string): Promise<void> {
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
   const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
@@ -109,7 +109,7 @@ test("a checkout's page has the story of checkout explain, line for line", async
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);
-  // The page says beside the title what its badges and facts leave open, and nothing twice.
+  // Beside its title, the page adds only facts that neither badges nor other texts show.
   expect(page.html).not.toContain('<p class="hint">order');
   for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
     expect(page.text).toContain(part);
@@ -291,7 +291,7 @@ test("the list of checkouts has its filters in the address, and pages of 50 with
       if (name === "q") expect(page.html).toMatch(new RegExp(`name="q"\\s+value="${value}"`));
       else if (value !== "") expect(page.html).toMatch(new RegExp(`value="${value}"\\s+selected`));
   }
-  // The script can show it in the browser's zone.
+  // The script can show the time in the browser's zone.
   const nothing = await portal.get(`${portal.home}/checkouts?q=no+such+thing`);
   expect(nothing.html).toMatch(/Searched the newest \d+ checkouts, back to <time datetime="/);
   const filtered = await portal.get(`${portal.home}/checkouts?object=order&q=order`);
@@ -331,7 +331,7 @@ test("the list of checkouts creates a test order by price, amount and kind, and 
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(said)]);
     expect(refused.html).toMatch(/<details class="test-order" open/);
   }
-  // It is not an act of the merchant's client.
+  // The log does not have it, because it is no request of the merchant's client.
   expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
   for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);
@@ -432,7 +432,7 @@ test("the search leads from an id, order_id, idempotency key or text to its page
   for (const [text, path] of [
     [endpoint, `/webhooks/endpoints/${endpoint}`],
     [ofNoOrder, `/webhooks/events/${ofNoOrder}`],
-    // As the tables of the terminal show them.
+    // Short ids, as the tables of the terminal show them.
     [end(id), `/checkouts/${id}`],
     [end(endpoint).toUpperCase(), `/webhooks/endpoints/${endpoint}`],
     [end(ofNoOrder), `/webhooks/events/${ofNoOrder}`],
@@ -473,7 +473,7 @@ test("the search leads from an id, order_id, idempotency key or text to its page
   expect((await portal.get(`${portal.home}/requests?q=refused-order`)).html).toContain(refused);
   expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
   expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
-  // The terminal prints it with each store.
+  // The terminal prints the merchant's id with each store.
   const merchant = `find?q=${sandbox.ready.merchant_id}`;
   expect((await portal.get(`${portal.home}/${merchant}`)).location).toBe(`${portal.home}/settings`);
   for (const text of ["order 1001 & more", "//evil.example", "\r\nSet-Cookie: a=b"]) {
@@ -523,7 +523,7 @@ test("a long story shows its last lines and counts the earlier ones", async () =
   for (let count = 0; count < 250; count += 1) await create({ ...TERMS, amount_minor: 2000 + count });
   const page = await show(id);
   expect(linesOf(page)).toHaveLength(60);
-  // With the shared files beside it, 16 KB, it stays below 30 KB.
+  // With the shared files, 16 KB, the page stays below 30 KB.
   expect(gzipSync(page.html).length).toBeLessThan(14_000);
   expect(page.text).toContain(
     "192 earlier lines are not shown here. checkout explain shows all of them: checkout explain order-1001",

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<DrillKind, StepTitles>> = {
   browser_return: RUN_STEPS,
 };
 
-/** Failed steps with all facts, including those of this kind. */
+/** Failed steps of one kind of drill, with all facts. */
 function failedSteps(kind: DrillKind): readonly DrillStep[] {
   const names = Object.keys(TITLES[kind]);
   const facts = FACT_TABLES.flatMap((table) => Object.keys(table)).map((name) =>
@@ -56,7 +56,7 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
   database.close();
 }
 
-/** Two or more Latin words in a row, but the keys of a shortcut such as `g c`. */
+/** Two or more Latin words in a row, except the keys of a shortcut such as `g c`. */
 const SENTENCE = /(?<![\w/.[-])(?!g [a-z]\b)[A-Za-z][a-z']*(?: [A-Za-z][a-z']*)+/g;
 /** Code, sent bytes, and quotations from v1 and the interface. */
 const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>.*?<\/\2>/gs;
@@ -76,7 +76,7 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Names and descriptions of a first start, which belong to its merchant, and bytes that others send. */
+/** Names and descriptions of a first start, which belong to the merchant, and bytes from outside. */
 const MERCHANT_TEXTS = [
   "A bento box",
   "A coffee",

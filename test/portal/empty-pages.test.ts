@@ -23,7 +23,7 @@ async function openPortal() {
 
 type Opened = Awaited<ReturnType<typeof openPortal>>;
 
-/** An empty list in the page of an object. */
+/** An empty list on a page. */
 type EmptyList = { readonly page: string; readonly words: string; readonly helps: boolean };
 
 /**

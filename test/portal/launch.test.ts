@@ -108,7 +108,7 @@ test("a drill can be skipped with a reason for 7 days, which is a risk of its it
   await harness.run(["return-origins", "add", "https://shop.example"]);
   const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });
   expect(itemOf(page, "return_origins")).toMatch(/pass .*Risk: .*no return page/);
-  // It is skipped already; the other drills can be.
+  // This drill is already skipped; the other drills can be skipped.
   expect(page.text).toContain("no return page · until 2026-01-22 12:00:00");
   expect(page.html).not.toContain('name="drill" value="browser_return"');
   expect(page.html).toContain('name="drill" value="duplicates"');
@@ -134,11 +134,11 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   const failed = await get();
   expect(itemOf(failed, "webhook_verification")).toContain("fail");
   expect(failed.text).toContain("It answers 2xx to everything");
-  // One folded line for each endpoint, the steps that failed first; ids are in titles and links alone.
+  // Each endpoint has one folded line, with the failed steps first; ids are only in titles and links.
   expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
   const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
   expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
-  // A cause of several steps is shown once, with a few of them.
+  // A cause of several steps is shown once, with a few of these steps.
   const causes = [...steps.matchAll(/<summary><strong>(\d+) steps:<\/strong> (.*?)<\/summary>/g)];
   expect(causes.map(([, count]) => Number(count) > 3)).toContain(true);
   for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);
@@ -187,7 +187,7 @@ test("the Launch page lists the store's assumptions with their first use", async
   const { harness, get, portal, at } = await openPage();
   expect((await portal.get(`${at}/assumptions`)).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);
-  // The command waits until all records are written; the page shows the present ones.
+  // The command waits until all records are written; the page shows the records so far.
   await harness.run(["assumptions"]);
   expect((await get()).text).toMatch(/Assumptions that this store relies on: [2-9]/);
   const { text } = await portal.get(`${at}/assumptions`);

@@ -4,7 +4,7 @@ import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
 import { signedIn } from "../support/portal.ts";
 
-/** The tag with which an open page asks, in its markup. */
+/** The tag with which an open page polls, in its markup. */
 const TAG = /hx-headers="\{&quot;If-None-Match&quot;:&quot;(.+?)&quot;\}"/;
 
 /** A sandbox with a signed-in portal, and open pages that poll when the test says so. */
@@ -39,7 +39,7 @@ async function openPortal() {
   return { harness, sandbox, portal, ask, open, create, pass };
 }
 
-test("a poll is answered empty until something on the page has changed", async () => {
+test("a poll gets 304 until something on the page has changed", async () => {
   const { open, create, pass } = await openPortal();
   const pages = await Promise.all(
     ["/checkouts", "/requests", "/webhooks", "/overview"].map((path) => open(path)),
@@ -54,7 +54,7 @@ test("a poll is answered empty until something on the page has changed", async (
   expect(await asked()).toEqual([304, 304, 304, 304]);
 });
 
-test("an empty answer to a poll is not logged, has no body and is not cached", async () => {
+test("a 304 to a poll is not logged, has no body and is not cached", async () => {
   const { open, harness } = await openPortal();
   const { answer } = await open("/checkouts");
   const { status, text, headers } = await answer();
@@ -143,7 +143,7 @@ test("a page that the server no longer remembers is sent whole, and remembered a
   const [first = "", second = ""] = ids;
   const [page, other] = [await open(`/checkouts/${first}`), await open(`/checkouts/${second}`)];
   expect([await page.ask(), await other.ask()]).toEqual([304, 304]);
-  // The keys of a page about a checkout are those of all acts, of its id, and of its order.
+  // The page of a checkout has the keys of all acts, of its id, and of its order.
   for (let count = 0; count < 500; count += 1) {
     const { location = "" } = await portal.post(`${portal.home}/checkouts/test-orders`);
     await ask(location.replace(/\?.*/, ""));

@@ -72,7 +72,7 @@ const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
 /** The addresses in the markup of a page of the portal; fails if any address lacks its path. */
 function addressesIn(html: string, path: string, from: string): string[] {
-  // A value that a form returns to the program has the program's own name.
+  // A value that a form returns to the program has the portal's path without its key.
   const rest = html.replaceAll(path, "").replaceAll(/\svalue="\/portal[^"]*"/g, "");
   expect([from, /["'`(=]\/portal[^"]{0,40}/.exec(rest)?.[0]]).toEqual([from, undefined]);
   return Array.from(html.matchAll(ADDRESS), ([, , address = ""]) => address.replaceAll("&amp;", "&"));
@@ -109,13 +109,13 @@ test("every address on a page, form or redirect of the portal has the portal's p
       address,
       true,
     ]);
-    // An unknown page is a page of the portal; a closed one is not.
+    // The page of a missing address has the portal's frame, and the page of a wrong path has not.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
     if (isAsset && /\.js/.test(address))
       expect([address, String(body).includes("/portal")]).toEqual([address, false]);
   }
-  // All others are the shared files, pages of payers, and addresses within the page itself.
+  // All other addresses are shared files, pages of payers, or within the page itself.
   const others = [...named].filter((one) => !one.startsWith(path));
   expect(
     others.filter((one) => !/^(\/assets\/|http:\/\/127\.0\.0\.1:\d+\/pay\/|#|data:,|$)/.test(one)),
@@ -239,7 +239,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
     expect(await look(`/portal/${guess}${rest}`, headers, method)).toEqual(page);
   });
   await fc.assert(property, { seed: SEED, numRuns: size(200, 20_000) });
-  // A bookmark from before such a path existed, and names that only begin alike.
+  // A bookmark from before such a path existed, and paths that only begin alike.
   for (const old of [`/${ids.store_id}/start`, "/sign-in", "/admin", "/", "/assets/portal.js", "s", ".html"])
     expect([old, await look(`/portal${old}`)]).toEqual([old, page]);
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
@@ -251,7 +251,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
   await look(`/portal/${key.slice(0, -1)}`, { Host: "evil.example" });
 });
 
-/** The path of the portal of a sandbox that starts, and stops again. */
+/** Starts and stops a sandbox; returns the path of its portal. */
 async function pathOf(harness: Harness, args: readonly string[], cwd?: string): Promise<string> {
   const sandbox = await harness.start(args, cwd === undefined ? {} : { cwd });
   const { ready } = sandbox;
@@ -347,7 +347,7 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
     expect([line, `${stdout}${stderr}`.includes(key)]).toEqual([line, false]);
   }
   expect([harness.opened.length, harness.opened.join().includes(key)]).toEqual([2, false]);
-  // Commands that print a link on request.
+  // A command prints the link on request.
   expect(await newLink(harness)).toContain(key);
   const { stdout, stderr } = await sandbox.stop();
   expect([stderr.includes(key), stdout.slice(stdout.indexOf("\n")).includes(key)]).toEqual([false, false]);

@@ -4,7 +4,7 @@ import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
 import { postForm, signIn } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
 
-/** The page of each form, if its address is not the form's. */
+/** The page of each form that has another address than its page. */
 const PAGES: Readonly<Record<string, string>> = {
   "/settings/return-origins": "/settings",
   "/webhooks/endpoints": "/webhooks",
@@ -57,7 +57,7 @@ test.each(["en", "zh"])(
       // The groups of boxes have no field of their own.
       if (field !== "scopes" && field !== "types")
         expect([where, valueIn(refused, field)]).toEqual([where, fields[field]]);
-      // The page does not update while it is being corrected.
+      // The page does not update while the form is being corrected.
       expect([where, refused.html.includes("hx-get=")]).toEqual([where, false]);
     }
   },
@@ -72,7 +72,7 @@ test("a refused form keeps its other fields as typed, and fills no other form of
   });
   expect(priced.html).toMatch(/name="price_id"\s+value="oolong"/);
   expect(priced.html).toMatch(/<option value="wechat_pay" selected/);
-  // Its box was not ticked.
+  // The box was not ticked.
   expect(priced.html).not.toMatch(/name="approved" value="yes"\s+checked/);
   const added = await portal.post(`${portal.home}/webhooks/endpoints`, {
     url: "x",
@@ -89,7 +89,7 @@ test("a refused form keeps its other fields as typed, and fills no other form of
   expect(moved.html).toMatch(/name="to"\s+value="2026-01-15T13:00:00Z"/);
 });
 
-test("the question of a refused act stays open, and no other question of the page", async () => {
+test("only the question of the refused act stays open on its page", async () => {
   const { harness, sandbox, portal } = await openHarness();
   const first = sandbox.ready.store_id;
   const made = await harness.run(["stores", "create", "--name", "Second", "--json"]);
@@ -125,7 +125,7 @@ test("a late act shows the current page, with the reason of the refusal at its t
   expect([gone.status, gone.text.includes("there is no snapshot nothing")]).toEqual([404, true]);
 });
 
-test("the administrator's forms also show refusals in their place", async () => {
+test("the administrator's forms also show refusals in place", async () => {
   const { harness, sandbox } = await openHarness();
   const { cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
   const path = `/portal/admin/${sandbox.ready.store_id}/acts`;

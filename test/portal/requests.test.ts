@@ -51,7 +51,7 @@ function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "not
   return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
 }
 
-test("the request log says what it will show, lists newest first and continues on the next page", async () => {
+test("the empty request log shows a command that fills it, and the log lists newest first, page by page", async () => {
   const { portal, requests, create, harness } = await openSite();
   expect((await portal.get(requests)).text).toContain("checkout orders create --order-id order-1001");
   const ids: string[] = [];
@@ -68,7 +68,7 @@ test("the request log says what it will show, lists newest first and continues o
       const shown = [...html.matchAll(/requests\/([\da-f-]{36})"/g)].map(([, id = ""]) => id);
       expect(shown.length).toBeLessThanOrEqual(50);
       found.push(...shown);
-      // A later page links to the first with the same filters.
+      // A later page links to the first page with the same filters.
       const [, newest] = /<a class="plain" href="([^"]+)">Newest</.exec(html) ?? [];
       expect([path, newest?.includes("before")]).toEqual([path, path.includes("before") ? false : undefined]);
       path = /<a href="([^"]+)"\s+rel="next"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
@@ -175,7 +175,7 @@ test("the page of a conflict shows its check, its rule and every differing field
   expect(shown.text).toContain(
     [rung("content", "passed"), rung("key", "refusedHere"), rung("store", "notReached")].join(" "),
   );
-  // Its own bytes, those of its answer, and a line without the key.
+  // The page has the bytes of the request and of its answer, and a command line without the key.
   expect(shown.html).toContain(JSON.stringify({ ...ORDER, amount_minor: 2999 }).replaceAll('"', "&quot;"));
   expect(shown.html).toContain(reused.body.replaceAll('"', "&quot;"));
   expect(shown.text).not.toContain("… replaces secrets");

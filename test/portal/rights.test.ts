@@ -48,7 +48,7 @@ async function openSite() {
   return { harness, sandbox, run, stores, enter, secrets: { bob, keys } };
 }
 
-/** Follows every link of the pages that a session is shown, to other pages of the portal. */
+/** Follows every link of the pages that a session is shown to other pages of the portal. */
 async function walk(look: (address: string) => Promise<{ status: number; html: string; leadsTo: string }>) {
   const seen = new Map<string, { status: number; html: string }>();
   const queue = ["/portal"];
@@ -83,7 +83,7 @@ test("a role is shown its own store only: no dead link, no form that would be re
     expect([role, own.length > 0]).toEqual([role, role === "store"]);
     for (const action of new Set(forms)) {
       const { status } = await postForm(sandbox, action.replaceAll("&amp;", "&"), {}, { Cookie: cookie });
-      // Without the token of the session: the right is looked at before.
+      // Without the token of the session, because the role is checked first.
       const said = status === 403 ? "of no form" : status;
       expect([role, action, said]).toEqual([role, action, "of no form"]);
     }
@@ -95,7 +95,7 @@ test("a role is shown its own store only: no dead link, no form that would be re
   }
 });
 
-test("a secret of the sandbox that a receiver answers is not shown to a viewer, on a page or by program", async () => {
+test("a viewer is shown no secret of the sandbox in a receiver's answer, on a page or by the API", async () => {
   const { harness, sandbox, run, stores, enter } = await openSite();
   const secrets = [harness.adminToken(), sandbox.ready.control_token, "svc_store_0123456789abcdefghij"];
   harness.occupy(3000, {
@@ -182,7 +182,7 @@ test("a refused form of a store's session shows no other store, whichever store 
   }
 });
 
-test("a link of a store is used once within 24 hours, and its session lasts as long as it says", async () => {
+test("a link of a store is used once within 24 hours, and its session lasts as long as requested", async () => {
   const { harness, sandbox, run, stores, enter } = await openSite();
   const { cookie, link } = await enter("viewer", " --valid 48h");
   expect((await postForm(sandbox, "/portal/sign-in", { code: codeOf(link) })).status).toBe(401);

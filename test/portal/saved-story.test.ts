@@ -41,14 +41,14 @@ async function openShop() {
   return { harness, sandbox, portal, secrets, id };
 }
 
-/** Parts that a saved file must not have: scripts, forms and outer addresses. */
+/** Parts that a saved file must not have: scripts, forms and external addresses. */
 const OUTSIDE = [
   /<script|<form|<button|<iframe|<img|<link(?! rel="icon" href="data:,")|javascript:|hx-|\son\w+=/i,
   /\s(?:href|src|action|formaction|poster|srcset)="(?!#|data:,")/,
   /@import|url\((?!"data:)/,
 ];
 
-test("a saved story has no script, form, outer reference or secret, in both languages", async () => {
+test("a saved story has no script, form, external reference or secret, in both languages", async () => {
   const { harness, portal, secrets, id } = await openShop();
   const files = [
     (await harness.run(["explain", id, "--html"])).stdout,

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { signedIn, type Page, type Portal } from "../support/portal.ts";
 
-/** A store with orders of teas, one that was only refused, and two endpoints. */
+/** A store with orders for tea, an order that was only refused, and two endpoints. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -89,7 +89,7 @@ test("several search results are listed by kind", async () => {
   expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
 });
 
-test("the page of an order that was only refused has its requests, without links in a circle", async () => {
+test("the page of an order that was only refused has its requests, without circular links", async () => {
   const { portal, ids } = await openShop();
   const requests = await portal.get(`${portal.home}/requests`);
   const links = [...requests.html.matchAll(/href="([^"]*(?:checkouts|requests\?q)[^"]*)"/g)].map(

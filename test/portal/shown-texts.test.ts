@@ -16,7 +16,7 @@ const UNSEEN = [
   ["\u0301", "\\u{301}"],
   [" order  1", "\\u{20}order\\u{20}\\u{20}1"],
 ] as const;
-/** Names of stores that an older version took. */
+/** Names of stores that an older version accepted. */
 const OLDER_NAMES = [
   [" ", "\\u{20}"],
   [" Tea Shop", "\\u{20}Tea Shop"],

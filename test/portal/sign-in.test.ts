@@ -179,7 +179,7 @@ test("a signed-in browser keeps its session when it opens a link, so that other 
   expect((await prefer("en")).status).toBe(303);
   const wrong = await postForm(sandbox, SIGN_IN, { code: link }, { Cookie: cookie });
   expect([wrong.status, wrong.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  // Another browser, a signed-out one, and the other role get their own sessions.
+  // Another browser, a signed-out browser and the other role get their own sessions.
   const admin = await signIn(harness, sandbox, "administrator");
   const ofAdmin = { code: codeOf(await newLink(harness)) };
   const other = await postForm(sandbox, SIGN_IN, ofAdmin, { Cookie: admin.cookie });
@@ -212,7 +212,7 @@ test("a browser keeps its language and its choice about single keys", async () =
   expect((await prefer({ back: "https://evil.example/" })).headers["Location"]).toBe("/portal");
 });
 
-test("the administrator signs in with the admin token, and sees other pages and no store", async () => {
+test("the administrator signs in with the admin token, and sees the administrator's pages but no store", async () => {
   const { harness, sandbox } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "administrator");
   const port = new URL(sandbox.ready.base_url).port;
@@ -383,7 +383,7 @@ test("a page that another site linked to reloads itself once, because a strict c
   expect(String(never.body)).not.toContain("refresh");
 });
 
-test("a refused page of the portal has its status, the menu and what to do", async () => {
+test("a refused page of the portal has its status, the menu and the remedy", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const lost = await load(sandbox, `${home}/nothing/here`, { Cookie: cookie });
@@ -418,7 +418,7 @@ test("a path without a store leads to that page in the first store, or searches 
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
   expect(await leads("/portal")).toBe(`${home}/start`);
   expect(await leads("/portal/clock?x=1")).toBe(`${home}/clock?x=1`);
-  // The path of an act is below it.
+  // Paths of acts are below this path.
   expect(await leads("/portal/stores")).toBe(`${home}/stores`);
   expect(await leads(home)).toBe(`${home}/start`);
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);

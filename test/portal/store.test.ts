@@ -150,7 +150,7 @@ test("the first steps are ticked as they are done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units and retired after one question, and its row lists missing capabilities", async () => {
+test("a price is added in minor units and retired after one confirmation, and its row lists missing capabilities", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -171,7 +171,7 @@ test("a price is added in minor units and retired after one question, and its ro
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
 });
 
-test("a key is created with its scopes, and revoked after one question", async () => {
+test("a key is created with its scopes, and revoked after one confirmation", async () => {
   const { portal, home, act, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
   expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
@@ -429,7 +429,7 @@ test("a snapshot is created, described, restored and removed", async () => {
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
   await create("order-3");
-  // Sessions stay.
+  // Sign-in sessions stay valid.
   expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
   expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
   await act("/snapshots/remove", { name: "before" });
@@ -454,7 +454,7 @@ test("names, descriptions and notes are escaped", async () => {
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
 
-test("the pages of a further store say how its command lines name it", async () => {
+test("the pages of a further store show command lines that name the store", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);

@@ -9,14 +9,14 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const SECRET = /whsec_[\w-]{43}/;
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
 const DAY_MS = 86_400_000;
-/** More than a page reads. */
+/** More deliveries than a page reads. */
 const BACKLOG = 120;
 
 async function openSite(args = EPHEMERAL) {
   const site = await openWebhookSite(args);
   const portal = await signedIn(site.harness, site.sandbox());
   const webhooks = `${portal.home}/webhooks`;
-  /** All deliveries, when none is in flight. */
+  /** All deliveries, once none is in flight. */
   const settled = (query = "") =>
     eventually("the deliveries have ended", async () => {
       const deliveries = await site.deliveries(query);
@@ -51,7 +51,7 @@ test("an endpoint is added with its event types, and its secret is shown once, a
   const at = (added.location ?? "").split("?")[0] ?? "";
   expect((await portal.act(`${at}/secret`)).html).toContain(secret);
   expect((await harness.run(["endpoints", "secret"])).stdout.trim()).toBe(secret);
-  // Deliveries verify with it.
+  // Deliveries verify with the secret.
   const tested = await portal.act(`${at}/test`);
   expect(tested.text).toContain("webhook.test");
   await settled();
@@ -90,7 +90,7 @@ test("an endpoint is rotated, paused, disabled, enabled and removed, each with i
   const removed = await portal.act(`${at}/remove`);
   expect(removed.html).not.toContain(id);
   expect((await portal.get(at)).status).toBe(404);
-  // The page says what will be done before it is done.
+  // The page describes the effect of an act before the act.
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
@@ -156,7 +156,7 @@ test("the page of a delivery shows every attempt as sent, its failure and the ne
   const taken = await portal.get(`${webhooks}/deliveries/${id}`);
   expect(taken.text).toContain("Attempt 2");
   expect(taken.text).toContain("Nothing: the delivery was accepted.");
-  // The line for the terminal says the same.
+  // The command on the page says the same.
   const [, line = ""] = /(checkout webhooks verify [^<]+)</.exec(taken.html) ?? [];
   const body = (await harness.run(["events", "get", eventId, "--body"])).stdout;
   const { writeFileSync } = await import("node:fs");
@@ -183,7 +183,7 @@ test("an endpoint's answers are shown beside its unsent deliveries", async () =>
   await settled();
   const { data } = await control<{ endpoints: { id: string }[] }>("/endpoints");
   const path = `${webhooks}/endpoints/${data.endpoints[0]?.id ?? ""}`;
-  // The page says more than that it is enabled.
+  // The page says more than "enabled".
   for (const at of [path, webhooks]) expect((await portal.get(at)).text).toMatch(/failing since \d{4}-/);
   expect((await portal.get(path)).text).not.toContain("enabled failing");
   await portal.act(`${path}/state`, { action: "pause" });
@@ -208,7 +208,7 @@ test("a signature is recomputed with the secret of its time, and never guessed",
   harness.clock.advance(61_000);
   await order("order-3");
   await settled();
-  // A rotation at the same time of a frozen clock.
+  // A rotation at the same moment, because the clock is frozen.
   harness.clock.advance(1000);
   await control("/clock", { action: "freeze" });
   await order("order-4");
@@ -236,7 +236,7 @@ test.for([
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
   ["changed_body", "changed the body after signing", "The signature is not valid"],
   ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
-] as const)("the page of a delivery says what the fault %s signed", async ([action, said, verdict]) => {
+] as const)("a delivery's page says what was signed with the fault %s", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);
@@ -274,7 +274,7 @@ test("answers of hostile receivers are escaped", async () => {
     const { html, status } = await portal.get(`${webhooks}/deliveries/${id}`);
     expect(status).toBe(200);
     expect(html.length).toBeLessThan(60_000);
-    // Only our own markup has these.
+    // The page has no such element besides our own scripts.
     expect(html.replaceAll(/<script src="\/[\w/.?=-]+" defer><\/script>/g, "")).not.toMatch(
       /<script|<img|<svg|<iframe|<base/i,
     );
@@ -382,7 +382,7 @@ test("exactly the deliveries that failed since a time are sent again", async () 
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(none.text).toContain("No delivery has failed since then.");
   expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");
-  // The command does the same: the older ones are left, of the order and of its expiry.
+  // The command does the same for the two older deliveries, of the order and of its expiry.
   const typed = await harness.run(["events", "replay-failed", "--since", "7d"]);
   expect([typed.code, typed.stdout]).toEqual([
     0,
