@@ -19,7 +19,7 @@ test("a cookie is sent to every port of its host and to no other host", () => {
   expect(jar.of(SHOP)).toEqual({});
 });
 
-test("the cookie jar keeps at most 50 cookies of a host, and replaces known ones", () => {
+test("the cookie jar keeps at most 50 cookies of a host, and replaces known cookies", () => {
   const jar = createCookieJar();
   jar.keep(SHOP, Array.from({ length: 60 }, (_, at) => `c${at}=1`).join("\n"));
   jar.keep(SHOP, "c0=2");

@@ -23,7 +23,7 @@ const answersWith =
 const refusesWith = (status: number, code: string): Damage =>
   answersWith(status, JSON.stringify({ ok: false, error: { code, message: "no" }, request_id: "r" }));
 
-/** Runs the create with the service's first answers damaged in turn, and the later ones intact. */
+/** Runs the create with the service's first answers damaged in turn, and later answers intact. */
 async function createThrough(harness: Harness, damages: readonly Damage[], retries: number): Promise<Said> {
   const left = [...damages];
   harness.setFault(async (request, deliver) => {

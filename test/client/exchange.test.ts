@@ -47,7 +47,7 @@ const failed = (failure: Extract<OutboundResult, { ok: false }>["failure"]): Out
   message: "why",
 });
 
-/** Sends a request that gets these answers in turn, then the last one repeatedly; records the steps. */
+/** Sends a request that gets these answers in turn, then the last answer repeatedly; records the steps. */
 async function send(
   answers: readonly OutboundResult[],
   { request = {}, options = {} }: { request?: Partial<ApiRequest>; options?: Partial<ExchangeOptions> } = {},

@@ -22,7 +22,7 @@ type Found = {
   readonly seed: string;
 };
 
-/** Explores the installed client with single faults: the exit code and the result. */
+/** Explores the installed client with single faults; returns the exit code and the result. */
 async function explored(harness: Harness, ...words: readonly string[]): Promise<readonly [number, Found]> {
   const line = ["explore", "--json", "--seed", "s", "--depth", "1", ...words, "--", "client"];
   const { code, stdout, stderr } = await harness.run(line);

@@ -93,11 +93,11 @@ test("a shop that does not start exits with 3, and conflicting options are refus
   }
 });
 
-test("every killed shop is in the table", () => {
+test("the table has a row for every shop that can be killed", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
 });
 
-/** A running shop in the store of the running sandbox; `control` reads what was left behind. */
+/** A running shop in the store of the running sandbox; `left` reads what an exploration has left behind. */
 async function runningShop(name: string, events = "*") {
   const harness = createHarness();
   const { ready } = await harness.start();
@@ -123,7 +123,7 @@ async function runningShop(name: string, events = "*") {
 }
 
 test("a running shop is explored in its store, one schedule at a time, and nothing is left behind", async () => {
-  // Payments alone, which have fewer places.
+  // Only events of payments, which have fewer places.
   const { harness, explore, left } = await runningShop(
     "books and knows in one transaction",
     "order.succeeded",

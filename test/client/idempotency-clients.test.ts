@@ -58,7 +58,7 @@ test("every broken client breaks its rules, and every correct client passes", as
   ]);
 });
 
-test("the documents list the wrong clients that no run can find", async () => {
+test("the documents list the broken clients that no run can detect", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];
@@ -137,7 +137,7 @@ const wrong = fc.constantFrom(
   ...WRONG_PARTS.ends.map(([name, ends]) => ({ name: `ends: ${name}`, part: { ends, tries: 2 } })),
 );
 
-/** The values of the parts that were drawn. */
+/** The values of the drawn parts. */
 function partsOf({
   keyOf,
   after,

@@ -17,7 +17,7 @@ async function told(harness: Harness, line: string, command: CommandOptions = {}
   return { code, stderr, json };
 }
 
-/** The instance id from every source. */
+/** The instance id of a sandbox, which the status and run.json must agree on. */
 async function instanceOf(harness: Harness): Promise<string> {
   const status = String((await told(harness, "sandbox status")).json["instance_id"]);
   const run = JSON.parse(harness.readState("run.json")) as { instance_id: string };
@@ -62,7 +62,7 @@ test("a folder's sandbox keeps its instance id across starts, and changes it at 
   }
 });
 
-/** A sandbox in memory, by the variables that `exec` gives its program. */
+/** A sandbox in memory, and the variables that `exec` gives its program. */
 async function inMemory(harness: Harness) {
   const sandbox = await harness.start(["--ephemeral"]);
   const { base_url, api_key, store_id, control_token: token } = sandbox.ready;
@@ -115,7 +115,7 @@ test("a create without an answer keeps its key, whether or not its sandbox can b
       : answer;
   });
   expect((await told(harness, `${create("o-1")} --retries 0`, { env })).code).toBe(7);
-  // Now it answers only the create.
+  // Now the sandbox answers only the create.
   harness.setFault((request, pass) =>
     request.url.includes("/__sandbox/")
       ? Promise.resolve({ ok: false, failure: "timeout", message: "no answer" })
@@ -147,7 +147,7 @@ test("listen forwards repeated events after a restore, and counts no event of an
   expect([last?.event_id, last?.outcome]).toEqual([before[0]?.event_id, "forwarded"]);
 });
 
-test("events and keys are remembered by instance, or for all instances if it is unknown", () => {
+test("events and keys are remembered by instance, or for all instances if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {

@@ -50,7 +50,7 @@ async function judge({
   return { site, shop, harness, code, stdout, stderr, report, findings };
 }
 
-test("a described shop is served on the port in PORT, bought from by its page, and judged by its own order_ids", async () => {
+test("a described shop is served on the port in PORT, sells through its page, and is judged by its own order_ids", async () => {
   const { shop, code, stdout, stderr, report, findings, harness } = await judge({
     kind: { cookie: COOKIE, orderIdOf: (cart) => `W-${cart.slice(-20)}` },
     section: {
@@ -108,7 +108,7 @@ test("a run that used up its budget says which histories it left out, and which 
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
   const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
-  // All but the plain purchase.
+  // All histories except the plain purchase.
   expect([code, report.ok, report.not_run]).toEqual([3, false, report.histories - 1]);
   expect(report.next_budget).toMatch(/^\d+m$/);
   const people = await harness.run(["checklist", "run", "duplicates", ...options]);
@@ -171,7 +171,7 @@ test("explore takes view and serve from the section, and asks before it runs a c
   expect([served.code, harness.commands[count]?.commandLine]).toEqual([3, "serve --all"]);
 });
 
-test("a shop without an endpoint is judged by what it asks the API, and the field is named", async () => {
+test("a shop without an endpoint is judged by its requests to the API, and the report names the missing field", async () => {
   const described = ["--create", "create-order", ...VIEW, ...PATIENT];
   const right = await judge({ kind: { polls: true }, options: described });
   expect([right.code, right.findings, right.report.not_judged.map(({ field }) => field)]).toEqual([
@@ -192,7 +192,7 @@ test.each([
   expect(returnUrl).toBe(opened);
 });
 
-/** Opens a return page that answers with a status; the addresses that were opened. */
+/** Opens a return page that answers with a status; returns the result and the opened addresses. */
 async function openPage(status: number, more: { readonly failsFrom?: 600 } = {}) {
   const urls: string[] = [];
   const send = ({ url }: { readonly url: string }): Promise<OutboundResult> => {
@@ -222,7 +222,7 @@ async function openPage(status: number, more: { readonly failsFrom?: 600 } = {})
   return { ...visit, urls };
 }
 
-test("a return page with an order_id in its path is opened with the order's own", async () => {
+test("a return page with an order_id in its path is opened with the order_id of the order", async () => {
   expect(await openPage(200)).toMatchObject({
     hasArrived: true,
     urls: [`${SHOP}/orders/order%201/thanks?order_id=order%201&session_id=session-1`],

@@ -21,7 +21,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
 };
 
-/** Judges a served shop by some histories; returns the broken and the unjudged ones. */
+/** Judges a served shop by some histories; returns the broken and the unjudged histories. */
 async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
   const site = await openWebhookSite(EPHEMERAL);
   new Shop(site).open();

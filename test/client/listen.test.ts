@@ -18,7 +18,7 @@ import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 
 const SECOND = 1000;
 const HOOKS = "http://localhost:3000/hooks";
-/** For tests about a journal, or about a sandbox that is started again. */
+/** The options of a start with a state on disk, for tests about a journal or a restarted sandbox. */
 const ON_DISK: readonly string[] = [];
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
@@ -28,7 +28,7 @@ async function openShop(args = EPHEMERAL) {
   const shop = site.receiver(3000);
   const listen = (more: readonly string[] = ["--forward", HOOKS], command: CommandOptions = {}) =>
     startListening(site.harness, more, command);
-  /** Passes one second, after which the listener has seen what was sent to it. */
+  /** Lets one second pass, after which the listener has seen everything that was sent to it. */
   const beat = async (): Promise<void> => {
     site.harness.clock.advance(SECOND);
     await new Promise((resolve) => setImmediate(resolve));
@@ -37,7 +37,7 @@ async function openShop(args = EPHEMERAL) {
   return { ...site, shop, listen, beat, create };
 }
 
-/** A request to a target, as on the wire. */
+/** Records the requests to a target, as on the wire. */
 function record(harness: Harness, port: number): HttpRequest[] {
   const got: HttpRequest[] = [];
   const answer: Service["answer"] = (request) => {
@@ -128,7 +128,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
 
 test("a terminal shows one line for each event, and words for every colour", async () => {
   const site = await openShop();
-  // The lines use this machine's clock, and the next attempt the store's.
+  // The lines use this machine's clock, but the time of the next attempt is by the store's clock.
   await site.advance(26 * 3600 * SECOND);
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
@@ -319,7 +319,7 @@ test("a rotated secret verifies at once, and the old secret during the overlap",
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A delivery in flight during the retirement of its secret is refused, and comes again with the new one.
+  // A delivery in flight during the retirement of its secret is refused, and comes again with the new secret.
   await site.order();
   await listening.heard(1);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 60_000 });
@@ -596,7 +596,7 @@ test("--exit-on-disconnect exits with 7", async () => {
   expect(JSON.parse(stderr)).toMatchObject({ ok: false, error: { code: "disconnected" }, exit_code: 7 });
 });
 
-test("a second listener takes over, and the first listener says so and leaves the endpoint alone", async () => {
+test("a second listener takes over, and the first listener reports this and leaves the endpoint alone", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -621,7 +621,7 @@ test("listen registers a removed endpoint again, and reports a paused or disable
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A drill that holds webhooks releases them.
+  // A drill that holds webhooks releases them at its end.
   const lease = { drill: "duplicates", timeout_ms: 60_000 };
   const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
@@ -665,7 +665,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const site = await openShop();
   const before = await site.harness.run(["listen", "--print-secret"]);
   expect([before.code, before.stderr]).toEqual([0, ""]);
-  // It leaves no endpoint, for which events would wait and which every story would show.
+  // `--print-secret` leaves no endpoint, for which events would wait and which every story would show.
   await site.order();
   const endpoints = await site.harness.run(["endpoints", "list", "--json"]);
   expect(JSON.parse(endpoints.stdout)).toMatchObject({ endpoints: [] });
@@ -682,12 +682,12 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const { signing_secret: secret } = JSON.parse(after.stdout) as { readonly signing_secret: string };
   expect(secret).toMatch(/^whsec_[\w-]{43}$/);
   expect(secret).not.toBe(before.stdout.trim());
-  // It did not take the events of the running listener.
+  // `--print-secret` did not take the events of the running listener.
   await site.order();
   await listening.heard(3);
 });
 
-test("hostile texts are printed escaped, and forwarded as they are", async () => {
+test("hostile texts are printed escaped, and forwarded unchanged", async () => {
   const site = await openShop();
   const got = record(site.harness, 3000);
   const forPeople = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
@@ -886,7 +886,7 @@ test("exactly the valid signature vectors are forwarded, events or not", async (
     const { description, headers, body_base64: body, now, expected } = vector;
     const [secret = ""] = vector.secrets;
     const valid = expected === "valid";
-    // A repeated event is not forwarded, so each of them has its own listener.
+    // A repeated event is not forwarded, so each valid vector has its own listener.
     const known = valid ? undefined : ofSecret.get(secret);
     const site = known ?? (await openReceiver({ secret, now: now * 1000 }));
     if (!valid) ofSecret.set(secret, site);
@@ -1025,7 +1025,7 @@ test("a body that is nested too deeply for any parser is answered", async () => 
   ]);
 });
 
-/** Signed with an unknown secret, so that the search for the cause tries everything. */
+/** A request with a wrong signature, so that the search for the cause tries everything. */
 function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number): Partial<HttpRequest> {
   const body = Buffer.from(JSON.stringify({ ...EVENT, more: "x".repeat(bytes) }));
   const { rawHeaders } = site.signed();
@@ -1044,7 +1044,7 @@ for (const [count, bytes] of [
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
-      // At most 32 are handled at once; further ones are told to come again.
+      // At most 32 requests are handled at once; further requests get 503.
       const { status } = await site.send(unsigned(site, bytes));
       order.push(`${status} with ${site.listening.deliveries().length} told`);
     });
@@ -1073,7 +1073,7 @@ test("causes are searched within a budget of bytes, in slices that let other wor
   });
   for (const [bytes, isDrained] of [
     [100, false],
-    // The budget is spent to its end once.
+    // This row also spends the whole budget.
     [30_000, true],
     [800_000, false],
   ] as const) {
@@ -1104,7 +1104,7 @@ test("causes are searched within a budget of bytes, in slices that let other wor
   }
 });
 
-test("a listener accepts only its own Host, and tells nobody its paths", async () => {
+test("a listener accepts only its own Host, and reveals no path of its target", async () => {
   const target = "http://localhost:3000/very/secret-path";
   const site = await openReceiver({ args: ["--forward", target, "--allow-host", "tunnel.example"] });
   const good = site.signed();
@@ -1198,7 +1198,7 @@ test("listen without a sandbox says what to start, and a taken port is reported 
   expect(taken.stderr).toContain("port 4300 is used by another-program (pid 4711)");
 });
 
-test("listen at an ephemeral sandbox of the environment keeps nothing on disk", async () => {
+test("listen at an ephemeral sandbox from the environment keeps nothing on disk", async () => {
   const harness = createHarness();
   const env = {
     CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test",
@@ -1288,7 +1288,7 @@ test("a listener polls the sandbox rarely, hears of a change at once, and delays
   for (let seconds = 0; seconds < 120; seconds += 1) await site.beat();
   expect(asked - before).toBeGreaterThan(5);
   expect(asked - before).toBeLessThan(15);
-  // Reported without the next poll.
+  // The change is reported before the next poll.
   await site.control(`/endpoints/${listener.ready.endpoint_id ?? ""}/state`, { action: "disable" });
   for (let seconds = 0; seconds < 2; seconds += 1) await site.beat();
   expect(await listener.said(1)).toEqual(["disabled"]);

@@ -8,7 +8,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Parts of a command line that creates a file if a shell runs it, with its surroundings. */
+/** Commands that create a file if a shell runs them, and the texts around them in a hostile order_id. */
 const RUN = ["touch PWN", "echo>PWN", "cp /dev/null PWN"];
 const AROUND = [
   ["x;", ";"],
@@ -77,7 +77,7 @@ test("a command gets no token of the sandbox, and a failed start is a result", a
   expect([refused.ending, refused.stderr]).toEqual(["not_run", expect.stringContaining("null bytes")]);
 });
 
-/** The commands of a shop without useful output; records the command lines that ran. */
+/** Our command lines that run the merchant's command line `typed`. */
 const CALLERS = [
   "checklist run idempotency --client-command typed",
   "checklist run duplicates --order-view-command typed --paid-when paid --create typed",

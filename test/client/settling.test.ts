@@ -260,7 +260,7 @@ test("due work is done in order of time, whichever call notices it", async () =>
   await sandbox.stop();
 });
 
-test("an advance does all work that is due on its way, however much", async () => {
+test("an advance does all work that becomes due during it, however much", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -303,7 +303,7 @@ test("a failed wait still reports the created order, and ends at its timeout", a
   expect(harness.clock.now() - began).toBeLessThan(8000);
 });
 
-test("concurrent moves of a clock all count, and reading it changes nothing", async () => {
+test("concurrent moves of a clock all count, and reading a clock changes nothing", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--quiet"]);
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as {

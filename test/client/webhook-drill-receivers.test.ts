@@ -8,7 +8,7 @@ import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
 import { parse, right, type Receiver } from "../support/merchant-receivers.ts";
 import { drillWebhooksInMemory } from "../support/webhooks-in-memory.ts";
 
-/** The different values, in order. */
+/** The distinct values, in order. */
 function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].toSorted();
 }
@@ -39,15 +39,14 @@ test("every correct receiver passes", async () => {
   );
 });
 
-test("the list has the wrong receivers that no drill can find", async () => {
+test("the list names every broken receiver that no drill detects", async () => {
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);
   expect(found).toEqual(Object.keys(UNSEEN.webhooks).map((name) => [name, true]));
 });
 
-// The same receivers beside a sandbox, by the command: its verdict and its exit code.
-test("the command beside a sandbox reports the same causes, with the verdict's exit code", async () => {
+test("the command with a sandbox reports the same causes, with the verdict's exit code", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const told = async ({ make }: { readonly make: () => Receiver }) => {

@@ -123,7 +123,7 @@ const comeBack = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "browser_return", subject: "http://localhost:3000/thanks", ...more });
 const twice = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]), ...more });
-/** Endpoints, and a drill of duplicates with the enabled ones. */
+/** Facts with these endpoints, and a drill of duplicates with the enabled endpoints. */
 const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
   endpoints,
   duplicates: twice({
@@ -207,7 +207,7 @@ const ROWS: readonly Row[] = [
     "2 return origins are registered",
     CHECK,
   ],
-  // The place of an origin does not matter before a customer returned to it.
+  // The host of an origin does not matter before a customer has returned to it.
   [
     "return_origins",
     { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
@@ -450,7 +450,7 @@ const ROWS: readonly Row[] = [
     "closed when the approval",
     "checkout admin approve-credential",
   ],
-  // A new approval opens nothing.
+  // A new approval does not open the gate.
   [
     "production_gate",
     { production: productionOf([REQUESTED, APPROVED, OPENED, REVOKED, act(5, "approve_credential")]) },
@@ -460,7 +460,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test("every state of every item changes the verdict, and its repair changes it back", () => {
+test("every state of every item changes the verdict, and a repair restores the verdict", () => {
   expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {
@@ -484,7 +484,7 @@ test("every state of every item changes the verdict, and its repair changes it b
   for (const name of CHECKLIST_ITEMS) expect(seen).toContain(`${name} pass`);
 });
 
-test("every item gives its reason and a whole command to type next", () => {
+test("every item gives its reason and a complete next command", () => {
   for (const [, differing] of ROWS) {
     const { items } = judgeItems({ ...READY, ...differing });
     expect(items.map(({ name }) => name)).toEqual(CHECKLIST_ITEMS);
@@ -696,7 +696,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
     [{ ...missing, ...waive({ at: OLD + 1 }) }, "ready_with_risks", 1],
     [{ ...missing, ...waive({ at: OLD }) }, "not_ready", 0],
     [{ ...missing, ...waive({ at: NOW + 1 }) }, "not_ready", 0],
-    // Of another drill.
+    // The waiver of another drill.
     [{ ...missing, ...waive({ drill: "duplicates" }) }, "not_ready", 0],
     [{ browserReturn: comeBack({ at: OLD }), ...waive() }, "ready_with_risks", 1],
     [{ ...bad(NOW - 1001), ...waive() }, "ready_with_risks", 1],
@@ -720,7 +720,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
   expect(risk).toBe("the drill of browser-return is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
-test("a report lists the items by title, in their order", () => {
+test("a report lists the items by title, in order", () => {
   const titles = [
     "Production credential",
     "Store and capabilities",
@@ -776,7 +776,7 @@ test("an administrator's act that changes nothing is refused, and so is opening 
     [[request], "request_production", "production_is_requested"],
     [[request, APPROVED], "request_production", "production_is_requested"],
     [[request, APPROVED, OPENED], "request_production", "nothing_to_request"],
-    // After an answer that takes something back, it can be requested again.
+    // After an approval was revoked or the gate closed, production can be requested again.
     [[request, APPROVED, OPENED, act(4, "close_gate")], "request_production", ""],
     [[request, APPROVED, REVOKED], "request_production", ""],
     [

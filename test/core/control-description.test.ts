@@ -6,7 +6,7 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [nam
 type Found = { readonly at: string; readonly value: { readonly [name: string]: Json } };
 
 const ORIGIN = "http://127.0.0.1:4242";
-/** The document as it goes over the wire. */
+/** The document as sent over the wire. */
 const document = JSON.parse(JSON.stringify(describeControlApi(ORIGIN))) as { readonly [name: string]: Json };
 const objects = [...objectsIn(document, "#")];
 const KINDS = ["schemas", "responses", "parameters", "headers"];
@@ -103,7 +103,7 @@ test("every operation is described in one to four sentences", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the schema of a text that is refused in part states which part", () => {
+test("the schema of a restricted text states its restrictions", () => {
   const rows: readonly (readonly [name: string, field: string, says: readonly string[]])[] = [
     ["CreateStoreRequest", "name", ["maxLength", "minLength", "not", "pattern"]],
     ["AddPriceRequest", "id", ["maxLength", "minLength", "not", "pattern"]],

@@ -360,7 +360,7 @@ test("an accepted forged payment is the first reported cause, also if it displac
   expect(causesOf({ ...lost, deliveries: [CREATED, forged] })).toEqual(["accepts_forged", "answers_forged"]);
 });
 
-test("an older event that overwrote the payment when it was repeated is the reported cause", () => {
+test("a repeated older event that overwrote the payment is the reported cause", () => {
   const copy = delivery("pending", 3, { cause: "duplicate" });
   const seen = { ...lost, deliveries: [CREATED, delivery("pending", 2), SUCCEEDED, copy] };
   expect(verdictsOn(factsOf(seen)).broken).toMatchObject([{ invariant: "final_stays", cause: "goes_back" }]);
@@ -387,7 +387,7 @@ test("a payment whose event was dropped is not judged", () => {
   ]);
 });
 
-test("a view without bookings and amount leaves those rules unjudged, and a missing view leaves all rules unjudged", () => {
+test("a view without bookings and amount leaves their rules unjudged, and a missing view leaves all rules unjudged", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).shown].toSorted();
   const looks = { before: status, soon: status, last: status };
@@ -456,7 +456,7 @@ test("a run scores higher the more it differs from the run without faults", () =
   expect(differenceScore({ ...good, deliveries: [] }, good)).toBe(0);
 });
 
-/** The cause that a view of a paid order of 1999 minor units breaks `right_amount` with; null if it holds. */
+/** The cause for which the view of a paid order of 1999 minor units breaks `right_amount`; null if the rule holds. */
 function amountCause(amount: unknown): Cause | null | undefined {
   const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), {
     paidWhen: undefined,

@@ -5,14 +5,14 @@ import { refuseFact } from "../../src/core/refusals.ts";
 import { reasonWords } from "../../src/core/webhook/endpoint.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
-test("a text has the same values in both languages, unless a library says it in English", () => {
+test("a text has the same values in both languages, unless it is a library's English message", () => {
   const texts = Object.values(PARTS).filter(([one]) => one !== "{said}");
   const different = texts.filter(([one, other]) => namesIn(one).join() !== namesIn(other).join());
   expect(different).toEqual([]);
   expect(texts.length).toBeGreaterThan(50);
 });
 
-test("a fact within a refusal is told in the language of the refusal", () => {
+test("a fact within a refusal is written in the language of the refusal", () => {
   const hold = partOf("other_folder", { folder: "/srv/shop", start: "checkout sandbox start" });
   const [english, chinese] = partWords(hold);
   const { refusal } = refuseFact("nothing_delivered", { hold });
@@ -26,7 +26,7 @@ test("a fact within a refusal is told in the language of the refusal", () => {
   ]);
 });
 
-test("the reason of an endpoint without deliveries is told in both languages", () => {
+test("the reason of an endpoint without deliveries is written in both languages", () => {
   const hold = partOf("foreign_store", { store: "s-1" });
   const held = reasonWords({ reason: "kept as a text", cause: null, hold });
   expect(held).toEqual(wordsOf(refuseFact("nothing_delivered", { hold }).refusal));

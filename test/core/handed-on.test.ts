@@ -38,7 +38,7 @@ function causesOf(rawBody: string | Uint8Array, { secrets = SECRET, key = SECRET
   return diagnose({ rawBody, headers, secrets, known: KNOWN, now: AT * 1000 });
 }
 
-/** A form, its body, its cause, and the signed body if it is not the usual one. */
+/** A form of a body, the body in this form, its cause, and the signed body if it is not `BODY`. */
 type Form = readonly [name: string, rawBody: string | Uint8Array, code: string, signed?: string];
 
 const swapped = Buffer.from(BODY, "utf16le").swap16();
@@ -258,7 +258,7 @@ const PASTED: readonly Pasted[] = [
   ["an empty one", "", "secret_missing"],
 ];
 
-test(`each of ${PASTED.length} pasted secrets is recognised, and no message repeats one`, () => {
+test(`each of ${PASTED.length} pasted secrets is recognised, and no message repeats a secret`, () => {
   expect(PASTED.length).toBeGreaterThan(40);
   const told = PASTED.map(([name, secrets, code, key]) => {
     const causes = causesOf(BODY, key === undefined ? { secrets } : { secrets, key });
@@ -289,7 +289,7 @@ test("a body is compared byte for byte with the event of its event_id", () => {
   ];
   for (const [rawBody, found] of rows) expect(compareWithEvent(Buffer.from(rawBody), event)).toEqual(found);
   expect(compareWithEvent(BYTES, event)).toEqual({ code: "body_is_event", detail: ID });
-  // The body inside another form is compared: a compressed body is not changed.
+  // The body inside a form is compared, so a compressed body does not count as changed.
   const changed = BODY.replace("1999", "19.99");
   for (const form of [gzipSync, (body: string) => Buffer.from(body).toString("base64")]) {
     expect(compareWithEvent(Buffer.from(form(BODY)), event)).toBeUndefined();

@@ -101,7 +101,7 @@ test("a late, unreadable or unreached view is not judged, and the report says wh
   });
 });
 
-test("a payment counts as lost only if the last look does not show it either", () => {
+test("a payment counts as lost only if the last reading of the view does not show it either", () => {
   const lost = [look(false, TOLD)];
   const first = judgeHistory({}, lost, undefined);
   const later = (...looks: readonly LookFact[]): string => {
@@ -208,7 +208,7 @@ test("writing the section shop keeps the rest of the file, and its values are ch
   expect(["3s", "60s", "61s", "soon"].map(isSettle)).toEqual([true, true, false, false]);
 });
 
-test("a long view is cut around the places that decide what it shows", () => {
+test("a long view is cut around the passages that the judge reads", () => {
   const page = `<html><head>${"<meta>".repeat(50)}</head><body><p>Order 7 is <b>paid</b></p>${"<i></i>".repeat(99)}2 parcels</body>`;
   const paidWhen = /<b>paid/;
   expect(viewExcerpt(page, { paidWhen })).toMatch(/^[^…]*Order 7 is <b>paid<\/b>[^…]*$/);

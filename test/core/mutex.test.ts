@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inTurns } from "../../src/core/mutex.ts";
 
-test("work in turns runs one after the other, and beside work that waits aside", async () => {
+test("turns run one after the other, but concurrently with work that waits aside", async () => {
   const inTurn = inTurns();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ test("work in turns runs one after the other, and beside work that waits aside",
   expect(seen).toEqual(["first begins", "second begins", "second ends", "first goes on"]);
 });
 
-test("a turn ends when its work fails, aside too", async () => {
+test("a turn ends when its work fails, even aside", async () => {
   const inTurn = inTurns();
   const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
   const later = inTurn(() => Promise.reject(new Error("failed")));

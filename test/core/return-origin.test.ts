@@ -371,7 +371,7 @@ test("return origins belong to the store that they were added to", async () => {
   for (const origin of [one, other])
     await write(() => returnOrigins.put({ ...origin, storeId: "s", createdAt: 1 }));
   expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([[one, other], []]);
-  // The existing origin keeps its place and time, and gets the path.
+  // The existing origin keeps its position and time, and gets the path.
   await write(() => returnOrigins.put({ ...one, path: "/back", storeId: "s", createdAt: 2 }));
   expect(returnOrigins.of("s")).toEqual([
     { ...one, path: "/back", storeId: "s", createdAt: 1 },

@@ -45,7 +45,7 @@ const METADATA = [
   "::a00:1",
 ];
 
-/** Addresses that are not, or not clearly, this machine, each with its trick. */
+/** Addresses that are not clearly this machine, by the reason of the refusal. */
 const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = [
   [
     /sent only to this machine/,
@@ -229,7 +229,7 @@ test("an allowed name leads to its own addresses, and never to an address that c
     [["::1"], false],
     [["::ffff:127.0.0.1"], false],
     ...METADATA.map((address) => [[address], false] as const),
-    // They embed an IPv4 address.
+    // These addresses embed an IPv4 address.
     ...["64:ff9b::a00:5", "::ffff:0:a00:5", "2002:a00:5::1", "2001::1"].map(
       (address) => [[address], false] as const,
     ),
@@ -253,7 +253,7 @@ test("an allowed name leads to its own addresses, and never to an address that c
   }
 });
 
-test("a name may resolve to loopback, except for the sandbox's own port, and a refusal says where it leads", () => {
+test("a name may resolve to loopback, except for the sandbox's own port, and a refusal says where the name leads", () => {
   const loopback = ["127.0.0.1", "::1"];
   const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],

@@ -9,7 +9,7 @@ import {
 import type { StoryDelivery, StoryAttempt } from "../../src/core/explain/delivery.ts";
 import { SEED, size } from "../support/campaign.ts";
 
-/** A clock that is moved: mostly forward, sometimes not at all, sometimes back. */
+/** The moves of a clock: mostly forward, sometimes none, sometimes back. */
 const steps = fc.array(
   fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 5000 }) }, fc.integer({ min: -4000, max: -1 })),
   {
@@ -143,7 +143,7 @@ test("a timeline goes back in time only where the clock was set back, and has ea
       expect(attempts).toHaveLength((checkout?.deliveries ?? []).flatMap((one) => one.attempts).length);
       const shown = timelineOf(story).entries.flatMap((one) => one.attempts ?? []);
       expect(shown).toHaveLength(attempts.length);
-      // Nothing is lost or told twice.
+      // No line is missing or repeated.
       const own = lines.filter(({ entry }) => entry.what !== "clock").length;
       expect(own).toBe(
         story.requests.length + (checkout?.events.length ?? 0) + Math.max(0, 2 * drawn.attempts - 1),

@@ -270,7 +270,7 @@ test("retry pauses grow, are at least as long as Retry-After, and are spread", (
   for (const [header, wait] of rows) expect([header, parseRetryAfter(header, now)]).toEqual([header, wait]);
 });
 
-test("a sealed secret opens only with its key, its place and all of its bytes", () => {
+test("a sealed secret opens only with its key, its id, store and nonce, and all of its bytes", () => {
   const masterKey = bytes(32);
   const place = { id: "secret", storeId: "store", nonce: bytes(12) };
   const secret = formatSigningSecret(bytes(32));

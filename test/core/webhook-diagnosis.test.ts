@@ -22,7 +22,7 @@ const KNOWN = [
 ];
 const AT = 1_767_225_600;
 const NOW = AT * 1000;
-/** As the service writes it, with characters beyond ASCII, slashes and an ampersand. */
+/** A body as the service writes it, with characters beyond ASCII, slashes and an ampersand. */
 const BODY = JSON.stringify({
   event_id: "019b76da-a800-7000-8000-000000000001",
   type: "order.succeeded",
@@ -44,11 +44,11 @@ const BODY = JSON.stringify({
   },
 });
 const PARSED = JSON.parse(BODY) as Record<string, unknown>;
-/** Characters that Latin-1 has. */
+/** A body whose characters are all in Latin-1. */
 const WESTERN = BODY.replace("咖啡", "café");
 
 type Arrived = Partial<DiagnoseOptions> & {
-  /** The wrong secret that the sender signed with. */
+  /** The inputs of the sender's signature that differ from the right inputs. */
   readonly signed?: {
     readonly key?: string | Uint8Array;
     readonly timestamp?: string;
@@ -98,7 +98,7 @@ const encoded = (hex: string, as: "base64" | "base64url"): string => Buffer.from
 const minus = (timestamp: number): string => String(AT - timestamp);
 const untyped = (value: unknown): never => value as never;
 
-/** Every mistake, with its first diagnosis. */
+/** Every mistake, with the codes of its diagnosis. */
 const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   // The receiver's secret.
   ["secret_missing", { secrets: "" }],
@@ -203,7 +203,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
     "signature_base64 other_algorithm",
     { signed: { algorithm: "sha512" }, header: (hex) => encoded(hex, "base64") },
   ],
-  // Additions around the body.
+  // Signed texts other than the timestamp, a dot and the body.
   ["wrong_separator", { signed: { parts: [String(AT), ":", BODY] } }],
   ["wrong_separator", { signed: { parts: [String(AT), BODY] } }],
   ["wrong_separator", { signed: { parts: [String(AT), "\n", BODY] } }],
@@ -264,7 +264,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_base64", { signed: { body: Buffer.from(BODY).toString("base64") } }],
   ["body_left_out", { signed: { body: "" } }],
   ["body_left_out", { signed: { body: "[object Object]" } }],
-  // Two mistakes at once, and an unknown one.
+  // Two mistakes at once, and an unknown mistake.
   ["retired_secret body_reserialised", { rawBody: spaced(PARSED), signed: { key: RETIRED } }],
   ["timestamp_not_signed body_whitespace_added", { rawBody: `${BODY}\n`, signed: { parts: [BODY] } }],
   ["secret_wrapped", { secrets: `CHECKOUT_SIGNING_SECRET=${SECRET}` }],
@@ -296,7 +296,7 @@ test("every mistake is reported with its remedy, the most basic first", () => {
     const guessed = causes.filter(({ proven }) => !proven).map(({ code }) => code);
     expect([at, guessed.includes("unexplained")]).toEqual([at, guessed.length > 0]);
   });
-  // Only the command line compares with an event.
+  // Only the command line compares a body with an event.
   const named = new Set(["body_differs", "body_is_event", ...ROWS.flatMap(([codes]) => codes.split(" "))]);
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
@@ -347,7 +347,7 @@ test("the number of variants of a large body is limited", () => {
   const ofThree = (act: () => unknown): readonly number[] => [1, 2, 3].map(() => processorTime(act));
   const hashing = Math.max(...ofThree(() => createHmac("sha256", SECRET).update(quarter).digest()));
   for (const rawBody of bodies) {
-    // The least of three: a busy machine slows one of them, an endless search all.
+    // The least of three runs: a busy machine slows one of them, an endless search all.
     const search = Math.min(
       ...ofThree(() => expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained")),
     );
@@ -401,7 +401,7 @@ test(`no diagnosis ever contains a secret or the correct signature (seed ${SEED}
   fc.assert(property, { seed: SEED, numRuns: size(50, 5000) });
 });
 
-test("every wrong signature gets the same words, so that nothing can be learned from them", () => {
+test("every wrong signature gets the same text, so that nothing can be learned from it", () => {
   const told = (header: (hex: string) => string): readonly Diagnosis[] => diagnose(arrive({ header }));
   const none = told(() => "0".repeat(64));
   for (const digits of [1, 8, 31, 32, 63]) {

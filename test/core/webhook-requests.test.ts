@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event differs from the genuine one only in the part that its case says", () => {
+test("a forged event differs from the genuine event only in the part that its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },
@@ -69,12 +69,12 @@ test("a forged event differs from the genuine one only in the part that its case
   };
   for (const [name, changes] of Object.entries(rows))
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
-  // An id without digits is another one too.
+  // An id without digits is changed, too.
   const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
   expect(JSON.parse(buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS).body)).toMatchObject({
     store_id: "a-stoerx",
   });
-  // An order has it, too, if it has the field at all.
+  // An order gets the changed field, too, if it has the field at all.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
     type: "order.succeeded",
@@ -95,13 +95,13 @@ test("a body that is changed by one byte is a plausible event of another second"
   );
 });
 
-/** The number of characters in which two texts of one length differ; undefined if their lengths differ. */
+/** The number of characters in which two texts of equal length differ; undefined if their lengths differ. */
 function differences(one: string, other: string): number | undefined {
   if (one.length !== other.length) return undefined;
   return Array.from(one).filter((character, at) => character !== other[at]).length;
 }
 
-test("a forged signature differs from the correct one as its case says", () => {
+test("a forged signature differs from the correct signature as its case says", () => {
   const signedAs = (name: CaseName): string => {
     const { headers } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: null }, KEYS);
     return headers["Checkout-Signature"] ?? "none";

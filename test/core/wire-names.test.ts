@@ -16,7 +16,7 @@ import { moment, momentInRequest } from "../../src/core/shape/fields.ts";
 
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
 
-/** A dialect is the same in a file, on the wire and behind it. */
+/** A dialect has the same names in a file, on the wire and in the domain. */
 const DIALECT = Object.keys(dialectSchema.shape).join();
 
 /** The names of all fields that a schema states. */
@@ -26,7 +26,7 @@ function fieldsOf(described: unknown): string[] {
   return own.join() === DIALECT ? [] : [...own, ...Object.values(described).flatMap(fieldsOf)];
 }
 
-test("every field of every operation is snake_case on the wire, and camelCase behind it", () => {
+test("every field of every operation is snake_case on the wire, and camelCase in the domain", () => {
   for (const name of OPERATION_NAMES) {
     for (const schema of [CONTROL_OPERATIONS[name].request, CONTROL_OPERATIONS[name].answer]) {
       if (schema instanceof z.ZodMiniUndefined) continue;
@@ -67,7 +67,7 @@ test("only fields of the schema are renamed; texts and keys of records are data"
   fc.assert(check, { seed: SEED, numRuns: size(200, 10_000) });
 });
 
-test("an answer has exactly the fields of its schema, in their order", () => {
+test("an answer has exactly the fields of its schema, in order", () => {
   const secrets = { inForce: ["whsec_a"], retired: [], storeTime: null, storeId: ID, in_force: ["no"] };
   expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe(
     '{"in_force":["whsec_a"],"retired":[],"store_time":null}',
@@ -117,7 +117,7 @@ test("a refused request reports the field by its wire name", () => {
   }
 });
 
-test("a field with the other side's name is unknown", () => {
+test("a wire name is unknown in the domain, and a domain name on the wire", () => {
   const schema = wireSchema(z.strictObject({ eventTypes: z.optional(z.array(z.string())) }));
   expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
   expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
