@@ -69,7 +69,7 @@ test("a start, and a command on a stopped folder, report that a killed sandbox's
       lose(fileOf(after, "sandbox.db"));
       const isLost = loss !== "nothing is lost";
       expect([loss, (await said(after, args)).includes(LOST)]).toEqual([loss, isLost]);
-      // Reported once, because run.json of the killed sandbox is removed then.
+      // Reported only once, because run.json of the killed sandbox is removed with the report.
       expect([loss, await said(after, args)]).toEqual([loss, expect.not.stringContaining(LOST)]);
     }
 });
@@ -183,7 +183,7 @@ function readCredentials(harness: Harness): Record<string, unknown> {
   return json(readFileSync(fileOf(harness, "credentials.json"), "utf8"));
 }
 
-/** How many stores the file of a database holds without its log: none or one. */
+/** The number of stores in a database file without its log: none or one. */
 function storesIn(database: string): number {
   const alone = join(tempFolder(), "alone.db");
   cpSync(database, alone);

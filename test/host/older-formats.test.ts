@@ -32,7 +32,7 @@ function olderOf(name: RegExp): readonly OlderFile[] {
   return OLDER.filter((one) => name.test(one.name));
 }
 
-/** A used folder with a journal, and an older file in place of one of this version. */
+/** The folder of a stopped sandbox with an order and a journal. */
 async function servedFolder(): Promise<{ readonly harness: Harness; readonly folder: string }> {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
@@ -72,7 +72,7 @@ test("every command refuses a folder of an unreleased schema version, and change
   writeFileSync(join(folder, "snapshots/old.snapshot"), snapshot?.content ?? "", { mode: 0o600 });
   for (const file of olderOf(/^sandbox\.db/)) {
     replace(join(folder, "sandbox.db"), file);
-    // Up to schema version 13 a file had one store.
+    // Up to schema version 13, credentials.json described one store.
     const kept = file.format <= 13 ? JSON.stringify({ store_id: storeId, api_key: apiKey }) : present;
     writeFileSync(credentials, kept);
     const before = filesIn(folder);
@@ -115,7 +115,7 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
     if (!name.startsWith("journal.db")) renameSync(join(folder, name), join(`${folder}.away`, name));
   const sandbox = await harness.start(["--port", "0"]);
   expect((await harness.run(["idempotency", "list", "--json"])).stdout).toBe(sent);
-  // It was sent to a sandbox that no longer exists.
+  // The create in the journal was sent to a sandbox that no longer exists.
   const created = await harness.run([...CREATE, "--json"]);
   expect([created.code, json(created.stdout)]).toMatchObject([
     0,

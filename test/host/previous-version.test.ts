@@ -21,7 +21,7 @@ const PACKED = join(import.meta.dirname, "../../fixtures/previous-version.json.b
 const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as Previous;
 /** Fields of an explanation with texts of this version, which the golden file has. */
 const TEXTS = new Set(["summary", "check", "expected", "text"]);
-/** After this come rules and decisions, whose words may change. */
+/** The end of a section: rules and decisions, whose words may change. */
 const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;
 
 test("a folder and a snapshot of the previous version show the same stories in both languages", async () => {

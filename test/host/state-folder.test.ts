@@ -40,7 +40,7 @@ const READERS = [
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** A folder beside the harness's folder. */
+/** Creates a private folder beside the state folder. */
 function beside(harness: Harness, name: string): string {
   const folder = join(harness.cwd, name);
   mkdirSync(folder, { mode: 0o700 });
@@ -288,7 +288,7 @@ test.each([
   [99, "newer", "written by a newer version of checkout"],
   [2, "development_version", "created by a development version of checkout"],
 ])(
-  "the sandbox and the client name a state of schema version %i as %s, and leave it",
+  "the sandbox and the client report a state of schema version %i as %s, and do not change it",
   async (version, reason, says) => {
     const { harness, folder } = await usedFolder();
     for (const [file, kind, args] of [

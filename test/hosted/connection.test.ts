@@ -2,7 +2,7 @@ import type { ObjectStorage } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createConnection } from "../../src/hosted/connection.ts";
 
-/** The SQL of an object that only notes what it is asked for. */
+/** The SQL storage of an object, which only records its calls. */
 function notingStorage(changes: number) {
   const asked: (readonly unknown[])[] = [];
   const exec = (...call: readonly unknown[]) => {

@@ -8,7 +8,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 
 const INSTANCE_ID = "01a22475-9306-7b14-8c3c-2690229545a0";
 
-/** The database of an object, in memory. What it writes reaches the disk by `sync`. */
+/** The database of an object, in memory; `sync` waits until its writes are on disk. */
 function objectDatabase(sync: () => Promise<void> = () => Promise.resolve()) {
   const database = new Database(":memory:");
   onTestFinished(() => void database.close());

@@ -60,7 +60,7 @@ test("an attempt without an answer has the error's own text, which a timed-out w
   );
 });
 
-test("an order_id pays and reads its newest order", async () => {
+test("a payment or read by order_id uses the newest order", async () => {
   const store = await newStore();
   const first = await store.orders.create(ORDER);
   expect(await store.orders.get("order-1001")).toEqual(first);

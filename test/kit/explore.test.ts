@@ -7,7 +7,7 @@ import { drawDialect } from "../support/drawn-dialect.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
 import { differenceFrom } from "../support/explored.ts";
 
-/** An endpoint of payments alone has fewer places, so that these explorations are small. */
+/** An endpoint for payments only has fewer places, so that these explorations are small. */
 const SMALL = { events: ["order.succeeded"] } as const;
 const ORDER = {
   order_id: "order-1",
@@ -173,7 +173,7 @@ test("explore refuses an application that fails without faults, and a wrong opti
   await expect(foreign).rejects.toThrow("sandbox must be a sandbox that startSandbox returned");
 });
 
-test("every broken shop of the kit is in the table", () => {
+test("the table has a row for every broken shop of the kit", () => {
   expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
 });
 

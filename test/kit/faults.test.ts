@@ -72,7 +72,7 @@ test("a receiver gets a forged delivery as not verified", async () => {
   expect([forged.problem, forged.event]).toEqual(["signature_mismatch", null]);
 });
 
-/** The lines of a store's story about deliveries, and those due, without times and the receiver's port. */
+/** The lines of a store's story about past and due deliveries, without times and the receiver's port. */
 async function storyOfDeliveries(store: Store): Promise<readonly string[]> {
   const { entries, pending } = await store.timeline(ORDER.order_id);
   const told = entries.filter(({ what }) => what === "delivery").map(({ text }) => text);

@@ -39,7 +39,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
     expect([await store.orders.get(order.id), receiver.received.length]).toEqual([order, 0]);
     expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
     expect(sandbox.instanceId).not.toBe(before);
-    // Its ids differ from the ids of an earlier round.
+    // The ids of the new order differ from those of earlier rounds.
     await store.orders.create({ ...ORDER, order_id: "order-2" });
   }
   expect(await other.orders.get(kept.id)).toEqual(kept);
@@ -116,7 +116,7 @@ test("old and new handles of stores work after a restore of another sandbox's sn
       for (const handle of restored) await works(sandbox, handle);
       await sandbox.reset();
     }
-    // The store that is the first one by then is emptied at the end.
+    // Disposing of the store that is now the first empties it.
     await sandbox.store[Symbol.asyncDispose]();
     expect(await sandbox.store.events.list()).toEqual([]);
     if (store.id === own.id) await works(sandbox, store);
@@ -199,7 +199,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
   const withKeyOfOther = changedSnapshot(one, (changed) =>
     changed.prepare("UPDATE credentials SET key_hash = ?").run(key),
   );
-  // As a program would write it that knows the format, but not the key of the snapshot.
+  // As written by a program that knows the file format, but not the key of the snapshot.
   const withOtherSecret = changedSnapshot(one, (changed) =>
     changed.prepare("UPDATE signing_secrets SET sealed = randomblob(length(sealed))").run(),
   );
@@ -269,7 +269,7 @@ test("a restore ends waits for events of its stores, and deletes later log entri
     >[];
     return listed.filter((one) => one["relied_on"] !== null).map(({ decision }) => decision);
   };
-  // As the merchant's own client, because what this program's commands rely on is not noted.
+  // As the merchant's own client, because the assumptions of this program's own commands are not recorded.
   const buy = async (): Promise<void> => {
     const { status } = await sandbox.fetch(`${sandbox.baseUrl}/orders`, {
       method: "POST",

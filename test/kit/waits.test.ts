@@ -2,12 +2,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/testing/testing.ts";
 import { createLog } from "../../src/testing/store/log.ts";
 
-/** A log whose writes and readings are counted. */
+/** A log that counts its reads and its listeners. */
 function countedLog() {
   const items: string[] = [];
   const hearers = new Set<() => void>();
   let reads = 0;
-  /** Runs between what a read finds and its answer. */
+  /** Called between a read of the items and its answer. */
   let meanwhile = (): void => undefined;
   const log = createLog<string>({
     world: {

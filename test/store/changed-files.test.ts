@@ -78,7 +78,7 @@ function must<Value>(opened: Outcome<Value, FileRefusal>): Value {
 const OLD = ["old-1", "old-2", "old-3", "old-4", "old-5"];
 const NEW = ["new-1", "new-2", "new-3"];
 
-/** An open database with old rows and new ones in its log, and the path of another with a longer log. */
+/** An open database with old rows and with new rows in its log, and the path of another database with a longer log. */
 async function used({ open }: Ours) {
   const [path, other] = [join(tempFolder(), "a.db"), join(tempFolder(), "a.db")];
   const before = open(path);
@@ -94,7 +94,7 @@ async function used({ open }: Ours) {
 
 type Used = Awaited<ReturnType<typeof used>>;
 
-/** The rows of a file as the next process finds it. */
+/** The rows that the next process finds in a file. */
 function rowsLater(ours: Ours, path: string): readonly string[] {
   const copy = join(tempFolder(), "a.db");
   for (const ending of ["", "-wal", "-opening"])

@@ -48,7 +48,7 @@ function openQueues(watched = (connection: FileConnection): FileConnection => co
     deliveries,
     open,
     /**
-     * Adds the delivery of a new event, or a replay of the newest one. Checkout 0 means an event without a checkout.
+     * Adds the delivery of a new event, or a replay of the newest event. Checkout 0 means an event without a checkout.
      */
     add: (checkout: number, inOrder: boolean, nextAt: number): void => {
       const event = (inOrder ? undefined : newest.get(checkout)) ?? addEvent(checkout);
@@ -147,7 +147,7 @@ test("after any sequence of steps, each queue begins with the delivery that the 
   );
 });
 
-test("the migration of delivery rows keeps deliveries in their order, with their attempts and references", () => {
+test("the migration of delivery rows keeps deliveries in order, with their attempts and references", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 10) },
   });

@@ -126,7 +126,7 @@ async function erase(store: Store, erasure: Erasure, steps = Infinity): Promise<
   return count;
 }
 
-/** Takes steps of an erasure in one transaction; whether the last one was taken. */
+/** Takes steps of an erasure in one transaction; returns whether the erasure is finished. */
 function eraseSteps(store: Store, erasure: Erasure, steps: number): Promise<boolean> {
   return store.write(() => {
     for (let step = 0; step < steps; step += 1) if (store.erasures.eraseSome(erasure)) return true;
@@ -305,7 +305,7 @@ function addOrders(raw: Database.Database, storeId: string, count: number): void
   raw.exec(`BEGIN; ${manyOrders({ storeId, count, id, ...named })} COMMIT;`);
 }
 
-test("an erasure takes several transactions, and between them its store has no clock, facts or time", async () => {
+test("an erasure takes several transactions, and between them the facts and the clock of its store cannot be read", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   const other = fill(raw, "b");
@@ -320,7 +320,7 @@ test("an erasure takes several transactions, and between them its store has no c
     undefined,
     [other],
   ]);
-  // It continues where it stopped, as after a start.
+  // The erasure continues where it stopped, as after a start.
   expect(store.erasures.pending()).toEqual([erasure]);
   expect(await erase(store, erasure, 4)).toBeGreaterThan(2);
   expect(store.clocks.of(s)).toEqual({ offsetMs: 0, frozenAt: null });
@@ -371,7 +371,7 @@ async function create(harness: Harness): Promise<string> {
   return (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
 }
 
-/** A line of a failure of our own. */
+/** A line of a stack trace, which only an error of our own prints. */
 const STACK = /^\s+at /m;
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
@@ -449,7 +449,7 @@ test("during an erasure the store's own requests wait, other stores are answered
       kind,
       kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {}),
     );
-    // The erasure has begun by then; it waits for requests that came before it.
+    // The erasure has begun by then, and waits for earlier requests.
     await eventually("the store is being erased", () =>
       expect(database.prepare("SELECT kind FROM erasures").pluck().all()).toEqual([kind]),
     );

@@ -7,7 +7,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 type Observers = Omit<Parameters<typeof createGroupCommit>[1], "soon" | "after">;
 
-/** A file with one table, whose writes wait for the test: `turn` runs the waiting ones, `pass` moves the time. */
+/** A file with one table, whose writes wait for the test: `turn` runs the waiting writes, `pass` moves the time. */
 function openCommits(observers: Observers = {}) {
   const path = join(tempFolder(), "a.db");
   const connection = new Database(path);

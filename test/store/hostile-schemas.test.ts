@@ -8,7 +8,7 @@ import { insertion } from "../support/rows.ts";
 
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const checkout = (last: number): string => `00000000-0000-4000-8000-00000000001${last}`;
-/** The kind of a later version, which migrates the files of this one. */
+/** The file kind of a later version, which migrates the files of this version. */
 const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
 
 /** A snapshot of a store with two orders. */

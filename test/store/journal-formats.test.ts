@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The kind of file up to a schema version. */
+/** The file kind of the journal at a schema version. */
 function upTo(format: number): FileKind {
   return {
     ...JOURNAL_FILE,

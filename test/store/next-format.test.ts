@@ -33,7 +33,7 @@ function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) 
   return { ...kind, migrations: [...kind.migrations, migration] };
 }
 
-/** Runs work in a separate transaction. */
+/** Returns a function that runs work in a transaction of its own. */
 function inTransactionOf(connection: Database.Database) {
   return (work: () => void): boolean => {
     connection.transaction(work).immediate();
@@ -41,7 +41,10 @@ function inTransactionOf(connection: Database.Database) {
   };
 }
 
-/** A `sandbox.db` of the present format with rows, closed; or its copy with its log, as a killed process left it. */
+/**
+ * A closed `sandbox.db` of the current schema version with rows; or its copy with its log, as a killed process leaves
+ * them.
+ */
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
@@ -78,7 +81,7 @@ test("new migrations are applied once, after a backup of the earlier version, al
   }
 });
 
-test("attempts and endpoints from before new columns keep their rows with null in those columns, and a reason gets its name", () => {
+test("attempts and endpoints from before new columns keep their rows with null in those columns, and the text of a reason becomes its name", () => {
   for (const format of [31, 33, 34, 35, 36, 38, 39]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
@@ -125,7 +128,7 @@ test("attempts and endpoints from before new columns keep their rows with null i
         { number: 2, finishedAt: null, facts: null, madeBy: null },
       ],
     ]);
-    // The attempt that was open gets its facts.
+    // The open attempt gets its facts.
     const facts = { fault: "refused", message: "connect ECONNREFUSED" } as const;
     const finished = deliveryAttempts.finish(
       { deliveryId: delivery_id, number: 2 },
@@ -162,14 +165,14 @@ test("a migration that fails leaves nothing behind, and the earlier schema versi
   left.close();
 });
 
-test("a file of a later schema version is refused as a newer version's and left unchanged", () => {
+test("a file of a later schema version is refused as written by a newer version, and left unchanged", () => {
   for (const kind of [SANDBOX_FILE, REQUESTS_FILE, JOURNAL_FILE]) {
     const path = join(tempFolder(), "later.db");
     const later = open(path, withNext(kind));
     const format = currentSchemaVersion(kind) + 1;
     later.exec("INSERT INTO planted VALUES (1)");
     later.close();
-    // Migrated only in the log, as a killed process leaves it.
+    // A file that is migrated only in its log, as a killed process leaves it.
     const log = join(tempFolder(), "later.db");
     open(log, kind).close();
     const writer = open(log, withNext(kind));

@@ -16,7 +16,7 @@ const FILES = olderFiles();
 const FORMAT_OFFSET = 60;
 const scheduler = { soon: setImmediate, after: () => undefined };
 
-/** A file of every schema version that was used, and one of each kind with the last version before the baseline. */
+/** A file of every schema version that was used, and a file of each kind with the last version before the baseline. */
 function allOlder(): readonly OlderFile[] {
   const last = ["sandbox.db", "requests.db", "old.snapshot"].flatMap((name) => {
     const newest = FILES.findLast((one) => one.name === name);
@@ -57,12 +57,12 @@ test("the fixtures have a file of every schema version that was ever used", () =
     // The backup that is written before a file is migrated.
     backup: span(10, 22),
     "requests.db": span(10, 12),
-    // Snapshots came with format 20 of sandbox.db.
+    // Snapshots were introduced with schema version 20 of sandbox.db.
     "old.snapshot": span(20, 23),
   });
 });
 
-test("a database or backup of an older schema version is refused as a development version's, without changing a byte", () => {
+test("a database or backup of an older schema version is refused as written by a development version, without changing a byte", () => {
   const databases = allOlder().filter(({ name }) => name !== "old.snapshot");
   for (const file of databases) {
     const isLog = file.name === "requests.db";
@@ -94,7 +94,7 @@ test("a database or backup of an older schema version is refused as a developmen
   expect(databases).toHaveLength(14 + 13 + 3 + 2);
 });
 
-test("a snapshot of an older schema version is refused as a development version's", () => {
+test("a snapshot of an older schema version is refused as written by a development version", () => {
   const snapshots = allOlder().filter(({ name }) => name === "old.snapshot");
   for (const { format, content } of snapshots) {
     const bytes = Buffer.from(content);

@@ -25,7 +25,7 @@ import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const FAMILIES = size(1, 20);
-/** The tried share of all pairs of a database and a log. */
+/** The share of all pairs of a database and a log that is tried. */
 const PAIRS = size(0.1, 0.5);
 
 /** A version that marked each commit and had no sandbox.db-opening. */
@@ -42,7 +42,7 @@ const KIND: FileKind = { ...OLD, migrations: [...OLD.migrations, LOG_OPENINGS_MI
 const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };
 const FILES = ["", "-wal", "-opening"] as const;
 
-/** A database with its files as a process left them, its committed rows, and its line of logs. */
+/** A database with its files as a process left them, its committed rows, and the number of its line of logs. */
 type Left = {
   readonly name: string;
   readonly path: string;
@@ -185,7 +185,7 @@ function copyOf({ path }: Left, to: string): string {
   return to;
 }
 
-/** The rows of a database, or why it does not open whole. */
+/** The rows of a database, or the reason why it cannot be opened completely. */
 function openOutcome(
   path: string,
   kind = KIND,
@@ -200,7 +200,7 @@ function openOutcome(
   return verdict === "ok" ? rows : verdict;
 }
 
-/** A closed database with some rows, and the files of a process that was killed after some commits. */
+/** A closed database with these rows. */
 function closedWith(rows: readonly number[], kind = KIND): string {
   const path = join(tempFolder(), "a.db");
   const line = openLine(path, kind);
@@ -218,7 +218,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without sandbox.db-opening, or beside an older copy, is refused with both ways out", () => {
+test("a log without sandbox.db-opening, or beside an older copy, is refused with both remedies", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -228,7 +228,7 @@ test("a log without sandbox.db-opening, or beside an older copy, is refused with
   const laidOver = join(tempFolder(), "a.db");
   copy(killed, laidOver);
   copyFileSync(older, laidOver);
-  // A copy that was opened again knows the killed one's opening as the previous one.
+  // A copy that was opened again knows the opening of the killed database as its previous opening.
   const later = join(tempFolder(), "a.db");
   copy(killed, later);
   const went = openLine(later);
@@ -326,7 +326,7 @@ test("a database from before sandbox.db-opening opens with its log and gets that
     [OLD, NEXT],
     [KIND, NEXT],
   ] as const)
-    // If it was closed, the migration begins the log.
+    // If the database was closed, the migration begins the log.
     for (const path of [killedWith([1, 2, 3], from), closedWith([1, 2, 3], from)]) {
       const migrated = openLine(path, to);
       const left = join(tempFolder(), "a.db");
@@ -391,7 +391,7 @@ test("a VACUUM INTO copy that replaces a killed database is refused beside the o
   }
 });
 
-test("a process that records its opening late does not claim a newer process's log, whichever step both are killed at", () => {
+test("a process that records its opening late does not claim a newer process's log, at whichever step both are killed", () => {
   const from = closedWith([1]);
   const holder = openLine(from);
   holder.write([2]);

@@ -9,7 +9,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
 import { insertion, expression, type Row } from "../support/rows.ts";
 
-/** The functions that the tables may call. SQLite 3.37, the first with STRICT tables, has them all. */
+/** The functions that the tables may call. SQLite 3.37, the first version with STRICT tables, has them all. */
 const FUNCTIONS_OF_3_37: ReadonlySet<string> = new Set([
   "char",
   "coalesce",
@@ -230,7 +230,7 @@ test("a released migration never changes: a schema changes by one more migration
     "91080a0425e965ee",
     "20ca94afa571f048",
     "f6b9f90757a0d643",
-    // The attempts that a replay made for a delivery that waited.
+    // The attempts that a replay made for a waiting delivery.
     "693767383032c772",
     // The observed facts of attempts.
     "2caabfe857304709",
@@ -251,7 +251,7 @@ test("a released migration never changes: a schema changes by one more migration
     // Tokens, links and sessions with rights on one store.
     "4fc300596bf0a9a6",
     "c3e715a460412160",
-    // What leases have left.
+    // The effects of leases.
     "b2bd306451083349",
   ]);
   expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);

@@ -316,7 +316,7 @@ test("a revoked key is refused at once and stays in the list", async () => {
   expect(inForce()).toBe(true);
   await store.write(() => store.credentials.revoke("merchant", 4));
   expect(inForce()).toBe(false);
-  // It stays in the list, with the time of its first revocation.
+  // The key stays in the list, with the time of its first revocation.
   await store.write(() => store.credentials.revoke("merchant", 5));
   expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
   store.close();
@@ -341,7 +341,7 @@ test("the migration for effects of leases keeps the stores that are explored", (
   connection.close();
 });
 
-test("the migration of dialects renames their fields, and no name of a service", () => {
+test("the migration of dialects renames the fields of dialects, but no name of a service", () => {
   const { length } = SANDBOX_FILE.migrations;
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 2) },
