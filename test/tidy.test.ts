@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
-/** Decisions for users, and decisions about the inside: one list of numbers. Reference, not pages to be read. */
+/** Decisions for users, and internal decisions, with one numbering: references, not pages to read through. */
 const DECISIONS = ["docs/decisions.md", "docs/internal/decisions.md"];
 const MAX_PROSE_COLUMNS = 120;
 const MAX_FILE_LINES = 500;
@@ -22,9 +22,9 @@ const MAX_PAGE_BYTES = 12_288;
 const MAX_CHANGELOG_BYTES = 8192;
 const MAX_DECISIONS_BYTES = 20_480;
 const MAX_INTERNAL_DECISIONS_BYTES = 61_440;
-/** Lines at the head of a file that say where else to change a thing. */
+/** The maximum number of lines at the head of a file, which name other places to change. */
 const MAX_HEAD_LINES = 3;
-/** Tests that start processes. */
+/** Packages with which tests start processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
 /** The allowed imports of each folder: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
@@ -116,7 +116,7 @@ const LAYERS: Readonly<
   },
 };
 
-/** Names that reach outside the program; only the files of the real world say them. */
+/** Names that reach outside the program; only the files of the real world may use them. */
 const AMBIENT = new Set([
   "process",
   "performance",
@@ -129,14 +129,14 @@ const AMBIENT = new Set([
   "console",
   "fetch",
 ]);
-/** Code that a test suite loads: there an error can be of another realm. */
+/** Code that a test suite loads, where an error can come from another realm. */
 const IN_TEST_SUITES = /^(core|store|web|sandbox|host\/|testing|world)/;
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
-/** A rule that does not apply to the real world. */
+/** A pattern of all these names, for files that may use them. */
 const OUTSIDE = new RegExp(`: (?:${[...AMBIENT, ...AMBIENT_MEMBERS].join("|")})$`);
 /**
- * A merchant's server has no World to pass in; there the machine's clock is the default. What a test runner's console
- * gets is shown with its test.
+ * A merchant's server has no World to pass in, so its default is the machine's clock. A test runner shows the output of
+ * its console with the test.
  */
 const EXEMPT: Readonly<Record<string, RegExp>> = {
   "webhooks.ts": /: Date\.now$/,
@@ -153,12 +153,12 @@ const PACKAGED: readonly string[] = [
   "webhooks.ts",
   "testing/testing.ts",
   "hosted/worker.ts",
-  // The build makes the schema of the package from it.
+  // The build makes the schema of the package from this file.
   "cli/output/schema.ts",
   ...["vitest", "jest", "node", "playwright"].map((runner) => `testing/fixtures/${runner}.ts`),
 ];
 
-/** Files with a pattern that may match a sentence of ours, because it is not written to read one. */
+/** Files with a pattern that may match a sentence of ours by accident. */
 const READS_SENTENCES: ReadonlySet<string> = new Set([
   // Logs of older versions have only the message.
   "core/explain/older-refusals.ts",
@@ -171,7 +171,7 @@ const READS_SENTENCES: ReadonlySet<string> = new Set([
   "core/webhook/diagnosis/pasted-secrets.ts",
 ]);
 
-/** Files that compare texts of others: lines that people type, and errors of libraries. */
+/** Files that compare texts from outside: lines that people type, and errors of libraries. */
 const COMPARES_SENTENCES: ReadonlySet<string> = new Set([
   "cli/hints/equivalents.ts",
   // OpenSSL.
@@ -253,7 +253,7 @@ test("code that a test suite loads does not recognise errors by class, which dif
   expect(found).toEqual([]);
 });
 
-test("code that a test suite loads does not recognise bytes by class, and takes timers and time when loaded", () => {
+test("code that a test suite loads does not recognise bytes by class, and takes timers and the clock when it is loaded", () => {
   const loaded = sources.filter(({ name }) => IN_TEST_SUITES.test(name));
   const byClass = loaded.filter(({ text }) => /instanceof (?:Uint8Array|ArrayBuffer|Buffer)\b/.test(text));
   expect(byClass.map(({ name }) => name)).toEqual([]);
@@ -425,7 +425,7 @@ test("no function is over 70 lines", () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 
-/** A refusal that a function of the command line hands on as a value; there it is thrown. */
+/** A refusal that a function of the command line returns as a value, although it should throw it. */
 const HANDED_ON = [
   /if \(!(\w+)\.ok\) return \1;/,
   /if \((\w+)\?\.ok === false\) return \1;/,
@@ -609,7 +609,7 @@ test("no committed file contains a machine's own paths", () => {
   expect(offenders).toEqual([]);
 });
 
-/** Whether a file of the tests, or one that it imports, is such a one. */
+/** Whether a test file, or a file that it imports, satisfies `isSuch`. */
 function reaches(file: SourceFile, isSuch: (one: SourceFile) => boolean, seen = new Set<string>()): boolean {
   if (isSuch(file)) return true;
   seen.add(file.path);
@@ -653,7 +653,7 @@ function folderOf(name: string): string {
   return name.split("/")[0] ?? name;
 }
 
-/** The files of each circle of imports: each of them reaches all others. */
+/** The files of each circle of imports: each file reaches all others. */
 function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
   const names = new Map(all.map(({ path, name }) => [path, name]));
   const imported = new Map(
@@ -672,7 +672,7 @@ function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
   return [...texts].map((text) => text.split(" "));
 }
 
-/** The files that are loaded with a file, at once: neither for their types alone nor on demand. */
+/** The files that are loaded at once with a file: without imports of types only, and without imports on demand. */
 function loadedBy({ path, text }: SourceFile): readonly string[] {
   const found = text.matchAll(/^import (?!type )(?:\{([^}]*)\}|[^;{]*) from "(\.[^"]+)"/gm);
   return Array.from(found, ([, names = "value", specifier = ""]) =>
@@ -694,10 +694,13 @@ function reachedFrom(name: string, imported: ReadonlyMap<string, readonly string
   return found;
 }
 
-/** The imports of each file, once it was asked: many tests ask. */
+/** The imports of each file, cached because many tests ask for them. */
 const importsOf = new WeakMap<SourceFile, readonly Node[]>();
 
-/** The statements that import, and the expressions that import on demand; only for these the whole tree is looked through. */
+/**
+ * The statements that import, and the expressions that import on demand; only the latter need a search of the whole
+ * tree.
+ */
 function importNodes(file: SourceFile): readonly Node[] {
   const { tree, text } = file;
   const known = importsOf.get(file);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const EVERYWHERE = ["*.md", "bin/**", "docs/**/*.md", "fixtures/**/*", "skills/**/*.md", "src/**/*.ts"];
 /**
- * Files whose texts are read where the package is not installed, where a bare `npx checkout` would run a stranger's
+ * Files whose texts may be read on a machine without the package, where a bare `npx checkout` would run a stranger's
  * program.
  */
 const ELSEWHERE = ["skills/**/*.md", "src/cli/doctor/**/*.ts", "src/cli/mcp/**/*.ts", "src/host/**/*.ts"];

@@ -1,2 +1,2 @@
-/** Stryker runs tests in threads, which cannot set the umask of their process. Nothing that is mutated looks at it. */
+/** Stryker runs tests in threads, which cannot set the umask of their process. No mutated code reads the umask. */
 process.umask = () => 0o077;

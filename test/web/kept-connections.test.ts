@@ -37,14 +37,14 @@ function post(url: string, more: Partial<OutboundRequest> = {}): Promise<Outboun
   });
 }
 
-test("a connection is reused for the next request, unless a new connection is asked for", async () => {
+test("a connection is reused for the next request, unless a new connection is requested", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   for (let count = 0; count < 5; count += 1)
     expect(await post(url)).toMatchObject({ ok: true, status: 200, body: "ok", address: "127.0.0.1" });
   expect(sockets).toHaveLength(1);
   expect(await post(url, { connection: "fresh" })).toMatchObject({ ok: true, status: 200 });
   expect(sockets).toHaveLength(2);
-  // No connection from before is reused.
+  // No earlier connection is reused.
   await post(url);
   expect(sockets).toHaveLength(2);
   await post(url, { connection: undefined });
@@ -87,7 +87,7 @@ test("a lost reused connection differs from a lost new connection", async () => 
 
 test("bytes that follow one answer never answer the next request", async () => {
   const stray = "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno";
-  // With the answer, and after it on the idle connection.
+  // The stray bytes come with the answer, or after the answer on the idle connection.
   const together = await open((socket) => void socket.write(OK + stray));
   const nonsense = await open((socket) => void socket.write(`${OK}\r\n\r\nnonsense`));
   const said: Socket[] = [];

@@ -6,7 +6,7 @@ import { eventually } from "../support/eventually.ts";
 
 /** The number of unanswered requests that one connection may have. */
 const PIPELINED = 128;
-/** Requests handled at once, plus generous room for answers of 1 MiB in the system's buffers. */
+/** The number of requests handled at once, plus generous room for answers of 1 MiB in the system's buffers. */
 const LITTLE = 40;
 const MIB = 1024 * 1024;
 /** The request of another connection. */
@@ -59,7 +59,7 @@ function large(target: string): Promise<HttpResponse> {
   return Promise.resolve({ status: 200, headers: { "X-At": target }, body: Buffer.alloc(MIB, "x") });
 }
 
-test("a client that reads no answers gets few requests done, and gets all answers in order once it reads", async () => {
+test("a client that reads no answers has few requests handled, and gets all answers in order once it reads", async () => {
   const { asked, socket } = await flood(PIPELINED, large);
   await eventually("it has begun", () => expect(asked.length).toBeGreaterThan(0));
   let before = -1;
@@ -88,7 +88,7 @@ test("pipelined requests are handled a few at a time", async () => {
   });
   const got = read(socket);
   await eventually("all are answered", () => {
-    // The last one first: a finished answer waits for earlier ones.
+    // The last answer first: a finished answer waits for earlier answers.
     ends
       .splice(0)
       .toReversed()
@@ -123,7 +123,7 @@ test("one pipelined request too many ends the connection", async () => {
   socket.on("error", () => undefined).on("close", () => (closed = true));
   const got = read(socket);
   await readAllBefore();
-  // A server that accepts it answers now, so that the test does not wait for ever.
+  // A server that accepts the excess request answers now, so that the test does not wait for ever.
   await eventually("it is closed, or all is answered", () => {
     ends.splice(0).forEach((end) => end());
     expect(closed || got().answers.length > PIPELINED).toBe(true);

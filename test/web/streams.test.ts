@@ -139,7 +139,7 @@ test("a reader that reads nothing is cut off after a while", async () => {
   socket.on("error", () => socket.destroy());
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   await eventually("the stream of a reader that takes nothing ends", () => expect(ended).toBe(true));
-  // As much as both ends of a socket buffer, and not everything that could be made meanwhile.
+  // The buffers of the socket take some chunks, but the server does not make all chunks that it could make meanwhile.
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
 

@@ -5,7 +5,7 @@ import { NETWORK } from "../support/control.ts";
 import { eventually } from "../support/eventually.ts";
 import { listenUntilEnd } from "../support/http-receiver.ts";
 
-/** Answers that are complete: their bytes, status and body. `ends`: only the end of the connection ends the body. */
+/** Complete answers: their bytes, status and body. */
 const WHOLE = {
   "204": ["HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
   "204 that announces a body": ["HTTP/1.1 204 No Content\r\nContent-Length: 11\r\n\r\n", 204, ""],
@@ -33,14 +33,17 @@ const TAILS: Readonly<Record<string, string | Buffer>> = {
   "64 KB": "x".repeat(65_536),
 };
 
-/** Whether the tail comes with or after the answer; `reset` and `end`: the connection ends instead. */
+/** Whether the tail comes together with the answer or after it. */
 const WAYS = ["together", "apart"] as const;
 
 type Row = {
   readonly name: string;
   readonly answer: (socket: Socket) => void;
   readonly wanted: readonly [number, string];
-  /** A kept connection may be reset before it is known. Default: kept. */
+  /**
+   * `fresh` for answers whose connection ends, because a kept connection may already be reset when it is used. Default:
+   * kept.
+   */
   readonly connection?: "kept" | "fresh";
 };
 

@@ -10,7 +10,7 @@ $books->exec("PRAGMA busy_timeout = 30000");
 $books->exec("CREATE TABLE IF NOT EXISTS orders (order_id TEXT PRIMARY KEY, id TEXT, status TEXT DEFAULT 'created')");
 $books->exec("CREATE TABLE IF NOT EXISTS bookings (order_id TEXT, amount_minor INTEGER)");
 
-/** Calls v1. Null: no whole answer came. */
+/** Calls v1. Null: there was no complete answer. */
 function call(string $path, array $headers = [], ?string $body = null): ?array
 {
     $wait = null;
@@ -51,7 +51,10 @@ function createOrder(PDO $books, string $orderId): string
     throw new Exception("it is unknown whether the order exists");
 }
 
-/** Asks for the orders that are not final, and books a payment once: false if there was no answer for one of them. */
+/**
+ * Asks for the orders that are not final, and books a payment once; returns false if the API did not answer about an
+ * order.
+ */
 function settle(PDO $books): bool
 {
     $open = $books->query("SELECT order_id, id FROM orders WHERE id IS NOT NULL AND status IN ('created', 'pending')");

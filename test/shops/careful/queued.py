@@ -56,7 +56,7 @@ def is_genuine(body: bytes, headers: http.client.HTTPMessage) -> bool:
 
 
 def work() -> None:
-    """Books what the queue has, each event in one transaction; also what an earlier process has left in it."""
+    """Books the events in the queue, each in one transaction; also those that an earlier process has left in it."""
     db = books()
     while True:
         for event_id, body in db.execute("SELECT event_id, body FROM queue WHERE booked = 0").fetchall():

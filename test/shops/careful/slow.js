@@ -1,5 +1,5 @@
-// A careful shop that is slow: it takes its time before and after each booking. `node slow.js` serves it on PORT;
-// `node slow.js create-order` makes the order of CHECKOUT_ORDER_ID. Its books are a file for each store.
+// A careful shop that is slow: it waits before and after each booking. `node slow.js` serves it on PORT;
+// `node slow.js create-order` makes the order of CHECKOUT_ORDER_ID. It keeps its books in a file for each store.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";

@@ -10,7 +10,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS fulfilments (order_id TEXT NOT NULL, at TEXT NOT NULL DEFAULT current_timestamp) STRICT;
 `;
 
-/** A status moves on and never back: events can come late, and in another order than they happened. */
+/** A status moves on and never back: events can come late and out of order. */
 const RANKS = { created: 0, pending: 1, failed: 2, cancelled: 2, expired: 2, succeeded: 2 };
 
 /** The shop's books, in a file of its folder: purchases, the known facts about their payments, and delivered goods. */
@@ -31,7 +31,7 @@ export function openBooks(folder) {
   };
 
   return {
-    /** The idempotency key of a purchase: the one that was written down first, whoever asks again. */
+    /** The idempotency key of a purchase: always the key that was stored first. */
     keyOf(orderId, newKey) {
       insertPurchase.run(orderId, newKey);
       return selectKey.get(orderId);
@@ -47,7 +47,7 @@ export function openBooks(folder) {
       setStatus(data.order_id, data.status);
       if (type.endsWith(".succeeded")) fulfil.run(data.order_id);
     }),
-    /** What the shop knows of an order; undefined if nothing. */
+    /** The shop's record of an order; undefined if there is none. */
     order(orderId) {
       const status = selectStatus.get(orderId);
       if (status === undefined && selectKey.get(orderId) === undefined) return undefined;

@@ -10,7 +10,9 @@ const MAX_TRIES = 6;
 const FIRST_PAUSE_MS = 100;
 const STARTED = Date.now();
 
-/** Creates the order of a purchase, and returns the address where the customer pays. The key is on disk before. */
+/**
+ * Creates the order of a purchase, and returns the address where the customer pays. The key is stored on disk first.
+ */
 export async function createOrder(books, orderId) {
   const key = wrongKey() ?? books.keyOf(orderId, randomUUID());
   for (let tries = 1; ; tries += 1) {
@@ -29,7 +31,7 @@ function wrongKey() {
   return undefined;
 }
 
-/** One attempt; undefined if it got no whole answer, and then an order may exist. */
+/** One attempt; undefined without a complete answer, and then an order may exist. */
 async function postOrder(orderId, { key, tries }) {
   const order = {
     order_id: orderId,
@@ -52,7 +54,7 @@ async function postOrder(orderId, { key, tries }) {
   }
 }
 
-/** The status of an order, as the service says it. */
+/** The status of an order, according to the service. */
 export async function askStatus(sessionId) {
   const { status, body } = await call(`/checkout-sessions/${encodeURIComponent(sessionId)}`, {});
   return status === 200 ? body.data : undefined;

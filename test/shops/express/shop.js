@@ -14,11 +14,11 @@ else await serve();
 
 async function serve() {
   if (!CHECKOUT_SIGNING_SECRET) throw new Error("CHECKOUT_SIGNING_SECRET is not set");
-  // The command that creates an order does not need it.
+  // The command that creates an order does not need Express.
   const { default: express } = await import("express");
   const app = express();
 
-  // Before express.json(), because a parser that comes first takes the bytes away.
+  // Before express.json(), because a parser that runs first consumes the bytes.
   app.post("/hooks", express.raw({ type: () => true }), (request, response) => {
     if (!isGenuine(request.body, request.headers, CHECKOUT_SIGNING_SECRET)) return response.sendStatus(400);
     books.book(JSON.parse(request.body));
@@ -48,6 +48,6 @@ async function serve() {
   const server = app.listen(Number(PORT), "127.0.0.1", () => {
     console.log(`http://127.0.0.1:${server.address().port}`);
   });
-  // It ends with its starter.
+  // The shop ends with the process that started it.
   process.stdin.resume().on("close", () => process.exit());
 }

@@ -45,7 +45,7 @@ def books() -> sqlite3.Connection:
 
 
 def key_of(order_id: str) -> str:
-    """The idempotency key of a purchase, on disk before it is used: the one that was written down first."""
+    """The idempotency key of a purchase, on disk before its use: always the key that was stored first."""
     if BREAKAGE == "key_from_pid":
         return f"process-{os.getpid()}"
     with books() as db:
@@ -66,7 +66,7 @@ def create_order(order_id: str) -> str:
         except urllib.error.HTTPError as error:
             if error.code != 429 and error.code < 500:
                 raise SystemExit(f"no order: {error.read().decode()}")
-        # Also a cut connection: an order may exist, so the same request is sent again.
+        # Also after a cut connection: an order may exist, so the same request is sent again.
         except (OSError, http.client.HTTPException, ValueError):
             pass
         time.sleep(FIRST_PAUSE_SECONDS * 2**tries * random.uniform(0.5, 1))
@@ -91,14 +91,14 @@ def post_order(order_id: str, key: str) -> dict:
 
 
 def is_genuine(raw_body: bytes, timestamp: str, signature: str) -> bool:
-    """Whether a webhook is the service's: signed with our secret over the bytes that came, and not stale."""
+    """Whether a webhook is the service's: signed with our secret over the received bytes, and not stale."""
     if BREAKAGE == "trusts_unsigned" and not signature:
         return True
     if BREAKAGE == "verifies_parsed_body":
         raw_body = json.dumps(json.loads(raw_body), separators=(",", ":"), ensure_ascii=False).encode()
     secret = os.environ["CHECKOUT_SIGNING_SECRET"].encode()
     expected = hmac.new(secret, timestamp.encode() + b"." + raw_body, hashlib.sha256).hexdigest().encode()
-    # While a secret is rotated there is a signature for each.
+    # While a secret is rotated there is a signature for each secret.
     given = [one.strip() for one in signature.encode("utf-8", "replace").split(b",")]
     if not any([hmac.compare_digest(expected, one) for one in given]):
         return False
@@ -111,7 +111,7 @@ def is_genuine(raw_body: bytes, timestamp: str, signature: str) -> bool:
 
 
 def book(event: dict) -> bool:
-    """Books an event once, however often it comes, and in whichever order. Says whether it was new."""
+    """Books an event once, however often and in whatever order events come. Returns whether the event was new."""
     with books() as db:
         if db.execute("INSERT OR IGNORE INTO events VALUES (?)", (event["event_id"],)).rowcount == 0:
             return False
@@ -132,7 +132,7 @@ def book(event: dict) -> bool:
 
 
 def order_view(order_id: str) -> dict | None:
-    """What the shop knows of an order."""
+    """The shop's record of an order."""
     with books() as db:
         row = db.execute("SELECT status FROM orders WHERE order_id = ?", (order_id,)).fetchone()
         count = db.execute("SELECT count(*) FROM fulfilments WHERE order_id = ?", (order_id,)).fetchone()[0]
@@ -173,7 +173,7 @@ class Shop(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         if url.path == "/thanks":
-            # Who comes back has not paid: only the webhook says that.
+            # A returning customer need not have paid: only the webhook says so.
             if BREAKAGE == "believes_the_return":
                 believe_return(query.get("order_id", ""))
             if BREAKAGE == "believes_the_return_later":
