@@ -8,7 +8,7 @@ type Fault = {
   readonly answerBytes?: number;
   /** The end of the connection: closed in order, or reset. */
   readonly ending?: "close" | "reset";
-  /** Called when the answer has arrived and none of it has been passed on. */
+  /** Called when the answer has arrived, before any of it is passed on. */
   readonly onAnswer?: () => void;
 };
 

@@ -506,7 +506,7 @@ function firstFree(ports: ReadonlyMap<number, Service>): number {
   return port;
 }
 
-/** Runs work of a command. After a kill the promise never settles. */
+/** Runs a command's work; after a kill the promise never settles. */
 function unlessKilled<Value>(killed: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (killed.aborted) return;

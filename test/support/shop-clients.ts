@@ -59,7 +59,7 @@ function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   };
 }
 
-/** The noted value, or else this value, which is then noted. */
+/** The stored value of a name; where a name has none, the function stores this value and returns it. */
 function stored(disk: Map<string, string>, name: string, value: string): string {
   disk.set(name, disk.get(name) ?? value);
   return disk.get(name) ?? value;
