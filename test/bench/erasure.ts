@@ -7,9 +7,9 @@ import { aCheckout, anEndpoint } from "../support/rows.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
-/** Each order has a row of four tables. */
+/** Each order has one row in each of four tables. */
 const SIZES = { orders: 500, ordersBeside: 25_000, rounds: 15 };
-/** Beside the bare work: triggers that let nothing else go, references that are followed, slices, and two commits. */
+/** Unlike the bare deletion, a reset runs triggers, checks references, works in slices, and commits twice. */
 const MAX_RATIO = 2.5;
 const STORES = {
   erased: "00000000-0000-4000-8000-00000000000a",
@@ -18,15 +18,15 @@ const STORES = {
 const RESET: Erasure = { storeId: STORES.erased, kind: "reset" };
 const BODY = "x".repeat(500);
 
-/** Fills a store with orders and deletes them; returns how long the deletion took, in milliseconds. */
+/** `fill` writes orders to a store; `reset` deletes them and returns the milliseconds of the deletion. */
 type Subject = {
   readonly fill: (storeId: string, orders: number) => Promise<void>;
   readonly reset: () => Promise<number>;
 };
 
 /**
- * A reset of 2,000 rows against a bare transaction that deletes the same rows without triggers and references, on disk and
- * in memory, alone and beside 100,000 rows of another store.
+ * A reset of 2,000 rows, compared with a bare transaction that deletes the same rows without triggers and references,
+ * on disk and in memory, alone and beside 100,000 rows of another store.
  */
 export async function measureErasure(
   { newPath }: Pick<Bench, "newPath">,
@@ -61,7 +61,7 @@ const scheduler = {
   soon: (run: () => void): void => void setImmediate(run),
   after: (milliseconds: number, run: () => void): void => void setTimeout(run, milliseconds).unref(),
 };
-/** Counts orders over all runs: no two have the same id. */
+/** The number of orders over all runs, so that no two orders have the same id. */
 let serial = 0;
 
 function openOurs(path: string): Subject {
@@ -123,7 +123,7 @@ function addOrder(store: Store, storeId: string): void {
   });
 }
 
-/** Scattered, as those of real clients are. */
+/** Returns scattered keys, like the keys of real clients. */
 function keyOf(number: number): string {
   return `${(Math.imul(number, 2_654_435_761) >>> 0).toString(16)}-bench-${number}`;
 }

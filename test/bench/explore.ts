@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import type { Figure } from "./figures.ts";
 import { PROGRAM, type Bench, type Sandbox } from "./processes.ts";
 
-/** Single faults and pairs of a command with one request. */
+/** Enough time for all single faults and pairs of a command with one request. */
 const BUDGET = "20s";
 /** The number of commands that `checkout explore` runs side by side. */
 const SIDE_BY_SIDE = 4;
@@ -28,12 +28,12 @@ main();
 
 const execute = promisify(execFile);
 
-/** The runs of a command per second under `checkout explore`, beside the same command run as often without it. */
+/** The runs of a command per second under `checkout explore`, compared with as many runs of the command alone. */
 export async function measureExploreCommand(bench: Bench): Promise<Figure[]> {
   const [client, runs] = [bench.newPath("client.cjs"), bench.newPath("runs")];
   writeFileSync(client, CLIENT);
   const sandbox = await bench.startSandbox(bench.newPath("explore"));
-  // The first one compiles what the others use.
+  // The first runs fill the compile cache for later runs.
   await runAlone(sandbox, { client, runs, count: SIDE_BY_SIDE });
   rmSync(runs);
   const search = ["explore", "--json", "--seed", "bench", "--budget", BUDGET];
@@ -53,7 +53,7 @@ export async function measureExploreCommand(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-/** Runs the command so often, as many side by side as `explore` does, each time with a new order_id. */
+/** Runs the command `count` times, as many side by side as `explore` does, each time with a new order_id. */
 async function runAlone(
   { ready, apiKey }: Sandbox,
   { client, runs, count }: { readonly client: string; readonly runs: string; readonly count: number },

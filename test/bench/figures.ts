@@ -10,7 +10,7 @@ export type Figure = {
   readonly target?: { readonly atLeast: number } | { readonly atMost: number } | { readonly below: number };
 };
 
-/** Whether a figure meets its target; one without a target always does. */
+/** Whether a figure meets its target; a figure without a target always does. */
 export function meets({ value, ratio = value, target }: Figure): boolean {
   if (target === undefined) return true;
   if ("atLeast" in target) return ratio >= target.atLeast;
@@ -25,7 +25,7 @@ export function median(values: readonly number[]): number {
   return middle;
 }
 
-/** The middle of the ratios of values that were measured one right after the other. */
+/** The median of the ratios between each value and the baseline that was measured next to it. */
 export function medianRatio(values: readonly number[], baselines: readonly number[]): number {
   return median(values.map((value, index) => value / (baselines[index] ?? Number.NaN)));
 }
@@ -79,7 +79,7 @@ function formatValue(value: number, unit: Figure["unit"]): string {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
-/** Numbers stand at the right of their column. */
+/** Aligns numbers to the right. */
 function alignCell(cell: string, widths: readonly number[], column: number): string {
   const width = widths[column] ?? 0;
   return column === 1 || column === 2 ? cell.padStart(width) : cell.padEnd(width);

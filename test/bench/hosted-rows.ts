@@ -7,7 +7,7 @@ import { createHostedStore, startHosted, type HostedService } from "../support/h
 import type { Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
-/** Rows, with their indexes, of an order with one endpoint: created, pending, succeeded. */
+/** Rows and index entries of an order with one endpoint and three events: created, pending, succeeded. */
 const MAX_ROWS = 55;
 
 /** The rows that the runtime counts for a paid order, which is what a platform bills. */
@@ -24,7 +24,7 @@ export async function measureRowsOfOrder(bench: Bench): Promise<Figure> {
     const { storeId, apiKey } = await createHostedStore(service);
     await service.control(`/stores/${storeId}/endpoints`, { url: `http://127.0.0.1:${port}/` });
     const buyer = { service, storeId, apiKey };
-    // The first order also writes what a store writes once.
+    // The first order also writes the rows that a store writes only once.
     await buy(buyer, "first");
     const value = await buy(buyer, "second");
     return { name: "rows written for a paid order", value, unit: "rows", target: { atMost: MAX_ROWS } };
@@ -36,7 +36,7 @@ export async function measureRowsOfOrder(bench: Bench): Promise<Figure> {
 
 type Buyer = { readonly service: HostedService; readonly storeId: string; readonly apiKey: string };
 
-/** Creates and pays an order, waits for its three deliveries, and returns the rows that were written. */
+/** Creates and pays an order, waits for its three deliveries, and returns the number of rows written. */
 async function buy({ service, storeId, apiKey }: Buyer, orderId: string): Promise<number> {
   const headers = { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" };
   const countAnew = async (): Promise<number> => {

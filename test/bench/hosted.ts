@@ -10,7 +10,7 @@ import type { Bench } from "./processes.ts";
 import { retrieveTarget, runRounds, WARM_UP, type Subject } from "./throughput.ts";
 
 const ROUNDS = 5;
-/** Longer than of a server of Node: the two processes share the processors with the client. */
+/** Longer than for a Node server, because two processes share the processors with the client. */
 const MEASURE_MS = 2000;
 const OBJECTS = 16;
 const COLD_STORES = 10;
@@ -21,8 +21,8 @@ const WORKER = join(import.meta.dirname, "../../dist/hosted-worker.mjs");
 type Name = "bare object" | "create, one object" | "create, 16 objects" | "retrieve, one object";
 
 /**
- * The service in workerd, against a bare object that writes the same rows in the same runtime: both in processes of their
- * own, in turn. Open workerd has one thread, so more objects are no faster there.
+ * The service in workerd, compared with a bare object that writes the same rows in the same runtime. Each has its own
+ * process, and they are measured in turn. The open-source workerd has one thread, so more objects are not faster.
  */
 export async function measureHosted(bench: Bench): Promise<Figure[]> {
   const bare = bench.newPath("bare-object.mjs");
@@ -79,7 +79,7 @@ async function measureRounds(
   ];
 }
 
-/** The first request to a store after a restart: its object is started. */
+/** The milliseconds of the first request to a store after a restart, which starts the store's object. */
 async function measureCold(service: HostedService): Promise<number> {
   const stores = [];
   for (let made = 0; made < COLD_STORES; made += 1) stores.push(await createHostedStore(service));

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
 import type { Server } from "./processes.ts";
 
-/** Longer than a server waits until it gives memory back (decision 102). */
+/** Longer than a server waits before it returns memory to the system (decision 102). */
 const SETTLE_MS = 12_000;
 const WATCH_MS = 2000;
-/** Fields of /proc/PID/stat behind the process's name: user and system time, in ticks of 10 ms. */
+/** Fields of /proc/PID/stat after the process's name: user and system time, in ticks of 10 ms. */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 

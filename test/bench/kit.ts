@@ -7,11 +7,11 @@ import { median, medianRatio, type Figure } from "./figures.ts";
 const STARTS = 30;
 const STORES = 300;
 const RESETS = 15;
-/** Each order has a row of four tables. */
+/** Each order has one row in each of four tables. */
 const ORDERS = 500;
 const SUITE = 200;
 const SUITE_ROUNDS = 3;
-/** Single faults and pairs of a shop with an HTTP server of its own for each store. */
+/** Schedules of single faults and pairs, for a shop with a separate HTTP server for each store. */
 const SCHEDULES = 300;
 /** Rows of a new store: merchant, store, key, secret, capabilities and prices. */
 const STORE_ROWS = 14;
@@ -19,7 +19,7 @@ const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plu
 
 /** The cost of a sandbox in memory in the process of a test suite, compared with the same rows in bare SQLite. */
 export async function measureKit(): Promise<Figure[]> {
-  // The first one loads and compiles what the others use.
+  // The first start loads and compiles the code of later starts.
   await (await startSandbox()).close();
   const starts = await measureStarts();
   const sandbox = await startSandbox({ port: null });
@@ -92,7 +92,7 @@ async function measureResets(sandbox: Sandbox): Promise<Figure> {
 }
 
 /**
- * Tests that run at once, each with its own store, order, payment and verified webhook; beside the same tests in one
+ * Concurrent tests, each with its own store, order, payment and verified webhook, compared with the same tests in one
  * shared store that is reset between them, so that they have to run one after the other.
  */
 async function measureSuite(): Promise<Figure> {
@@ -166,7 +166,7 @@ function beside(name: string, milliseconds: readonly number[]): Figure {
   return { name, value: median(milliseconds), unit: "ms" };
 }
 
-/** The bare work, beside a target that is a time. */
+/** The time of the bare work, as the baseline of a figure without a ratio. */
 function shown(bare: readonly number[]): Pick<Figure, "baseline"> {
   return { baseline: `${median(bare).toFixed(3)} ms of bare SQLite` };
 }

@@ -7,23 +7,23 @@ import { SEED, seededRandom } from "../support/campaign.ts";
 import { median, type Figure } from "./figures.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** How many checkouts are in the store, and as many beside it in another one. */
+/** Number of checkouts in the store; a second store has the same number. */
 const CHECKOUTS = 100_000;
 const SMALL = 200;
 const LIFETIME_MS = 3_600_000;
-/** So many that their 99th percentile is not the one or two that the machine interrupts. */
+/** Enough rounds that the one or two interrupted by the machine do not decide the 99th percentile. */
 const ROUNDS = 1000;
-/** How much longer a list may take than one of a store that holds no more than a page. */
+/** Maximum ratio of a list's time to its time in a store of one page. */
 const MAX_GROWTH = 4;
 const MAX_LIST_MS = 5;
 const MAX_LOOK_MS = 10;
-/** So many have this kind, in a small store too: a page of theirs is as long. */
+/** The number of rare checkouts; it is the same in a small store, so that their pages have the same length. */
 const RARE_CHECKOUTS = 100;
 const RARE = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
 
 type Query = Readonly<Record<string, string>>;
 
-/** The requests, by name. `o-` and six digits are order_ids; each has the newest and the oldest of its kind. */
+/** The requests, by name. Order_ids are `o-` and six digits; `<id>` is a checkout's id, `<end>` the end of an id. */
 const QUERIES: Readonly<Record<string, Query>> = {
   "list, newest": {},
   "list, 200": { limit: "200" },
@@ -46,14 +46,14 @@ const LOOKS: Readonly<Record<string, Query>> = {
   "search, descriptions of a rare status": { q: "needle", status: "failed" },
 };
 
-/** Lists of a store of 100,000 checkouts beside 100,000 of another store, against those of a store of one page. */
+/** Lists of a store of 100,000 checkouts beside another such store, compared with lists of a store of one page. */
 export async function measureLists(bench: Bench): Promise<Figure[]> {
   const [small, large] = [await openLists(bench, SMALL), await openLists(bench, CHECKOUTS)];
   const figures: Figure[] = [];
   for (const [name, query] of Object.entries({ ...QUERIES, ...LOOKS })) {
     const [baseline, measured] = [await small(query), await large(query)];
     const limit = name in LOOKS ? MAX_LOOK_MS : MAX_LIST_MS;
-    // The time of one list on the same machine while no other list runs.
+    // The limit is for a sandbox that answers one list at a time.
     const beside = { baseline: `${baseline.p99.toFixed(2)} ms of ${SMALL}`, target: { atMost: limit } };
     figures.push({ name: `${name} p99`, value: measured.p99, unit: "ms", ...beside });
     const ratio = measured.p50 / baseline.p50;
@@ -65,8 +65,8 @@ export async function measureLists(bench: Bench): Promise<Figure[]> {
 }
 
 /**
- * Starts a sandbox whose two stores hold `count` checkouts each. Returns the ids of the first one's, oldest first.
- * Before the start `more` is written.
+ * Starts a sandbox whose two stores hold `count` checkouts each, and returns the ids of the first store's checkouts,
+ * oldest first. `more` writes more rows before the start.
  */
 export async function openFilled(
   bench: Bench,
@@ -85,7 +85,7 @@ export async function openFilled(
   return { sandbox: await bench.startSandbox(first.folder), ids };
 }
 
-/** How long a request takes, in milliseconds, once the program is warm. */
+/** The milliseconds that a request takes once the program is warm. */
 export async function timed(send: () => Promise<void>): Promise<{ p50: number; p99: number }> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -129,7 +129,7 @@ function asker({ port, folder, storeId }: Sandbox): (query: string) => Promise<v
     });
 }
 
-/** Writes checkouts of two stores in turn; returns the ids of the first one's, oldest first. */
+/** Writes checkouts of two stores in turn; returns the ids of the first store's checkouts, oldest first. */
 function fill(path: string, storeId: string, count: number): string[] {
   const database = new Database(path);
   // Nothing reads this file before it is whole, so it need not survive a crash.

@@ -1,6 +1,6 @@
 /**
- * The load generator, a process of its own so that the server has a core to itself: raw sockets, kept alive, one
- * request in flight on each. Takes orders and answers with results over the channel to its parent.
+ * The load generator, a separate process so that the server has a core to itself: kept-alive raw sockets with one
+ * request in flight on each. It receives load orders from its parent process and sends back their results.
  */
 import { connect, type Socket } from "node:net";
 import { SEED, seededRandom } from "../support/campaign.ts";
@@ -32,7 +32,7 @@ export type LoadResult = {
   readonly ids: readonly string[];
 };
 
-/** An order's end as it goes to the parent. */
+/** The reply to a load order. */
 export type LoadReply =
   | { readonly ok: true; readonly result: LoadResult }
   | { readonly ok: false; readonly message: string };
@@ -41,16 +41,16 @@ const RECEIVE_BYTES = 16 * 1024;
 const MAX_SAMPLES = 1_000_000;
 const MAX_IDS = 2000;
 const SHOWN_CHARACTERS = 600;
-/** How long the last answers may take before a run fails. */
+/** Maximum time until the last answers, before a run fails. */
 const GRACE_MS = 10_000;
-/** How every success begins, in HTTP/1.1 and in nothing older. */
+/** The first characters of every successful answer; HTTP/1.0 is not accepted. */
 const SUCCESS = "HTTP/1.1 2";
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
 const CREATED_ID = /"id":"([0-9a-f-]{36})"/;
 
 const latencies = new Float64Array(MAX_SAMPLES);
 const random = seededRandom(SEED);
-/** Counts creates over all runs: no two requests of a benchmark are the same. */
+/** The number of creates over all runs, so that no two requests of a benchmark are the same. */
 let serial = 0;
 
 process.on("message", (order: LoadOrder) => {
@@ -110,7 +110,7 @@ type Drive = {
 };
 
 type Connection = {
-  /** Sends one request after the other until `endsAt`; resolves with the last answer. */
+  /** Sends one request after the other until `endsAt`; resolves when the last answer is complete. */
   readonly drive: (drive: Drive) => Promise<void>;
   readonly close: () => void;
 };
@@ -165,7 +165,7 @@ function driveSocket(
   });
 }
 
-/** Whether the bytes are one whole answer. Throws if this generator does not understand them. */
+/** Whether the bytes are one whole answer. Throws if they are more, or have no Content-Length. */
 function isWhole(bytes: string): boolean {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return false;
@@ -192,7 +192,7 @@ function cycle(requests: readonly string[]): () => string {
   };
 }
 
-/** Keys are scattered, as those of real clients are (digests or random ids); order_ids count upwards. */
+/** Keys are scattered, like the keys of real clients (digests or random ids); order_ids count upwards. */
 function createRequests(port: number, { apiKey }: Extract<Traffic, { kind: "create" }>): () => string {
   const body = (orderId: string): string =>
     `{"order_id":"${orderId}","amount_minor":1999,"currency":"EUR","payment_method":"alipay_plus"}`;

@@ -1,10 +1,10 @@
 /**
  * Compares the program with the targets of its design, each as a ratio to a baseline of the same run. `--million`
- * measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of 100,000,
- * `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit, `--explore` a command
- * under explore, `--hosted` the service in workerd, `--log` what the log of requests costs, `--stalls` how long an
- * answer waits for a snapshot, a move of the clock, a backlog or a reset; `--json` prints one object. Exits with 1 if a
- * target is missed.
+ * measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of 100,000 checkouts,
+ * `--portal` portal pages of 100,000 checkouts, `--viewers` open portal pages, `--webhooks` webhooks alone, `--kit` the
+ * test kit, `--explore` a command under explore, `--hosted` the service in workerd, `--log` the cost of the request
+ * log, `--stalls` the delay of an answer by a snapshot, a clock move, a backlog or a reset; `--json` prints one object.
+ * Exits with 1 if a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
 import { measureExploreCommand } from "./explore.ts";

@@ -9,17 +9,17 @@ import { retrieveTarget, runRounds, WARM_UP, type Subject } from "./throughput.t
 
 const CHECKOUTS = 1_000_000;
 const ROWS_PER_TRANSACTION = 50_000;
-/** The checkouts are as old as up to three weeks: younger than what the service forgets. */
+/** Maximum age of the checkouts: three weeks, so that the service does not delete them as old. */
 const OLDEST_MS = 21 * 24 * 3_600_000;
 const LIFETIME_MS = 3_600_000;
-/** Retrieves go to ids from all over the file. */
+/** Number of ids to retrieve, sampled from the whole file. */
 const SAMPLED_IDS = 20_000;
 const ROUNDS = 15;
 const MAX_GROWTH = 2;
 
 type Name = "create, empty" | "create, full" | "retrieve, empty" | "retrieve, full";
 
-/** Latencies with a million checkouts in the file, against those of an empty file of the same run. */
+/** Latencies with a million checkouts in the file, compared with an empty file in the same run. */
 export async function measureMillion(bench: Bench): Promise<Figure[]> {
   const empty = await bench.startSandbox(bench.newPath("empty"));
   const { full, ids } = await startFull(bench, CHECKOUTS);
@@ -123,7 +123,7 @@ function prepareInserts(
   };
 }
 
-/** Bodies as long as the service's own. */
+/** A body as long as the service's. */
 function wireBody(id: string, requestId: string, orderId: string): string {
   const checkoutUrl = `http://127.0.0.1:42420/pay/${id}`;
   return `{"ok":true,"request_id":"${requestId}","data":{"id":"${id}","object":"order","order_id":"${orderId}","amount_minor":1999,"currency":"EUR","status":"created","checkout_url":"${checkoutUrl}","livemode":false}}`;

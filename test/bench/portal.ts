@@ -9,15 +9,15 @@ import type { Bench, Sandbox } from "./processes.ts";
 
 const CHECKOUTS = 100_000;
 const SMALL = 200;
-/** How many requests are in the log of each store: as many as it keeps. */
+/** Number of requests in the log of each store, which is the most that a log keeps. */
 const LOGGED = 10_000;
-/** The time limits of a page on the server, and how much longer it may take than in a small store. */
+/** Maximum time of a page on the server, and its maximum ratio to the time in a small store. */
 const MAX_PAGE_MS = 20;
 const MAX_GROWTH = 4;
 const BODY = "{}";
 const HASH = "e".repeat(64);
 
-/** Pages of checkouts by their names; `<id>` is one in the middle, `<last>` the newest. */
+/** Pages of checkouts, by name; `<id>` is a checkout in the middle of the list, `<last>` the newest checkout. */
 const PAGES: Readonly<Record<string, string>> = {
   "page, checkouts": "/checkouts",
   "page, checkouts of a rare kind": "/checkouts?status=failed&object=checkout_session&method=wechat_pay",
@@ -28,7 +28,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "page, find an order": "/find?q=o-000007",
 };
 
-/** Pages of the portal of a store of 100,000 checkouts, each with a webhook, against those of a store of 200. */
+/** Portal pages of a store of 100,000 checkouts, each with a webhook, compared with pages of a store of 200. */
 export async function measurePortal(bench: Bench): Promise<Figure[]> {
   const [small, large] = [await openPortal(bench, SMALL), await openPortal(bench, CHECKOUTS)];
   const figures: Figure[] = [];
@@ -47,14 +47,14 @@ export async function measurePortal(bench: Bench): Promise<Figure[]> {
   return figures;
 }
 
-/** Signs in to the portal of a sandbox with `count` checkouts, and returns what measures a page. */
+/** Signs in to the portal of a sandbox with `count` checkouts, and returns a function that measures a page. */
 async function openPortal(bench: Bench, count: number) {
   const { sandbox, ids } = await openFilled(bench, count, addDeliveries);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const send = sender(sandbox, agent);
   const authorization = `Bearer ${sandbox.apiKey}`;
   const [middle = "", last = ""] = [ids[Math.floor(ids.length / 2)], ids.at(-1)];
-  // In each store 50 on each checkout that is looked at, one after the other.
+  // In each store, 50 requests for each retrieved checkout, one checkout after the other.
   const asked = [middle, ...ids.slice(1 - SMALL)];
   for (let round = 0; round < LOGGED; round += 1)
     await send(`/v1/checkout-sessions/${asked[Math.floor(round / (LOGGED / SMALL))] ?? ""}`, {
@@ -77,8 +77,8 @@ type Sending = { readonly headers: Readonly<Record<string, string>>; readonly bo
 type Answer = IncomingMessage & { readonly text: string };
 
 /**
- * Sends requests to a sandbox, and reads their answers to the end. A GET on a connection that the sandbox closed as idle
- * meanwhile is sent again, as a browser does.
+ * Sends requests to a sandbox, and reads their answers to the end. A GET is sent again if the sandbox has closed its
+ * idle connection, as in a browser.
  */
 export function sender({ port }: Sandbox, agent: Agent) {
   const send = (path: string, { headers, body }: Sending): Promise<Answer> =>
@@ -99,7 +99,7 @@ export function sender({ port }: Sandbox, agent: Agent) {
   return send;
 }
 
-/** Returns the Cookie header of a merchant who is signed in, and the path of the portal. */
+/** Signs a merchant in to the portal; returns the Cookie header and the path of the portal. */
 export async function signIn(
   { folder, port }: Sandbox,
   send: (path: string, sending: Sending) => Promise<Answer>,
@@ -126,7 +126,7 @@ export async function signIn(
   return { cookie, portal: pathname.replace(/\/sign-in$/, "") };
 }
 
-/** An endpoint, and of each checkout an event whose delivery failed once and then succeeded. */
+/** Adds an endpoint, and for each checkout an event whose delivery failed once and then succeeded. */
 export function addDeliveries(database: Database.Database, storeId: string, ids: readonly string[]): void {
   const endpointId = v7();
   database

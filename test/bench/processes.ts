@@ -8,7 +8,7 @@ import type { LoadOrder, LoadReply, LoadResult } from "./load.ts";
 /** The real binary, as npx runs it; `npm run bench` builds it first. */
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 
-/** A server that said on its first line of stdout that it is ready. */
+/** A server that is ready; `ready` is its first line of stdout. */
 export type Server = {
   readonly pid: number;
   readonly ready: Record<string, unknown>;
@@ -23,7 +23,7 @@ export type Sandbox = Server & {
   readonly folder: string;
 };
 
-/** Everything that a benchmark starts or writes; `end` leaves nothing of it behind. */
+/** Starts the processes and names the files of a benchmark; `end` stops and removes all of them. */
 export type Bench = {
   /** A new path below the benchmark's own folder. */
   readonly newPath: (name: string) => string;
@@ -89,7 +89,7 @@ function keep(children: Set<ChildProcess>, child: ChildProcess): ChildProcess {
   return child;
 }
 
-/** No setting of the user may affect the measurement. */
+/** The environment without settings of the user, which would affect the measurement. */
 function cleanEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|NODE_|CI$)/.test(name)),

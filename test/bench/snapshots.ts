@@ -8,18 +8,18 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import { aCheckout } from "../support/rows.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 
-/** Each order has a row of three tables: what a test has set up before it begins. */
+/** Number of orders that a test typically sets up; each order has one row in each of three tables. */
 const ORDERS = 50;
 const ROUNDS = 30;
 /**
- * Compared with the bare copy: all checks of a snapshot, references, triggers, encrypting the secrets again, and the
- * commit.
+ * Unlike the bare copy, the program runs all checks of a snapshot, references and triggers, encrypts the secrets again,
+ * and commits.
  */
 const MAX_RATIO = { take: 2.5, restore: 3.5 };
 const MAX_IN_MEMORY_MS = 600;
 const BODY = "x".repeat(500);
 
-/** A snapshot of a small store in memory, and its restore, against the same rows copied by bare SQLite into an image. */
+/** A snapshot of a small store in memory, and its restore, compared with a copy of the same rows by bare SQLite. */
 export async function measureSnapshots(): Promise<Figure[]> {
   const { context, storeId } = await openOurs();
   const bare = openBare(takeSnapshot(context, { storeId }));
@@ -124,7 +124,7 @@ function addOrders(
   }
 }
 
-/** The rows of a snapshot, copied into an empty image of the same tables and back, with nothing checked. */
+/** Copies the rows of a snapshot into an empty image of the same tables and back, without any check. */
 function openBare(whole: Uint8Array) {
   const open = (bytes: Buffer): Database.Database => {
     const database = new Database(bytes);

@@ -15,36 +15,36 @@ const SIZES: readonly Size[] = [
   { checkouts: 20_000, expiring: 20_000, queued: 20_000 },
   { checkouts: 200_000, expiring: 20_000, queued: 102_000 },
 ];
-/** The longest wait that is promised, and for how many checkouts; above, it is only printed. */
+/** The promised maximum wait, for up to PROMISED_CHECKOUTS; for larger stores the wait is only printed. */
 const MAX_WAIT_MS = 100;
 const PROMISED_CHECKOUTS = 20_000;
-/** How many requests of the store are in the log, which a reset forgets: as many as it keeps. */
+/** Number of requests in the store's log, which a reset deletes: the most that the log keeps. */
 const LOGGED = 10_000;
-/** How long a backlog is watched; the rest of it is dropped by the reset. */
+/** Maximum time for which a backlog is watched; the reset drops the rest of the backlog. */
 const BACKLOG_MS = 5000;
 const HOUR_MS = 3_600_000;
 
 /**
- * The content of the store: paid checkouts, open ones that expire, and due deliveries, half of them of one checkout.
+ * The rows of the store: paid checkouts, open checkouts that expire, and due deliveries, half of them of one checkout.
  */
 type Size = { readonly checkouts: number; readonly expiring: number; readonly queued: number };
 
-/** A sandbox with a full store, and another one that is asked meanwhile. */
+/** A sandbox with a full store, and a second store that answers requests meanwhile. */
 type Site = {
   readonly sandbox: Sandbox;
   readonly endpointId: string;
-  /** The bytes of the answer: to read a long one would hold up who asks meanwhile. */
+  /** Returns the bytes of the answer: parsing a long answer would delay the requests of `watch`. */
   readonly control: (path: string, body: object) => Promise<Buffer>;
-  /** Asks the other store, one request after the other, while work goes on. */
+  /** Sends requests to the second store, one after the other, until the work is done. */
   readonly watch: (work: () => Promise<unknown>) => Promise<Watched>;
 };
 
-/** Milliseconds. */
+/** The longest wait of a request, and the time of the whole work, in milliseconds. */
 type Watched = { readonly longest: number; readonly whole: number };
 
 /**
- * The longest wait of a request of another store while a snapshot is taken, a clock moved, a backlog delivered or a store
- * reset, on a state on disk.
+ * The longest wait of a request to another store while a snapshot is taken, a clock is moved, a backlog is delivered or
+ * a store is reset, with the state on disk.
  */
 export async function measureStalls(bench: Bench, sizes = SIZES): Promise<Figure[]> {
   const receiver = await bench.startServer([join(import.meta.dirname, "baselines/bare-http.ts")]);
@@ -86,7 +86,7 @@ export async function measureStalls(bench: Bench, sizes = SIZES): Promise<Figure
       await site.control(`${store}/endpoints/${site.endpointId}/state`, { action: "enable" });
       await sleep(Math.min(BACKLOG_MS, size.checkouts));
     });
-    // Both touch every row of the store once.
+    // A reset and a restore each touch every row of the store once.
     await measure("reset", () => site.control("reset", { store: site.sandbox.storeId }), { restored });
     await site.sandbox.stop();
   }
@@ -110,7 +110,7 @@ async function openSite(bench: Bench, url: string, size: Size): Promise<Site> {
   return { sandbox, control, endpointId: String(endpointId), watch: watcher(sandbox.port, String(apiKey)) };
 }
 
-/** Retrieves so many checkouts, one after the other: each request and its answer is in the log. */
+/** Retrieves checkouts `count` times, one after the other, so that each request and its answer is in the log. */
 async function fillLog(
   { port, apiKey }: Pick<Sandbox, "port" | "apiKey">,
   ids: readonly string[],
@@ -135,7 +135,7 @@ function addOpen(database: Database.Database, storeId: string, count: number): v
   database.exec(manyOrders({ storeId, count, id, ...named, checkout }));
 }
 
-/** Due deliveries to an endpoint that is paused: of each checkout one, and as many of one of them. */
+/** Due deliveries to a paused endpoint: half of them of different checkouts, the other half all of one checkout. */
 function addQueued(
   database: Database.Database,
   { storeId, endpointId }: { readonly storeId: string; readonly endpointId: string },
@@ -186,7 +186,7 @@ function watcher(port: number, apiKey: string): Site["watch"] {
     const ended = whole.then(() => "ended" as const);
     for (let longest = 0; ;) {
       const sentAt = performance.now();
-      // A server that is busy for too long ends the request: its wait counts all the same.
+      // A server that is busy for too long closes the connection; the wait of that request counts too.
       const status = await ask(agent, { port, path, headers }).then(
         (answer) => answer.status,
         () => 0,

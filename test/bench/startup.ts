@@ -2,7 +2,7 @@ import { median, type Figure } from "./figures.ts";
 import { PROGRAM, sandboxArgs, type Bench, type Sandbox } from "./processes.ts";
 import { rotate } from "./throughput.ts";
 
-/** A little more than the fifteen that a median needs. */
+/** A few more than the fifteen runs that a median needs. */
 const RUNS = 17;
 /** The first runs fill Node's compile cache and the system's page cache. */
 const WARM_UP_RUNS = 2;
@@ -19,10 +19,10 @@ type Name =
   | "sandbox start"
   | "sandbox start, new folder";
 
-/** Runs one process to the moment that counts; resolves with the milliseconds that it took. */
+/** `run` starts a process and resolves with the milliseconds until its measured moment. */
 type Timed = { readonly name: Name; readonly run: (round: number) => Promise<number> };
 
-/** Times of whole processes, each against an empty Node process of the same run. */
+/** Times of whole processes, each compared with an empty Node process of the same run. */
 export async function measureStartup(bench: Bench, sandbox: Sandbox): Promise<Figure[]> {
   const subjects = timedProcesses(bench, sandbox);
   const times = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]));
@@ -92,7 +92,7 @@ function createArgs({ folder }: Sandbox, orderId: string): string[] {
   return [PROGRAM, "orders", "create", "--dir", folder, "--order-id", orderId, ...terms];
 }
 
-/** From the start of the process to its ready line. */
+/** The milliseconds from the start of a process to its ready line. */
 async function timedStart(bench: Bench, folder: string): Promise<number> {
   const startedAt = performance.now();
   const server = await bench.startServer(sandboxArgs(folder));

@@ -37,7 +37,7 @@ function made(where: string, milliseconds: readonly number[], atMost?: number): 
   return atMost === undefined ? figure : { ...figure, target: { atMost } };
 }
 
-/** Makes stores as the control API does, `atOnce` at a time; returns what each took of the time of its round. */
+/** Creates stores as the control API does, `atOnce` at a time; returns the milliseconds per store of each round. */
 async function makeStores(
   path: string,
   keep: ReturnType<typeof createKeyWriter>,
@@ -60,7 +60,7 @@ async function makeStores(
   return times;
 }
 
-/** Creates in the last of a thousand stores, against those in the only one, in one run. */
+/** Creates in the last of a thousand stores, compared with creates in an only store, in the same run. */
 async function createBeside(bench: Bench): Promise<Figure> {
   const [one, many] = [
     await bench.startSandbox(bench.newPath("one-store")),
@@ -84,7 +84,7 @@ async function createBeside(bench: Bench): Promise<Figure> {
   };
 }
 
-/** Makes the other stores, and returns the key of the last one. */
+/** Creates the other stores, and returns the API key of the last store. */
 async function fill({ ready, port }: Sandbox): Promise<string> {
   let apiKey = "";
   for (let number = 1; number < STORES; number += 1) {

@@ -3,29 +3,29 @@ import { median, medianRatio, type Figure } from "./figures.ts";
 import type { LoadOrder, LoadResult, Traffic } from "./load.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** How a server is loaded in every round. */
+/** The load on a server in every round. */
 export const ROUND = { connections: 32, warmMs: 100, measureMs: 480 } as const;
-/** Loads a server until its code is compiled. */
+/** A load that lasts until a server's code is compiled. */
 export const WARM_UP = { connections: 32, warmMs: 0, measureMs: 1500 } as const;
 
-/** Rounds are short and many: on a busy machine only what runs right after each other can be compared. */
+/** Many short rounds: on a busy machine only measurements in direct succession can be compared. */
 const ROUNDS = 15;
 /** A generator this busy may be slower than the server that it measures. */
 const MAX_BUSY = 0.98;
 
-/** A subject that is loaded in every round. */
+/** A server that is loaded in every round. */
 export type Subject<SubjectName extends string> = {
   readonly name: SubjectName;
   readonly port: number;
   readonly traffic: Traffic;
 };
 
-/** `bare-http POST` is the same baseline, which gets the requests of the creates. */
+/** `bare-http POST` is the baseline `bare-http` with the requests of creates. */
 type Name = "bare-http" | "bare-http POST" | "hono" | "bare-sqlite" | "create" | "retrieve";
 
 type Results = Record<Name, LoadResult[]>;
 
-/** Requests a second with 32 connections, each against the baselines of the same round. */
+/** Requests per second with 32 connections, each compared with the baselines of the same round. */
 export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise<Figure[]> {
   const load = bench.startLoad();
   const subjects = await startSubjects(bench, sandbox, load);
@@ -50,7 +50,7 @@ export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise
   ];
 }
 
-/** Loads the subjects in turn, another one first in each round. */
+/** Loads the subjects in turn, each round beginning with a different subject. */
 export async function runRounds<SubjectName extends string>(
   load: (order: LoadOrder) => Promise<LoadResult>,
   subjects: readonly Subject<SubjectName>[],
@@ -68,7 +68,7 @@ export async function runRounds<SubjectName extends string>(
   return results;
 }
 
-/** The list with another member first. */
+/** The members in the same cyclic order, beginning with the member at index `by`. */
 export function rotate<Member>(members: readonly Member[], by: number): Member[] {
   const start = by % members.length;
   return [...members.slice(start), ...members.slice(0, start)];

@@ -6,26 +6,26 @@ import { openFilled } from "./lists.ts";
 import { addDeliveries, sender, signIn } from "./portal.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** How many checkouts are in the store whose pages are loaded. */
+/** Number of checkouts in the store whose pages are loaded. */
 const CHECKOUTS = 100_000;
 const MAX_PAGE_MS = 20;
-/** Without the files that all pages share, as a proxy would compress it. */
+/** Maximum size of a page as a proxy would compress it, without the files that all pages share. */
 const MAX_PAGE_KB = 30;
 const LOADS = 150;
 /** Pages that have the same shape are loaded once: one checkout, one request. */
 const MAX_SHAPES = 60;
 
-/** The viewers of a store under load: some windows of a browser profile. */
+/** The number of viewers of each page while the store is under load; some viewers share a browser profile. */
 const VIEWERS = { checkouts: 12, requests: 12, checkout: 10, webhooks: 8, store: 8 };
 const PAGES_OF_BROWSER = 4;
-/** How often an open page asks whether it has changed. */
+/** Interval at which an open page asks whether it has changed. */
 const ASKS_EVERY_MS = 1000;
-/** Longer than the five seconds after which a page of a busy store is shown again. */
+/** Longer than the five seconds after which an open page of a busy store is loaded again. */
 const ROUND = { connections: 32, warmMs: 2000, measureMs: 5000 };
 const ROUNDS = 6;
 const MIN_RATIO = 0.95;
 
-/** Creates in a second, and the processor time of the sandbox for each. */
+/** Creates per second, and the sandbox's processor time for each create. */
 type Round = { readonly perSecond: number; readonly msEach: number };
 
 type Viewer = {
@@ -71,7 +71,7 @@ export async function measurePages(bench: Bench): Promise<Figure[]> {
   return figures;
 }
 
-/** The pages to which links of the portal lead, by their shape, without the ids in them. */
+/** Addresses of pages to which the portal links, one for each shape, which is the address without its ids. */
 async function shapesOf(browser: Browser): Promise<ReadonlyMap<string, string>> {
   const shapes = new Map<string, string>();
   const left = [`${browser.home}/connect`, `${browser.home}/overview`];
@@ -129,7 +129,7 @@ async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Pr
   };
   return [
     compared("create with 50 viewers", "perSecond", { unit: "/s", target: { atLeast: MIN_RATIO } }),
-    // On a busy machine it says more than the rate does.
+    // On a busy machine the processor time is more reliable than the rate.
     compared("processor time of a create with 50 viewers", "msEach", { unit: "ms" }),
     { name: "pages that were shown again to viewers meanwhile", value: loads / count, unit: "x" },
   ];
@@ -139,7 +139,7 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? ticks(pid) : Number.NaN;
 }
 
-/** The page of each kind: a list says how far it was seen. */
+/** The page of each kind of viewer; the address of a list has the position up to which it was seen. */
 const PAGES: Readonly<Record<string, string | undefined>> = {
   webhooks: "/webhooks",
   checkouts: "/checkouts?seen=0",
@@ -176,7 +176,7 @@ type Page = { readonly status: number; readonly type: string; readonly text: str
 type Browser = {
   readonly home: string;
   readonly get: (address: string, tag?: string) => Promise<Page>;
-  /** Opens a page, which asks each second whether it has changed, as in a browser. */
+  /** Opens a page and asks each second whether it has changed, as the page does in a browser. */
   readonly follow: (page: string) => Promise<Viewer>;
 };
 
@@ -220,7 +220,7 @@ async function openBrowser(sandbox: Sandbox): Promise<Browser> {
   };
 }
 
-/** The tag with which a page asks whether it has changed. */
+/** The entity tag with which a page asks whether it has changed. */
 function tagIn({ status, text }: Page): string {
   const [, tag] = /hx-headers="\{&quot;If-None-Match&quot;:&quot;(.+?)&quot;\}"/.exec(text) ?? [];
   if (tag === undefined) throw new Error(`a page without a tag was answered ${status}`);

@@ -11,36 +11,36 @@ import { measureIdle } from "./idle.ts";
 import { PROGRAM, type Bench, type Sandbox } from "./processes.ts";
 
 const CONNECTIONS = 32;
-/** A pace that leaves the dispatcher time: an outbox that fills would measure its own length. */
+/** A rate that the dispatcher can keep up with: in a growing outbox the times would depend on its length. */
 const MODERATE_PER_SECOND = 200;
-/** Rounds are short: figures are the median of theirs, so that a moment in which the machine is busy counts once. */
+/** Short rounds: a figure is the median of its rounds, so that a busy moment of the machine affects one round only. */
 const ROUNDS = 5;
 const SINGLE_SAMPLES = 100;
 const MODERATE_SAMPLES = 200;
 const WARM_UP_CREATES = 2000;
 const OUTBOX_EVENTS = 10_000;
 const BARE_POSTS = 2000;
-/** How long a slow receiver works on each event, and how many it gets in each round. */
+/** The time that a slow receiver works on each event, and its number of events in each round. */
 const SLOW_MS = 50;
 const SLOW_EVENTS = 400;
-/** Of the time that a slow receiver needs for its events, as many at once as are in flight. */
+/** Maximum ratio to the time that a slow receiver needs for its events with the maximum in flight. */
 const MAX_SLOW_RATIO = 1.35;
-/** Maximum time until deliveries in flight have arrived. */
+/** Maximum time until deliveries in flight have arrived after a pause. */
 const PAUSE_MS = 100;
 /**
- * Of a bare client with the same rows, as many in flight and kept connections: it does not read the event, decrypt the
- * secret, sign, keep the order, or judge answers.
+ * Minimum ratio to the rate of a bare client with the same rows, requests in flight and kept-alive connections. The
+ * bare client does not read the event, decrypt the secret, sign, keep the order, or judge answers.
  */
 const MIN_DRAIN_RATIO = 0.8;
-/** How long events may take before the run fails. */
+/** Maximum time to wait for events before the run fails. */
 const MAX_WAIT_MS = 120_000;
 
 /** A receiver in this process. */
 type Receiver = {
   readonly url: string;
-  /** How long it works on each event from now on, in milliseconds. */
+  /** Sets how long the receiver works on each later event, in milliseconds. */
   readonly slow: (milliseconds: number) => void;
-  /** Waits for `count` events and takes out all that came: how long each was on its way, in milliseconds. */
+  /** Waits for `count` events, removes all received events, and returns the milliseconds that each was on its way. */
   readonly take: (count: number) => Promise<number[]>;
   readonly close: () => void;
 };
@@ -55,9 +55,9 @@ type Site = {
 };
 
 /**
- * From commit to received, and an outbox that is drained, over loopback to a receiver in this process.
+ * The time from commit to receipt, and the rate of draining an outbox, over loopback to a receiver in this process.
  *
- * Commit to received begins with the `created_at` of the event, which its transaction reads before it commits, and ends
+ * The time begins with the `created_at` of the event, which its transaction reads before it commits, and ends
  * when the receiver has the whole request. `created_at` is whole milliseconds, rounded down, so figures are up to 1 ms
  * longer than the truth.
  */
@@ -94,7 +94,7 @@ async function openSite(bench: Bench): Promise<Site> {
   const { id: endpointId } = await control.call("addEndpoint", { body: { url: receiver.url } });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const site = { sandbox, control, endpointId, receiver, agent };
-  // An endpoint without deliveries proves nothing about idle work.
+  // The idle work of an endpoint begins with its first delivery.
   await createAll(site, 1);
   await receiver.take(1);
   return site;
@@ -109,7 +109,7 @@ async function measureSingle(site: Site): Promise<number[]> {
   return times;
 }
 
-/** Each connection rests between its creates as a customer does: at random, so that some come together. */
+/** Each connection pauses for a random time before each create, so that some creates coincide, as in a real shop. */
 async function measureModerate(site: Site): Promise<number[]> {
   const meanRestMs = (CONNECTIONS * 1000) / MODERATE_PER_SECOND;
   let left = MODERATE_SAMPLES;
@@ -123,14 +123,14 @@ async function measureModerate(site: Site): Promise<number[]> {
   return site.receiver.take(MODERATE_SAMPLES);
 }
 
-/** One at a time with `listen` between the sandbox and the receiver; what it adds is the difference. */
+/** One event at a time, with `listen` between the sandbox and the receiver; the difference is the cost of `listen`. */
 async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
   const { control, endpointId: id, receiver, sandbox } = site;
   await control.call("setEndpointState", { id, body: { action: "disable" } });
   const line = [PROGRAM, "listen", "--json", "--forward", receiver.url, "--dir", sandbox.folder];
   const between = await bench.startServer(line);
   const rounds: number[][] = [];
-  // The first one loads what listen forwards with.
+  // The first event makes `listen` load the code that forwards events.
   await create(site);
   await receiver.take(1);
   for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measureSingle(site));
@@ -139,7 +139,7 @@ async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
   return rounds;
 }
 
-/** Clients that send to the same receiver, with as many in flight and kept connections: with durable rows, or without. */
+/** Clients with the same receiver, requests in flight and kept-alive connections, with durable rows or without. */
 const BARE_CLIENTS = ["bare POST with rows", "bare POST"] as const;
 type BareClient = (typeof BARE_CLIENTS)[number];
 
@@ -147,8 +147,8 @@ type BareClient = (typeof BARE_CLIENTS)[number];
 type Rates = Record<"outbox" | BareClient, number[]>;
 
 /**
- * Fills the outbox while the endpoint is paused, and times how it is drained, a part in each round; between the parts the
- * bare clients send, because on a busy machine only what runs right after each other can be compared.
+ * Fills the outbox while the endpoint is paused, and measures the rate at which it is drained, a part in each round.
+ * The bare clients send between the parts: on a busy machine only measurements in direct succession can be compared.
  */
 async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
   const { control, endpointId: id } = site;
@@ -183,7 +183,7 @@ async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
   ];
 }
 
-/** Times how an outbox is drained to a receiver that takes a while for each event. */
+/** Measures the time until an outbox is drained to a receiver that works on each event for a while. */
 async function measureSlow(site: Site): Promise<Figure[]> {
   const { control, endpointId: id, receiver } = site;
   const times: number[] = [];
@@ -210,7 +210,7 @@ async function measureSlow(site: Site): Promise<Figure[]> {
   ];
 }
 
-/** How many events came between the last one that was waited for and the end of the pause. */
+/** The number of events that arrived after the last awaited event, before the pause took effect. */
 async function takeRest({ take }: Receiver): Promise<number> {
   await sleep(PAUSE_MS);
   return (await take(0)).length;
@@ -246,7 +246,7 @@ async function onConnections(work: () => Promise<void>): Promise<void> {
 }
 
 const random = seededRandom(SEED);
-/** Counts creates over all runs: each is a new order. */
+/** The number of creates over all runs, so that each creates a new order. */
 let serial = 0;
 
 /** Creates an order, and waits for the answer. */

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 
-/** An answer as long as the answer to a retrieve. */
+/** A body as long as the service's answer to a retrieve. */
 export const CONSTANT_BODY = JSON.stringify({
   ok: true,
   request_id: "0199a3c4-5d00-7000-8000-000000000001",
@@ -16,7 +16,7 @@ export const CONSTANT_BODY = JSON.stringify({
   },
 });
 
-/** Says on one line of stdout that a baseline listens, and on which port. */
+/** Prints the port on which a baseline listens, as one line of JSON. */
 export function announce(address: AddressInfo | string | null): void {
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
   process.stdout.write(`${JSON.stringify({ port: address.port })}\n`);

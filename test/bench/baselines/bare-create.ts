@@ -1,4 +1,4 @@
-/** The body of a create's request. */
+/** The request body of a create. */
 export type Create = {
   readonly order_id: string;
   readonly amount_minor: number;
@@ -18,7 +18,7 @@ export const INSERT_KEY = `INSERT INTO idempotency_keys (store_id, key, fingerpr
 export const INSERT_EVENT = `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
   VALUES (?, ?, ?, 'order.created', 1, ?, ?)`;
 
-/** The ids of a create, and the bodies of its answer and its event, which are as long as the service's. */
+/** New ids for a create, and the bodies of its answer and its event, as long as the service's bodies. */
 export function bareCreate(
   { order_id, amount_minor, currency }: Create,
   { storeId, now, uuid }: { readonly storeId: string; readonly now: number; readonly uuid: () => string },

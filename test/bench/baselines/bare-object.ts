@@ -27,7 +27,7 @@ export class StoreObject extends DurableObject<Env> {
   constructor(state: ObjectState, env: Env) {
     super(state, env);
     const { sql } = state.storage;
-    // An idle object is removed from memory, and made again.
+    // An idle object is evicted from memory and constructed again later.
     const isThere = sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'stores'").toArray().length > 0;
     this.storeId = isThere ? String(sql.exec("SELECT id FROM stores").raw().next().value?.[0]) : uuid();
     if (isThere) return;
@@ -47,7 +47,7 @@ export class StoreObject extends DurableObject<Env> {
     return new Response(body, { status: 201, headers: { "Content-Type": "application/json" } });
   }
 
-  /** The rows of one create, with bodies as long as the service's; returns the answer. */
+  /** Inserts the rows of one create, with bodies as long as the service's; returns the answer. */
   private insertRows(create: Create, key: string): string {
     const { sql } = this.ctx.storage;
     const { storeId } = this;
@@ -62,10 +62,10 @@ export class StoreObject extends DurableObject<Env> {
   }
 }
 
-/** The configuration names it; nothing calls it. */
+/** A class that the Worker's configuration names; nothing calls it. */
 export class IndexObject extends DurableObject<Env> {}
 
-/** Hands creates to the one object. */
+/** Passes every create to the same object. */
 export class BareService extends WorkerEntrypoint<Env> {
   fetch(request: Request): Promise<Response> {
     if (new URL(request.url).pathname === "/healthz") return Promise.resolve(new Response("ok"));

@@ -1,8 +1,8 @@
 /**
- * Baseline: a bare node:http client that posts a body of an event's length again and again, with several in flight over
- * connections that are kept, and reads each answer. Signs nothing. Takes the address, the count, how many are in flight,
- * and the path of a new database file where it is to keep the same rows as the dispatcher: one durable commit for all that
- * ended while the last one was written. Prints how many it sent in a second.
+ * Baseline: a bare node:http client that posts a body of an event's length repeatedly over kept-alive connections, and
+ * reads each answer. It signs nothing. Arguments: the address, the number of requests, the number in flight and,
+ * optionally, the path of a new database file. With a file the client writes the same rows as the dispatcher, in one
+ * durable commit for all requests that ended during the previous commit. Prints the requests per second.
  */
 import { hash } from "node:crypto";
 import { Agent, request } from "node:http";
@@ -23,7 +23,7 @@ const perSecond = (Number(count) * 1000) / (performance.now() - startedAt);
 process.stdout.write(`${JSON.stringify({ perSecond })}\n`);
 agent.destroy();
 
-/** Keeps `inFlight` of them in flight. Those that ended while the loop was busy share a turn. */
+/** Sends all requests, `inFlight` at a time. Requests that end while the event loop is busy share a turn. */
 function sendAll(): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const ended: string[] = [];
@@ -57,7 +57,7 @@ function post(): Promise<void> {
   });
 }
 
-/** Records which requests have ended, and returns the next ones to send, at most `room`. */
+/** Records the requests that have ended, and returns the ids of the next requests, at most `room`. */
 type Turn = (ended: readonly string[], room: number) => readonly string[];
 
 function countTurns(): Turn {
@@ -69,7 +69,7 @@ function countTurns(): Turn {
   };
 }
 
-/** A full outbox. Each turn records in one transaction how the last attempts ended, and takes the next ones. */
+/** A full outbox. In one transaction, each turn records the results of attempts and takes the next deliveries. */
 function openOutbox(file: string): Turn {
   const rows = new Database(file);
   for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"])

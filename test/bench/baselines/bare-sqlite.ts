@@ -87,7 +87,7 @@ function flush(): void {
   }
 }
 
-/** The rows of one create, with bodies as long as the service's; returns the answer. */
+/** Inserts the rows of one create, with bodies as long as the service's; returns the answer. */
 function insertRows({ request, key }: Job): string {
   const now = Date.now();
   const { id, requestId, eventId, body, event } = bareCreate(request, { storeId, now, uuid });
@@ -98,7 +98,7 @@ function insertRows({ request, key }: Job): string {
   return body;
 }
 
-/** A version 7 id with its random part from a pool: the baseline gets the fast way too. */
+/** A version 7 id whose random part comes from a pool, as fast as the service's ids. */
 function uuid(): string {
   if (randomPool.length < UUID_RANDOM_BYTES) randomPool = randomBytes(RANDOM_POOL_BYTES);
   const random = randomPool.subarray(0, UUID_RANDOM_BYTES);

@@ -8,16 +8,16 @@ import { StoreObject as Store } from "../../../src/hosted/store-object.ts";
 import { HostedService } from "../../../src/hosted/worker.ts";
 
 export { IndexObject } from "../../../src/hosted/index-object.ts";
-/** The Worker itself. */
+/** The Worker's entrypoint. */
 export class CountingService extends HostedService {}
 
 type Sql = ObjectState["storage"]["sql"];
 type Cursor = ReturnType<Sql["exec"]> & { readonly rowsWritten: number };
 
-/** The rows written by each statement. */
+/** The number of rows written, by the text of the statement. */
 type Count = Map<string, number>;
 
-/** Counts the rows of a state's statements: after each has begun, and when all its rows are read. */
+/** Counts the rows that statements write: once when a statement has begun, and again when all its rows are read. */
 function countRows({ storage }: ObjectState, count: Count): void {
   const { sql } = storage;
   const begin = sql.exec.bind(sql);
@@ -38,7 +38,7 @@ function countRows({ storage }: ObjectState, count: Count): void {
   Object.defineProperty(sql, "exec", { value: exec });
 }
 
-/** A store that counts. */
+/** A store that counts the rows that its statements write. */
 export class StoreObject extends Store {
   private readonly count: Count;
 
